@@ -1,0 +1,44 @@
+"""A GPU as a data file describes it: limits, rules, and (for the model) costs with their sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Sizes in bytes, clocks in Hz. `rule` is the coalescing rule: "cc10", "cc13" or "sector"."""
+
+    name: str
+    title: str
+    compute_capability: str
+    rule: str
+    request_lanes: int  # lanes of one memory request: a half-warp of 16, or a warp of 32
+    warp: int
+    banks: int
+    multiprocessors: int
+    max_threads_per_block: int
+    max_block: tuple[int, int, int]
+    max_grid: tuple[int, int, int]
+    threads_per_multiprocessor: int
+    warps_per_multiprocessor: int
+    blocks_per_multiprocessor: int
+    registers_per_multiprocessor: int
+    max_registers_per_thread: int
+    register_granularity: int
+    register_granularity_unit: str  # "block" or "warp"
+    shared_per_multiprocessor: int
+    shared_per_block: int
+    shared_granularity: int
+    shared_reserved: int  # bytes a block loses to the system (CC 1.x: indices), arguments apart
+    arguments_in_shared: bool
+    constant_bytes: int
+    device_memory: int
+    doubles: bool
+    asynchronous_copies: bool
+    widest_access: int  # bytes
+    l2_bytes: int
+    clock: float
+    bandwidth: float  # B/s at the pins
+    costs: dict[str, float]  # named constants of the timing model; units in the device file
+    sources: dict[str, str]  # where each value comes from

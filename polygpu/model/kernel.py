@@ -1,0 +1,249 @@
+"""Kernel IR: what every dialect prints. One grammar, three printers' tables.
+
+    unit      ::= region*                              one device file
+    region    ::= buffers, kernels, host statement*    becomes void polygpu_<function>_<n>(...)
+    host      ::= HostFor | HostIf | Launch
+    kernel    ::= arguments, block shape, shared arrays, statement*
+    statement ::= Declare | DeclareArray | Assign | Move | For | If | Barrier
+                | CommitCopies | WaitCopies | Comment
+
+A statement runs for every thread of a block. `uniform` marks control whose bounds or test are equal in
+all threads of a block; barriers stand only under uniform control. Names are plain: locals, scalar
+arguments, iterators, and the built-ins `thread_x|y|z` and `block_x|y|z` (int).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygpu.model.expr import Expr, Name, Position, Reference
+from polygpu.model.scop import Structure
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """`const type name = value;` or, when `mutable`, a local that Assign changes."""
+
+    name: str
+    type: str
+    value: Expr | None
+    mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareArray:
+    """A private array of each thread: registers once loops over it are unrolled. Extents are constants."""
+
+    name: str
+    type: str
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target = value`: a store (Reference) or the change of a mutable local (Name)."""
+
+    target: Reference | Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Copies `width` elements, consecutive in the last dimension on both sides.
+
+    The source is aligned to `width` elements when it is not private, likewise the target. An
+    `asynchronous` move (global to shared) completes at a WaitCopies; the others at once.
+    """
+
+    target: Reference
+    source: Reference
+    width: int
+    asynchronous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for (int index = lower; index < upper; index += step)`, step > 0; `unroll` fully when True."""
+
+    index: str
+    lower: Expr
+    upper: Expr
+    step: int
+    body: tuple[Statement, ...]
+    uniform: bool
+    unroll: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    test: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+    uniform: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block, all its memory spaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitCopies:
+    """Closes a group of asynchronous moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCopies:
+    """Waits until at most `pending` groups of the thread's asynchronous moves are unfinished."""
+
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    text: str
+
+
+Statement: TypeAlias = (
+    Declare | DeclareArray | Assign | Move | For | If | Barrier | CommitCopies | WaitCopies | Comment
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """`type name[e0]...[en + padding]` in shared memory, aligned to `alignment` bytes."""
+
+    name: str
+    type: str
+    extents: tuple[int, ...]
+    padding: int = 0
+    alignment: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """A global array of the kernel. Layout: row major, rows of the last dimension pitched.
+
+    `extents` are expressions over the kernel's scalar arguments (None: the outermost, not needed for
+    addresses). With two or more dimensions the row pitch is the scalar argument `pitch` (elements), or a
+    constant. `origin` is subtracted from each subscript before addressing.
+    """
+
+    name: str
+    type: str
+    extents: tuple[Expr | None, ...]
+    pitch: Expr | None
+    read: bool
+    written: bool
+    structure: Structure | None = None
+    origin: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A source access as the counters and reports name it."""
+
+    number: int
+    array: str
+    text: str
+    write: bool
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`block` is (x, y, z) threads. `comment` holds source lines and mapping, one string a line."""
+
+    name: str
+    comment: tuple[str, ...]
+    scalars: tuple[ScalarArgument, ...]
+    arrays: tuple[ArrayArgument, ...]
+    block: tuple[int, int, int]
+    shared: tuple[SharedArray, ...]
+    body: tuple[Statement, ...]
+    min_blocks: int = 0  # __launch_bounds__'s second argument; 0: none
+
+
+@dataclass(frozen=True, slots=True)
+class HostFor:
+    """`for (int index = lower; index < upper; index += step)` on the host, step > 0."""
+
+    index: str
+    lower: Expr
+    upper: Expr
+    step: int
+    body: tuple[HostStatement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostIf:
+    test: Expr
+    body: tuple[HostStatement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Runs `kernel` on grid (x, y, z) blocks; nothing when one of them is <= 0.
+
+    `scalars` has one host expression for each of the kernel's scalar arguments. Where a grid is larger
+    than the device allows, the launcher loops over chunks and passes the chunk's origin, which the
+    dialect adds to block_x|y|z.
+    """
+
+    kernel: str
+    grid: tuple[Expr, Expr, Expr]
+    scalars: tuple[Expr, ...]
+
+
+HostStatement: TypeAlias = HostFor | HostIf | Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A device array of the region.
+
+    `extents` are host expressions (long long); the device copy has `pitch` elements a row when it has two
+    or more dimensions. `host` is False for the compiler's own temporaries. The element with all
+    subscripts equal to `origin` is the first of the device copy. Host rows are `host_extents` long.
+    """
+
+    name: str
+    type: str
+    extents: tuple[Expr, ...]
+    host_extents: tuple[Expr | None, ...]
+    origin: tuple[Expr, ...]
+    pitch: Expr | None
+    host: bool
+    copy_in: bool
+    copy_out: bool
+    structure: Structure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One device function: `void name(scalars..., buffers...)`, scalars first, host buffers in order."""
+
+    name: str
+    scalars: tuple[ScalarArgument, ...]
+    buffers: tuple[Buffer, ...]
+    kernels: tuple[Kernel, ...]
+    body: tuple[HostStatement, ...]
+    sites: tuple[Site, ...]
+    functions: tuple[str, ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """All regions of one source file, for one device."""
+
+    source: str
+    stem: str
+    regions: tuple[Region, ...]

@@ -1,0 +1,163 @@
+"""What the front end lifts out of C: one static control part, in terms of the source.
+
+    scop      ::= parameters, arrays, loops, statements, context, functions, source range
+    statement ::= iterators, domain, schedule, body
+    body      ::= action*
+    action    ::= Store target = value | Let local = value | Branch test then else
+
+No isl here: domains and subscripts are expressions, which `analysis.polyhedra` turns into sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygpu.model.expr import Expr, Position, Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar the region only reads (problem size or floating constant), passed by value."""
+
+    name: str
+    type: str
+    affine: bool  # used in a bound, a condition or a subscript: a polyhedral parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A structure type an array has as element; `definition` is C text that defines `name`."""
+
+    name: str
+    definition: str
+    fields: tuple[tuple[str, str], ...]  # (member path, scalar type)
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array, or with no extents a scalar that the region writes.
+
+    `extents` has one expression a dimension in terms of constants and parameters, None for an
+    unknown outermost one (pointer parameters). `storage` is "parameter" (the caller's memory),
+    "global", "local" (of the enclosing function, declared outside the region) or "region"
+    (declared inside the region: dead outside). `host` is the C expression that yields its address
+    as a pointer to its first element (`&A[0][0]`, `p`, `&sum`).
+    """
+
+    name: str
+    element: str  # a canonical type, or a Structure's name
+    extents: tuple[Expr | None, ...]
+    storage: str
+    position: Position
+    host: str = ""
+    restrict: bool = False
+    constant: bool = False
+    live_out: bool = True
+    structure: Structure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A source loop. `text` is its header as written; `step` is never 0."""
+
+    iterator: str
+    position: Position
+    text: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`target = value` (compound assignments are already spelled out)."""
+
+    target: Reference
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A local of one statement instance: `type name = value`; `assign` changes an earlier one."""
+
+    name: str
+    type: str
+    value: Expr
+    assign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A data-dependent `if` kept inside a statement."""
+
+    test: Expr
+    then: tuple[Action, ...]
+    otherwise: tuple[Action, ...] = ()
+
+
+Action: TypeAlias = Store | Let | Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One reference of a statement. A `must` write happens in every instance of its domain.
+
+    When `affine` is False the subscripts are data dependent: any element may be touched.
+    """
+
+    reference: Reference
+    write: bool
+    must: bool
+    affine: bool
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`domain` is a conjunction of boolean expressions over iterators and parameters.
+
+    `iterators` are unique in the scop (a second loop over `i` has iterator `i_2`), outermost first;
+    `loops` are their indices in `Scop.loops`. `schedule` is the 2d+1 form: positions (int) and
+    iterators in turn, "-i" for one that counts down.
+    """
+
+    name: str
+    iterators: tuple[str, ...]
+    loops: tuple[int, ...]
+    domain: tuple[Expr, ...]
+    schedule: tuple[int | str, ...]
+    body: tuple[Action, ...]
+    accesses: tuple[Access, ...]
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs."""
+
+    statement: str
+    value: Expr
+    bound: Expr
+    reason: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Scop:
+    """A region of `function`; `start` and `end` are character offsets in the text of `file`."""
+
+    name: str  # polygpu_<function>_<n>
+    function: str
+    file: str
+    start: int
+    end: int
+    position: Position
+    scalars: tuple[Scalar, ...]
+    arrays: tuple[Array, ...]
+    loops: tuple[Loop, ...]
+    statements: tuple[Statement, ...]
+    context: tuple[Expr, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
+    no_alias: bool = False  # --assume-no-alias
