@@ -12,17 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place in the user's source; line and column count from 1."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+from polygpu.support.position import Position as Position
 
 
 @dataclass(frozen=True, slots=True)
