@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +42,6 @@ class Device:
     bandwidth: float  # B/s at the pins
     costs: dict[str, float]  # named constants of the timing model; units in the device file
     sources: dict[str, str]  # where each value comes from
+    units: dict[str, str] = field(default_factory=dict)
+    warp_granularity: int = 1  # warps are allocated in multiples of this
+    single_broadcast: bool = False  # shared memory broadcasts one word a step (CC 1.x), else any number

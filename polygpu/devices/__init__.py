@@ -1,0 +1,164 @@
+"""The GPUs the compiler knows, one TOML file each; a user's own file works the same way.
+
+A file has `name`, `title`, `aliases`, a table `limits` with the fields of `Device` and a table `costs`
+with the constants of the timing model. A value is `{ value, unit, source, confidence }`, or bare.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from polygpu.model.device import Device
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+COSTS = (
+    "issue", "replay", "coalesced", "raw", "conflict_in_issue", "efficiency", "latency", "near32",
+    "far32", "dispatch", "launch", "row_stripe", "partitions", "interleave", "camped",
+    "flops_per_cycle", "double_flops_per_cycle", "reciprocal", "logarithm", "transcendental",
+    "square_root", "divide", "fast_divide", "integer_multiply", "integer_divide",
+)  # fmt: skip
+RULES = ("cc10", "cc13", "sector")
+_MAY_BE_ZERO = frozenset({"shared_reserved", "l2_bytes"})
+_POSITIVE_COSTS = frozenset({"issue", "efficiency"})
+_HEAD = ("name", "title", "aliases")
+_TABLES = ("costs", "sources", "units")
+_LIMITS = {f.name: f for f in fields(Device) if f.name not in (*_HEAD, *_TABLES)}
+
+
+def names() -> tuple[str, ...]:
+    """The names of the devices that come with polygpu, sorted."""
+    return tuple(sorted(head["name"] for head, _ in _shipped()))
+
+
+@cache
+def load(name_or_path: str) -> Device:
+    """The device of that name or alias, or the one a TOML file describes.
+
+    Raises Diagnosed when there is no such device (PG801), the file cannot be read or parsed (PG802),
+    or a value is missing or has the wrong type (PG803).
+    """
+    for head, text in _shipped():
+        if name_or_path.lower() in (head["name"], *head["aliases"]):
+            return _device(text, f"{head['name']}.toml")
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        return _device(_read(name_or_path), name_or_path)
+    known = ", ".join(names())
+    raise _diagnosed("PG801", f"unknown device '{name_or_path}'", f"known devices: {known}; or a TOML file")
+
+
+@cache
+def _shipped() -> tuple[tuple[dict[str, Any], str], ...]:
+    """(name, title and aliases; whole text) of each file, without parsing its tables."""
+    folder = resources.files(__name__)
+    texts = [f.read_text("utf-8") for f in folder.iterdir() if f.name.endswith(".toml")]
+    return tuple((tomllib.loads(text.partition("\n[")[0]), text) for text in sorted(texts))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise _diagnosed("PG802", f"cannot read device file '{path}': {reason}") from None
+
+
+def _device(text: str, file: str) -> Device:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _diagnosed("PG802", f"device file '{file}' is not valid TOML: {error}") from None
+    limits, costs = (_table(content, key, file) for key in ("limits", "costs"))
+    problems = tuple(_problems(content, limits, costs))
+    if problems:
+        help = "polygpu devices NAME lists every value; copy a file of polygpu/devices and change it"
+        message = f"device file '{file}': {'; '.join(problems)}"
+        raise _diagnosed("PG803", message, help)
+    values: dict[str, Any] = {key: _typed(_value(entry)) for key, entry in limits.items()}
+    entries = {**limits, **costs}
+    return Device(
+        name=content["name"],
+        title=content.get("title", content["name"]),
+        costs={key: float(_value(entry)) for key, entry in costs.items()},
+        sources={key: _source(entry) for key, entry in entries.items()},
+        units={key: entry["unit"] for key, entry in entries.items() if _unit(entry)},
+        **values,
+    )
+
+
+def _table(content: Mapping[str, Any], key: str, file: str) -> dict[str, Any]:
+    table = content.get(key)
+    if isinstance(table, dict):
+        return table
+    raise _diagnosed("PG803", f"device file '{file}' has no table [{key}]")
+
+
+def _problems(
+    content: Mapping[str, Any], limits: Mapping[str, Any], costs: Mapping[str, Any]
+) -> Iterator[str]:
+    """What is wrong with the file, in words; nothing when it describes a device."""
+    if not isinstance(content.get("name"), str):
+        yield "'name' is missing or no text"
+    for key, limit in _LIMITS.items():
+        if key not in limits:
+            if limit.default is MISSING:
+                yield f"limits.{key} is missing"
+        elif not _fits(_value(limits[key]), str(limit.type)):
+            yield f"limits.{key} is not of type {limit.type}"
+        elif _value(limits[key]) == 0 and limit.type != "bool" and key not in _MAY_BE_ZERO:
+            yield f"limits.{key} must be positive"
+    for key in COSTS:
+        if key not in costs:
+            yield f"costs.{key} is missing"
+        elif not _fits(_value(costs[key]), "float"):
+            yield f"costs.{key} is not a number of at least 0"
+        elif _value(costs[key]) == 0 and key in _POSITIVE_COSTS:
+            yield f"costs.{key} must be positive"
+    unknown = [f"limits.{k}" for k in limits if k not in _LIMITS] + [
+        f"costs.{k}" for k in costs if k not in COSTS
+    ]
+    yield from (f"{key} is not known" for key in unknown)
+    if "rule" in limits and _value(limits["rule"]) not in RULES:
+        yield f"limits.rule is none of {', '.join(RULES)}"
+
+
+def _fits(value: object, annotation: str) -> bool:
+    match annotation:
+        case "str":
+            return isinstance(value, str)
+        case "bool":
+            return isinstance(value, bool)
+        case "int":
+            return type(value) is int and value >= 0
+        case "float":
+            return type(value) in (int, float) and value >= 0  # type: ignore[operator]
+        case _:
+            return isinstance(value, list) and len(value) == 3 and all(_fits(v, "int") for v in value)
+
+
+def _value(entry: Any) -> Any:
+    return entry.get("value") if isinstance(entry, dict) else entry
+
+
+def _typed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _unit(entry: Any) -> bool:
+    return isinstance(entry, dict) and bool(entry.get("unit"))
+
+
+def _source(entry: Any) -> str:
+    if not isinstance(entry, dict):
+        return "device file"
+    source, confidence = entry.get("source", ""), entry.get("confidence", "")
+    return f"{source} ({confidence})" if confidence else source
+
+
+def _diagnosed(identity: str, message: str, help: str = "") -> Diagnosed:
+    return Diagnosed(Diagnostic(identity, "error", message, help=help))

@@ -1,0 +1,114 @@
+"""What a compilation decided and why, for the reports.
+
+facts  ::= region*
+region ::= loop verdict*, kernel*, access*, decision*, note*
+kernel ::= stage*
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polygpu.model.expr import Position
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVerdict:
+    """Whether the iterations of a source loop can run at the same time, and if not, what forbids it.
+
+    `why` is one clause; `source` and `target` are the two ends of the dependence it names.
+    """
+
+    iterator: str
+    position: Position
+    text: str
+    parallel: bool
+    why: str = ""
+    source: Position | None = None
+    target: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessFact:
+    """One source access in one kernel.
+
+    `space` is where its instances read or write: "global", "shared", "register", "constant", or
+    "shared, staged" for one served by copy code. `transactions` is the mean per full request of
+    `request_lanes` lanes of its global part, `coalesced` whether all those requests coalesce; both are
+    None without a global part or where no prediction was made. Bank degrees: 1 is free of conflicts, 0
+    means no shared part.
+    """
+
+    site: int
+    kernel: str
+    array: str
+    text: str
+    position: Position
+    write: bool
+    space: str
+    coalesced: bool | None = None
+    transactions: float | None = None
+    request_lanes: int = 16
+    shared_array: str = ""
+    padding: int = 0
+    degree_before: int = 0
+    degree_after: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFact:
+    """A part of a kernel between barriers: what fills its time, share of the kernel's time (0..1)."""
+
+    name: str
+    share: float
+    limited_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFact:
+    """One kernel. `grid`, `tile` and `distribution` are text for people (`ceil(n/16) x ceil(m/16)`).
+
+    `registers` is an estimate per thread, 0 when unknown; `blocks_per_multiprocessor` and
+    `warps_per_multiprocessor` are the resident ones, `occupancy_limit` the resource that runs out first.
+    """
+
+    name: str
+    region: str
+    position: Position
+    block: tuple[int, int, int]
+    grid: str
+    tile: str = ""
+    distribution: str = ""
+    shared_bytes: int = 0
+    registers: int = 0
+    blocks_per_multiprocessor: int = 0
+    warps_per_multiprocessor: int = 0
+    occupancy_limit: str = ""
+    time_ms: float | None = None
+    limited_by: str = ""
+    stages: tuple[StageFact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionFacts:
+    name: str
+    function: str
+    position: Position
+    loops: tuple[LoopVerdict, ...] = ()
+    kernels: tuple[KernelFact, ...] = ()
+    accesses: tuple[AccessFact, ...] = ()
+    decisions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompilationFacts:
+    """`device` is its name, `title` its name in words; `warps` the most a multiprocessor holds."""
+
+    device: str
+    target: str
+    regions: tuple[RegionFacts, ...]
+    title: str = ""
+    warps_per_multiprocessor: int = 0
+    source: str = field(default="")
