@@ -26,6 +26,12 @@ COSTS = (
 RULES = ("cc10", "cc13", "sector")
 _MAY_BE_ZERO = frozenset({"shared_reserved", "l2_bytes"})
 _POSITIVE_COSTS = frozenset({"issue", "efficiency"})
+_IN_WORDS = {
+    "str": "a text",
+    "bool": "true or false",
+    "int": "an integer of at least 0",
+    "float": "a number of at least 0",
+}
 _HEAD = ("name", "title", "aliases")
 _TABLES = ("costs", "sources", "units")
 _LIMITS = {f.name: f for f in fields(Device) if f.name not in (*_HEAD, *_TABLES)}
@@ -76,9 +82,9 @@ def _device(text: str, file: str) -> Device:
     limits, costs = (_table(content, key, file) for key in ("limits", "costs"))
     problems = tuple(_problems(content, limits, costs))
     if problems:
-        help = "polygpu devices NAME lists every value; copy a file of polygpu/devices and change it"
+        advice = "polygpu devices NAME lists every value; copy a file of polygpu/devices and change it"
         message = f"device file '{file}': {'; '.join(problems)}"
-        raise _diagnosed("PG803", message, help)
+        raise _diagnosed("PG803", message, advice)
     values: dict[str, Any] = {key: _typed(_value(entry)) for key, entry in limits.items()}
     entries = {**limits, **costs}
     return Device(
@@ -105,26 +111,25 @@ def _problems(
     if not isinstance(content.get("name"), str):
         yield "'name' is missing or no text"
     for key, limit in _LIMITS.items():
-        if key not in limits:
-            if limit.default is MISSING:
-                yield f"limits.{key} is missing"
-        elif not _fits(_value(limits[key]), str(limit.type)):
-            yield f"limits.{key} is not of type {limit.type}"
-        elif _value(limits[key]) == 0 and limit.type != "bool" and key not in _MAY_BE_ZERO:
-            yield f"limits.{key} must be positive"
+        if key in limits or limit.default is MISSING:
+            yield from _problem("limits", limits, key, str(limit.type), key in _MAY_BE_ZERO)
     for key in COSTS:
-        if key not in costs:
-            yield f"costs.{key} is missing"
-        elif not _fits(_value(costs[key]), "float"):
-            yield f"costs.{key} is not a number of at least 0"
-        elif _value(costs[key]) == 0 and key in _POSITIVE_COSTS:
-            yield f"costs.{key} must be positive"
-    unknown = [f"limits.{k}" for k in limits if k not in _LIMITS] + [
-        f"costs.{k}" for k in costs if k not in COSTS
-    ]
-    yield from (f"{key} is not known" for key in unknown)
+        yield from _problem("costs", costs, key, "float", key not in _POSITIVE_COSTS)
+    yield from (f"limits.{key} is not known" for key in limits if key not in _LIMITS)
+    yield from (f"costs.{key} is not known" for key in costs if key not in COSTS)
     if "rule" in limits and _value(limits["rule"]) not in RULES:
         yield f"limits.rule is none of {', '.join(RULES)}"
+
+
+def _problem(
+    table: str, entries: Mapping[str, Any], key: str, annotation: str, zero_allowed: bool
+) -> Iterator[str]:
+    if key not in entries:
+        yield f"{table}.{key} is missing"
+    elif not _fits(_value(entries[key]), annotation):
+        yield f"{table}.{key} is not {_IN_WORDS.get(annotation, 'three integers')}"
+    elif annotation in ("int", "float") and not zero_allowed and _value(entries[key]) == 0:
+        yield f"{table}.{key} must be positive"
 
 
 def _fits(value: object, annotation: str) -> bool:
@@ -160,5 +165,5 @@ def _source(entry: Any) -> str:
     return f"{source} ({confidence})" if confidence else source
 
 
-def _diagnosed(identity: str, message: str, help: str = "") -> Diagnosed:
-    return Diagnosed(Diagnostic(identity, "error", message, help=help))
+def _diagnosed(identity: str, message: str, advice: str = "") -> Diagnosed:
+    return Diagnosed(Diagnostic(identity, "error", message, help=advice))

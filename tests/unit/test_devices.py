@@ -87,16 +87,20 @@ def test_missing_and_broken_files(tmp_path):
     ("old", "new", "message"),
     [
         ("warp = {", "wrap = {", "limits.warp is missing; limits.wrap is not known"),
-        ("banks = { value = 16", 'banks = { value = "16"', "limits.banks is not of type int"),
+        ("banks = { value = 16", 'banks = { value = "16"', "limits.banks is not an integer of at least 0"),
         ("clock = { value = 1350000000.0", "clock = { value = 0", "limits.clock must be positive"),
-        ('value = "cc10"', 'value = "cc11"', "limits.rule is none of cc10, cc13, sector"),
-        ("latency = { value = 420.0", "latency = { value = -1", "costs.latency is not a number of at least 0"),
+        ('rule = { value = "cc10"', 'rule = { value = "cc11"', "limits.rule is none of cc10, cc13, sector"),
+        (
+            "latency = { value = 420.0",
+            "latency = { value = -1",
+            "costs.latency is not a number of at least 0",
+        ),
     ],
 )
 def test_bad_values(tmp_path, old, new, message):
     text = (SHIPPED / "geforce_8800_gtx.toml").read_text()
-    assert text.count(f"\n{old}") == 1 or text.count(old) == 1
+    assert text.count(f"\n{old}") == 1
     file = tmp_path / "bad.toml"
-    file.write_text(text.replace(f"\n{old}", f"\n{new}") if f"\n{old}" in text else text.replace(old, new))
-    identity, text = _rejection(str(file))
-    assert identity == "PG803" and message in text
+    file.write_text(text.replace(f"\n{old}", f"\n{new}"))
+    identity, rendered = _rejection(str(file))
+    assert identity == "PG803" and message in rendered
