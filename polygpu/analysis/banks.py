@@ -1,0 +1,88 @@
+"""How many steps a shared memory request takes: bank conflicts and broadcasts.
+
+Words are 32-bit; word w lies in bank `w mod banks`. A request comes from a half-warp on chips that
+broadcast a single word a step (CC 1.x, 16 banks), from a warp on later ones (32 banks). The same rules
+run in the emulator, written in C.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+Word: TypeAlias = int | None  # None: an idle lane
+
+WORD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """`steps` that an access takes in `requests` 32-bit requests (or phases); equal when conflict-free."""
+
+    steps: int
+    requests: int
+
+    @property
+    def degree(self) -> int:
+        """The n of "n-way conflict", rounded up; 1 is free of conflicts, 0 an idle request."""
+        return -(-self.steps // self.requests) if self.requests else 0
+
+
+def stride_degree(stride: int, banks: int) -> int:
+    """The degree when lane k reads word `k * stride`: gcd(stride, banks), 1 for stride 0 (ICS'08)."""
+    return gcd(stride, banks) if stride else 1
+
+
+def degree(words: Sequence[Word], banks: int, single_broadcast: bool) -> int:
+    """Steps of one request of 32-bit words, 0 when no lane is active."""
+    active = [word for word in words if word is not None]
+    return _broadcast_loop(active, banks) if single_broadcast else _distinct_words(active, banks)
+
+
+def _broadcast_loop(waiting: list[int], banks: int) -> int:
+    """CC 1.x (CUDA C Programming Guide 4.2, F.3.3): a step serves all lanes of the broadcast word, here
+    that of the lowest waiting lane, and the lowest waiting lane of each other bank.
+    """
+    steps = 0
+    while waiting:
+        broadcast = waiting[0]
+        busy = {broadcast % banks}
+        left = []
+        for word in waiting:
+            if word == broadcast:
+                continue
+            if word % banks in busy:
+                left.append(word)
+            else:
+                busy.add(word % banks)
+        waiting = left
+        steps += 1
+    return steps
+
+
+def _distinct_words(words: Sequence[int], banks: int) -> int:
+    """CC >= 3.0: as many steps as the fullest bank has distinct words."""
+    in_bank: defaultdict[int, set[int]] = defaultdict(set)
+    for word in words:
+        in_bank[word % banks].add(word)
+    return max(map(len, in_bank.values()), default=0)
+
+
+def access_steps(addresses: Sequence[Word], size: int, banks: int, single_broadcast: bool) -> Steps:
+    """Steps of lanes that access `size` bytes each at byte `addresses`, aligned to their size.
+
+    Wide words: CC 1.x makes one request of each 32-bit part of all lanes (stride-1 doubles conflict
+    2-way); later chips serve 64-bit words a half-warp, 128-bit words a quarter-warp at a time.
+    """
+    width = max(1, size // WORD)
+    if single_broadcast:
+        parts = [[a if a is None else a // WORD + part for a in addresses] for part in range(width)]
+    else:
+        lanes = max(1, len(addresses) // width)
+        groups = [addresses[start : start + lanes] for start in range(0, len(addresses), lanes)]
+        parts = [[a // WORD + p for a in g if a is not None for p in range(width)] for g in groups]
+    counts = [degree(part, banks, single_broadcast) for part in parts]
+    return Steps(sum(counts), sum(count > 0 for count in counts))

@@ -1,0 +1,185 @@
+"""What a global memory request costs: the coalescing rules of three generations of chips.
+
+A request is what the lanes of a half-warp ("cc10", "cc13") or a warp ("sector") access at once. The same
+rules run in the emulator, written in C, on what the lanes really access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygpu.model.device import Device
+
+Address: TypeAlias = int | None  # in bytes; None: an idle lane
+Coordinates: TypeAlias = tuple[int, int, int]
+
+SECTOR = 32
+LINE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The transactions of one request, as (bytes of one, how many), largest first.
+
+    `passes` are those of the load/store pipe when the request does not coalesce, else 0. `near` and `far`
+    are the 32 B fetches that reach the memory after equal addresses are merged, in an open DRAM row and
+    in another one; `wide_bytes` what moves in larger or streamed transactions.
+    """
+
+    transactions: tuple[tuple[int, int], ...]
+    coalesced: bool
+    passes: int = 0
+    near: int = 0
+    far: int = 0
+    wide_bytes: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(count for _, count in self.transactions)
+
+    @property
+    def bytes(self) -> int:
+        return sum(size * count for size, count in self.transactions)
+
+
+IDLE = Cost((), coalesced=True)
+
+
+def request_cost(addresses: Sequence[Address], size: int, rule: str, row_stripe: int = 0) -> Cost:
+    """The cost of lanes accessing words of `size` bytes (1, 2, 4, 8 or 16), aligned to their size.
+
+    `row_stripe` is the number of consecutive bytes that one row of all DRAM partitions holds; 0 counts
+    every fetch as near. Costs nothing when no lane is active. CUDA C Programming Guide 4.2, app. F.
+    """
+    if all(address is None for address in addresses):
+        return IDLE
+    match rule:
+        case "cc10":
+            return _cc10(addresses, size, row_stripe)
+        case "cc13":
+            return _cc13(addresses, size, row_stripe)
+        case "sector":
+            return _sectors(addresses, size)
+        case _:
+            raise ValueError(f"no coalescing rule {rule}")
+
+
+def _cc10(addresses: Sequence[Address], size: int, row_stripe: int) -> Cost:
+    """Lane k accesses word k of one aligned segment, or every active lane pays 32 B by itself."""
+    active = [address for address in addresses if address is not None]
+    if size >= 4 and _in_order(addresses, size):
+        transactions = ((min(16 * size, LINE), max(1, 16 * size // LINE)),)
+        return Cost(transactions, coalesced=True, wide_bytes=16 * size)
+    distinct = sorted(set(active))
+    near, far = split_fetches(distinct, row_stripe)
+    return Cost(((SECTOR, len(active)),), coalesced=False, passes=len(active), near=near, far=far)
+
+
+def _in_order(addresses: Sequence[Address], size: int) -> bool:
+    bases = {address - lane * size for lane, address in enumerate(addresses) if address is not None}
+    return len(bases) == 1 and bases.pop() % (16 * size) == 0
+
+
+def _cc13(addresses: Sequence[Address], size: int, row_stripe: int) -> Cost:
+    """Segments in the order of the lowest unserved lane, each halved while one half is unused."""
+    segments = list(_segments([a for a in addresses if a is not None], size))
+    small = [first for first, length in segments if length == SECTOR]
+    near, far = split_fetches(small, row_stripe)
+    return Cost(
+        tuple((length, n) for length in (128, 64, 32) if (n := sum(s == length for _, s in segments))),
+        coalesced=len(segments) <= 2,
+        passes=len(segments) if len(segments) > 2 else 0,
+        near=near,
+        far=far,
+        wide_bytes=sum(length for _, length in segments if length > SECTOR),
+    )
+
+
+def _segments(waiting: list[int], size: int) -> Iterator[tuple[int, int]]:
+    """(first byte, length) of each transaction."""
+    widest = min(LINE, SECTOR * size)
+    while waiting:
+        first = waiting[0] // widest * widest
+        served = [address for address in waiting if first <= address < first + widest]
+        waiting = [address for address in waiting if address not in served]
+        yield _shrink(first, widest, min(served), max(served) + size)
+
+
+def _shrink(first: int, length: int, low: int, high: int) -> tuple[int, int]:
+    """The segment halved, down to 32 B, while the bytes [low, high) lie in one half."""
+    while length > SECTOR:
+        middle = first + length // 2
+        if low < middle < high:
+            break
+        first, length = (first if high <= middle else middle), length // 2
+    return first, length
+
+
+def _sectors(addresses: Sequence[Address], size: int) -> Cost:
+    """Distinct 32 B sectors; coalesced with at most one sector more than the lanes' bytes fill."""
+    active = [address for address in addresses if address is not None]
+    sectors = {address // SECTOR for address in active}
+    lines = {address // LINE for address in active}
+    coalesced = len(sectors) <= -(-len(active) * size // SECTOR) + 1
+    passes = 0 if coalesced else len(lines)
+    return Cost(((SECTOR, len(sectors)),), coalesced, passes, wide_bytes=SECTOR * len(sectors))
+
+
+def split_fetches(addresses: Sequence[int], row_stripe: int) -> tuple[int, int]:
+    """(near, far): each DRAM row stripe that distinct `addresses` reach, but one, costs a far fetch."""
+    if not addresses or not row_stripe:
+        return len(addresses), 0
+    far = len({address // row_stripe for address in addresses}) - 1
+    return len(addresses) - far, far
+
+
+def request_lanes(block: Coordinates, lanes: int) -> tuple[tuple[Coordinates | None, ...], ...]:
+    """The threads (x, y, z) of each request of a block in lane order, x fastest; None past the last one."""
+    width, height, depth = block
+    threads = [(x, y, z) for z in range(depth) for y in range(height) for x in range(width)]
+    starts = range(0, len(threads), lanes)
+    return tuple(tuple(threads[s : s + lanes]) + (None,) * (s + lanes - len(threads)) for s in starts)
+
+
+def affine_request(
+    strides: Coordinates, offset: int, size: int, threads: Sequence[Coordinates | None]
+) -> tuple[Address, ...]:
+    """Byte addresses of `offset + strides . thread` for each lane; strides and offset in elements."""
+    return tuple(
+        None if t is None else size * (offset + sum(s * c for s, c in zip(strides, t, strict=True)))
+        for t in threads
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AffineCost:
+    """Over one block's requests: how many there are, how many coalesce, and means a request."""
+
+    requests: int
+    coalesced_requests: int
+    transactions: float
+    bytes: float
+
+    @property
+    def coalesced(self) -> bool:
+        return self.coalesced_requests == self.requests
+
+
+def affine_cost(
+    strides: Coordinates, offset: int, size: int, block: Coordinates, device: Device
+) -> AffineCost:
+    """Predicts an affine access of a whole block; full requests count unless there is none.
+
+    `offset` is that of thread (0, 0, 0) in elements from an address aligned to 256 bytes.
+    """
+    requests = request_lanes(block, device.request_lanes)
+    full = [request for request in requests if None not in request] or list(requests)
+    costs = [request_cost(affine_request(strides, offset, size, r), size, device.rule) for r in full]
+    return AffineCost(
+        len(costs),
+        sum(cost.coalesced for cost in costs),
+        sum(cost.count for cost in costs) / len(costs),
+        sum(cost.bytes for cost in costs) / len(costs),
+    )
