@@ -1,0 +1,41 @@
+"""Value-based flow and memory-based anti and output dependences (isl's dataflow analysis)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.support.isl_idioms import empty_union_map
+
+
+@dataclass(frozen=True)
+class Dependences:
+    """Relations from source to sink instances, uncoalesced: merging pieces slows schedulers down.
+
+    `flow`: a write and the reads it may supply. `memory`: anti and output dependences. `live_in`: reads
+    that no write of the region precedes (instances to elements).
+    """
+
+    flow: isl.UnionMap
+    memory: isl.UnionMap
+    live_in: isl.UnionMap
+
+    @property
+    def all(self) -> isl.UnionMap:
+        return self.flow.union(self.memory)
+
+
+def compute(p: Polyhedra) -> Dependences:
+    """The dependences of `p` in its original order."""
+    reads, writes = p.relation(write=False), p.relation(write=True)
+    must, may = p.relation(True, True), p.relation(True, False)
+    if writes.is_empty():
+        return Dependences(empty_union_map(), empty_union_map(), reads)
+    order = p.schedule()
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
+    flow = info.set_schedule_map(order).compute_flow()
+    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(must).set_may_source(reads.union(may))
+    memory = info.set_schedule_map(order).compute_flow()
+    return Dependences(flow.get_may_dependence(), memory.get_may_dependence(), flow.get_may_no_source())

@@ -1,0 +1,256 @@
+"""The scop as integer sets: domains, access relations and the original schedule of each statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Position, Reference, Select, Unary
+from polygpu.model.scop import Access, Action, Array, Scop, Statement
+from polygpu.support.isl_idioms import D, identifier, isl_name, union_of, union_set_of
+
+
+@dataclass(frozen=True)
+class PolyAccess:
+    """One reference of a statement: `relation` maps instances to elements of `reference.array`."""
+
+    reference: Reference
+    relation: isl.Map
+    write: bool
+    must: bool
+    affine: bool
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True)
+class PolyStatement:
+    """A statement with its `domain`, its accesses and its place in the original order."""
+
+    name: str
+    iterators: tuple[str, ...]
+    loops: tuple[int, ...]
+    domain: isl.Set
+    schedule: isl.Map
+    body: tuple[Action, ...]
+    accesses: tuple[PolyAccess, ...]
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True)
+class Polyhedra:
+    """A scop whose sets are isl's. `arrays` may have grown or lost temporaries by expansion."""
+
+    scop: Scop
+    context: isl.Set
+    parameters: tuple[str, ...]
+    statements: tuple[PolyStatement, ...]
+    arrays: tuple[Array, ...]
+
+    def statement(self, name: str) -> PolyStatement:
+        return next(s for s in self.statements if s.name == name)
+
+    def array(self, name: str) -> Array:
+        return next(a for a in self.arrays if a.name == name)
+
+    def domain(self) -> isl.UnionSet:
+        return union_set_of([s.domain for s in self.statements])
+
+    def schedule(self) -> isl.UnionMap:
+        return union_of([s.schedule for s in self.statements])
+
+    def relation(self, write: bool, must: bool | None = None) -> isl.UnionMap:
+        """All read or write relations, of `must` kind only if given."""
+        return union_of(
+            [
+                a.relation
+                for s in self.statements
+                for a in s.accesses
+                if a.write == write and (must is None or a.must == must)
+            ]
+        )
+
+
+class AffineBuilder:
+    """Turns C expressions over iterators and parameters into isl functions on one statement's space."""
+
+    def __init__(self, space: isl.Space) -> None:
+        self.space = space
+        self.local = isl.LocalSpace.from_space(space)
+
+    def value(self, expr: Expr) -> isl.PwAff:
+        match expr:
+            case Int(value):
+                return self._constant(value)
+            case Literal(text, _):
+                return self._constant(int(text.rstrip("uUlL"), 0))
+            case Name(name, _):
+                return self._name(name)
+            case Unary("-", operand):
+                return self.value(operand).neg()
+            case Unary("+", operand):
+                return self.value(operand)
+            case Binary(op, left, right) if op in "+-*/%":
+                return self._arithmetic(op, self.value(left), self.value(right))
+            case Call("min" | "max" as function, arguments, _):
+                values = [self.value(a) for a in arguments]
+                result = values[0]
+                for other in values[1:]:
+                    result = result.min(other) if function == "min" else result.max(other)
+                return result
+            case Call("floord", (left, right), _):
+                return self.value(left).div(self.value(right)).floor()
+            case Select(test, yes, no):
+                holds = self.condition(test)
+                return (
+                    self.value(yes)
+                    .intersect_domain(holds)
+                    .union_add(self.value(no).intersect_domain(holds.complement()))
+                )
+            case _ if hasattr(expr, "operand"):
+                return self.value(expr.operand)
+        raise ValueError(f"not affine: {expr}")
+
+    def condition(self, expr: Expr) -> isl.Set:
+        """The set where `expr` is true (C: not zero)."""
+        match expr:
+            case Binary("&&", left, right):
+                return self.condition(left).intersect(self.condition(right))
+            case Binary("||", left, right):
+                return self.condition(left).union(self.condition(right))
+            case Unary("!", operand):
+                return self.condition(operand).complement()
+            case Binary(op, left, right) if op in _COMPARE:
+                return getattr(self.value(left), _COMPARE[op])(self.value(right))
+        return self.value(expr).ne_set(self._constant(0))
+
+    def _constant(self, value: int) -> isl.PwAff:
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(self.local).set_constant_val(isl.Val(value)))
+
+    def _name(self, name: str) -> isl.PwAff:
+        for kind in (D.set, D.param):
+            position = self.space.find_dim_by_name(kind, isl_name(name))
+            if position >= 0:
+                return isl.PwAff.from_aff(isl.Aff.var_on_domain(self.local, kind, position))
+        raise ValueError(f"{name} is neither an iterator nor a parameter")
+
+    def _arithmetic(self, op: str, left: isl.PwAff, right: isl.PwAff) -> isl.PwAff:
+        match op:
+            case "+":
+                return left.add(right)
+            case "-":
+                return left.sub(right)
+            case "*":
+                return left.mul(right)
+            case "/":
+                return left.tdiv_q(right)
+        return left.tdiv_r(right)
+
+
+_COMPARE = {
+    "<": "lt_set",
+    "<=": "le_set",
+    ">": "gt_set",
+    ">=": "ge_set",
+    "==": "eq_set",
+    "!=": "ne_set",
+}
+
+
+def parameter_space(parameters: tuple[str, ...]) -> isl.Space:
+    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
+    for i, name in enumerate(parameters):
+        space = space.set_dim_id(D.param, i, identifier(isl_name(name)))
+    return space
+
+
+def statement_space(parameters: tuple[str, ...], name: str, iterators: tuple[str, ...]) -> isl.Space:
+    space = parameter_space(parameters).set_from_params().add_dims(D.set, len(iterators))
+    for i, iterator in enumerate(iterators):
+        space = space.set_dim_name(D.set, i, isl_name(iterator))
+    return space.set_tuple_name(D.set, name)
+
+
+def array_tuple(reference: Reference) -> str:
+    """The isl tuple of an array; members of structures never overlap and count as arrays of their own."""
+    return f"{reference.array}__{reference.field.replace('.', '_')}" if reference.field else reference.array
+
+
+def access_relation(builder: AffineBuilder, domain: isl.Set, access: Access) -> isl.Map:
+    reference = access.reference
+    if not access.affine:
+        relation = isl.Map.from_domain_and_range(
+            domain,
+            isl.Set.universe(builder.space.params().set_from_params().add_dims(D.set, len(reference.subscripts))),
+        )
+    elif not reference.subscripts:
+        relation = isl.Map.from_domain(domain)
+    else:
+        parts = [isl.Map.from_pw_aff(builder.value(s)) for s in reference.subscripts]
+        relation = parts[0]
+        for part in parts[1:]:
+            relation = relation.flat_range_product(part)
+        relation = relation.intersect_domain(domain)
+    return relation.set_tuple_name(D.out, array_tuple(reference))
+
+
+def build(scop: Scop) -> Polyhedra:
+    """The polyhedral form of `scop`."""
+    parameters = tuple(s.name for s in scop.scalars if s.affine)
+    context = _context(scop, parameters)
+    length = max((len(s.schedule) for s in scop.statements), default=1)
+    statements = tuple(_statement(s, parameters, context, length) for s in scop.statements)
+    return Polyhedra(scop, context, parameters, statements, scop.arrays)
+
+
+def _context(scop: Scop, parameters: tuple[str, ...]) -> isl.Set:
+    space = parameter_space(parameters)
+    builder = AffineBuilder(space.set_from_params())
+    context = isl.Set.universe(space.set_from_params())
+    for condition in scop.context:
+        context = context.intersect(builder.condition(condition))
+    for scalar in scop.scalars:
+        if scalar.affine and scalar.type.startswith("unsigned"):
+            context = context.intersect(builder.condition(Binary(">=", Name(scalar.name), Int(0))))
+    return context.params()
+
+
+def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, length: int) -> PolyStatement:
+    space = statement_space(parameters, s.name, s.iterators)
+    builder = AffineBuilder(space)
+    domain = isl.Set.universe(space)
+    for condition in s.domain:
+        domain = domain.intersect(builder.condition(condition))
+    domain = domain.intersect_params(context).coalesce()
+    accesses = tuple(
+        PolyAccess(
+            a.reference, access_relation(builder, domain, a), a.write, a.must, a.affine, a.position, a.text
+        )
+        for a in s.accesses
+    )
+    order = _original_order(s, builder, domain, length)
+    return PolyStatement(
+        s.name, s.iterators, s.loops, domain, order, s.body, accesses, s.position, s.text
+    )
+
+
+def _original_order(s: Statement, builder: AffineBuilder, domain: isl.Set, length: int) -> isl.Map:
+    order: isl.Map | None = None
+    for entry in s.schedule + (0,) * (length - len(s.schedule)):
+        if isinstance(entry, int):
+            value = builder.value(Int(entry))
+        else:
+            value = builder.value(Name(entry.removeprefix("-")))
+            value = value.neg() if entry.startswith("-") else value
+        part = isl.Map.from_pw_aff(value)
+        order = part if order is None else order.flat_range_product(part)
+    assert order is not None
+    return order.intersect_domain(domain)
+
+
+def rename_reference(statement: PolyStatement, old: PolyAccess, new: PolyAccess) -> PolyStatement:
+    """`statement` with access `old` (and its occurrences in the body) replaced by `new`."""
+    accesses = tuple(new if a is old else a for a in statement.accesses)
+    return replace(statement, accesses=accesses)

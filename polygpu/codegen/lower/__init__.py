@@ -1,0 +1,1 @@
+"""From mapped nests to Kernel IR."""

@@ -1,0 +1,350 @@
+"""Which memory space each access of a mapped nest uses (ICS'08 section 4, step 1; Jang's priorities).
+
+Registers for arrays whose elements belong to one point each (accumulators), shared memory for what does not
+coalesce or is reused by the block, global memory for the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygpu.analysis.patterns import Pattern, coefficients, patterns
+from polygpu.analysis.polyhedra import PolyAccess, array_tuple
+from polygpu.memory.footprint import Side, box
+from polygpu.model.device import Device
+from polygpu.model.expr import SIZES
+from polygpu.schedule.mapped import Axis, Fixed, MappedNest, Mapping
+from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, members_on, single_iterator
+from polygpu.support.isl_idioms import D, c_name, union_of
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A child of the nest's body; `step` is the loop member that is strip-mined when it is staged."""
+
+    node: Node
+    step: Member | None
+
+
+@dataclass(frozen=True)
+class Staged:
+    """`array` copied to shared memory for one segment, per tile of the segment's step when `stepped`.
+
+    `sides` is the box in the array's dimensions; `order[k]` is the array dimension stored as dimension k.
+    """
+
+    array: str
+    tuple: str
+    name: str
+    segment: int
+    stepped: bool
+    sides: tuple[Side, ...]
+    order: tuple[int, ...]
+    padding: int
+    reason: str
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(self.sides[k].size for k in self.order)
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """`array` kept in registers: `element` maps a point to the one element it owns."""
+
+    array: str
+    tuple: str
+    name: str
+    element: isl.PwMultiAff
+    points: isl.Set
+    load: bool
+    store: bool
+
+
+@dataclass(frozen=True)
+class Placement:
+    segments: tuple[Segment, ...]
+    staged: tuple[Staged, ...]
+    promoted: tuple[Promoted, ...]
+
+    def staged_in(self, segment: int, array: str) -> Staged | None:
+        return next((s for s in self.staged if s.segment == segment and s.tuple == array), None)
+
+    def promotion(self, array: str) -> Promoted | None:
+        return next((p for p in self.promoted if p.tuple == array), None)
+
+
+def segments(nest: Nest) -> tuple[Segment, ...]:
+    children = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
+    return tuple(Segment(c, c.members[0] if isinstance(c, Band) else None) for c in children)
+
+
+def nest_patterns(m: MappedNest) -> list[Pattern]:
+    """The patterns of every access of the nest, along its parallel dimensions."""
+    found: list[Pattern] = []
+    for name in m.statements:
+        inner = [member.rows[name] for member in members_on(m.nest.body, name)]
+        outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
+        parallel = [member.rows[name] for member in m.nest.parallel]
+        depth = sum(1 for row in inner if any(coefficients(row) or (1,)))
+        found.extend(
+            patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth)
+        )
+    return found
+
+
+def written_arrays(m: MappedNest) -> set[str]:
+    return {
+        array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write
+    }
+
+
+def promote(m: MappedNest) -> tuple[Promoted, ...]:
+    """The arrays of the nest that can live in registers."""
+    result: list[Promoted] = []
+    if not m.nest.parallel:
+        return ()
+    for array in sorted(written_arrays(m)):
+        uses = [(s, a) for s in m.statements for a in m.p.statement(s).accesses if array_tuple(a.reference) == array]
+        candidate = _promotion(m, array, uses)
+        if candidate is not None:
+            result.append(candidate)
+    return tuple(result)
+
+
+def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) -> Promoted | None:
+    depths = {s: len(members_on(m.nest.body, s)) for s, _ in uses}
+    if len(uses) == 1 or (max(depths.values()) == 0 and len(m.statements) == 1):
+        return None
+    if any(not a.affine or a.reference.field for _, a in uses):
+        return None
+    elements = _point_elements(m, uses[0])
+    for use in uses[1:]:
+        elements = elements.union(_point_elements(m, use))
+    elements = elements.coalesce()
+    if not elements.is_single_valued() or not elements.is_injective():
+        return None
+    function = isl.PwMultiAff.from_map(elements)
+    if function.n_piece() != 1:
+        return None
+    first = uses[0][1].reference.array
+    temporary = not m.p.array(first).live_out
+    read_before = _read_before_written(m, array, uses, elements)
+    private = temporary and not _used_elsewhere(m, array)
+    return Promoted(
+        first, array, f"{first}_r", function, elements.domain(), read_before, not private
+    )
+
+
+def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
+    """Points (a set whose dimensions are the nest's parallel ones) to the elements the access touches."""
+    name, access = use
+    rows = [member.rows[name] for member in m.nest.parallel]
+    points = isl.Map.from_pw_aff(rows[0])
+    for row in rows[1:]:
+        points = points.flat_range_product(isl.Map.from_pw_aff(row))
+    return points.intersect_domain(m.domain(name)).reverse().apply_range(access.relation)
+
+
+def _read_before_written(
+    m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]], elements: isl.Map
+) -> bool:
+    """Whether some point needs the value the array had before the kernel, to read it or to store it back."""
+    order = _order_inside(m, [s for s, _ in uses])
+    reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write])
+    writes = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if a.write and a.must])
+    if not isl.UnionMap.from_map(elements).range().is_subset(writes.range()):
+        return True
+    if reads.is_empty():
+        return False
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(order)
+    return not info.compute_flow().get_may_no_source().is_empty()
+
+
+def _order_inside(m: MappedNest, statements: list[str]) -> isl.UnionMap:
+    """The order of the kernel: point first, then the body."""
+    from polygpu.schedule.flatten import flatten
+
+    return flatten(m, m.nest.body, with_points=True, only=tuple(sorted(set(statements))))
+
+
+def _used_elsewhere(m: MappedNest, array: str) -> bool:
+    return any(
+        array_tuple(a.reference) == array
+        for s in m.p.statements
+        if s.name not in m.statements
+        for a in s.accesses
+    )
+
+
+def place(m: MappedNest, device: Device) -> Placement:
+    """The placement of every access of `m`."""
+    parts = segments(m.nest)
+    promoted = promote(m)
+    taken = {p.tuple for p in promoted} | written_arrays(m)
+    found = nest_patterns(m)
+    staged: list[Staged] = []
+    budget = device.shared_per_block - device.shared_reserved
+    budget -= 256 if device.arguments_in_shared else 0
+    budget = min(budget, 48 * 1024)
+    for candidate in _candidates(m, parts, found, taken, device):
+        size = _bytes(m, candidate)
+        if size <= budget:
+            budget -= size
+            staged.append(candidate)
+    return Placement(parts, _named(staged), promoted)
+
+
+def _named(staged: list[Staged]) -> tuple[Staged, ...]:
+    from dataclasses import replace
+
+    counts: dict[str, int] = {}
+    result: list[Staged] = []
+    for s in sorted(staged, key=lambda s: (s.segment, s.tuple)):
+        number = counts[s.array] = counts.get(s.array, 0) + 1
+        result.append(replace(s, name=f"{s.array}_s" if number == 1 else f"{s.array}_s{number}"))
+    return tuple(result)
+
+
+def _bytes(m: MappedNest, s: Staged) -> int:
+    total = SIZES.get(m.p.array(s.array).element, 4)
+    for k, extent in enumerate(s.extents):
+        total *= extent + (s.padding if k == len(s.extents) - 1 else 0)
+    return total
+
+
+def _candidates(
+    m: MappedNest, parts: tuple[Segment, ...], found: list[Pattern], taken: set[str], device: Device
+) -> list[Staged]:
+    """What is worth staging, the most valuable first: uncoalesced accesses, then reuse."""
+    result: list[tuple[int, Staged]] = []
+    for number, segment in enumerate(parts):
+        mine = [p for p in found if p.statement in segment.node.statements]
+        arrays = sorted({array_tuple(p.access.reference) for p in mine} - taken)
+        for array in arrays:
+            group = [p for p in mine if array_tuple(p.access.reference) == array]
+            reason = _reason(m, group, device)
+            made = _stage(m, number, segment, group, reason) if reason else None
+            if made is not None:
+                result.append((0 if reason == "uncoalesced" else 1, made))
+    return [s for _, s in sorted(result, key=lambda item: item[0])]
+
+
+def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
+    """Why the accesses of `group` go to shared memory: "uncoalesced", "reuse", or "" when they do not."""
+    if not m.nest.parallel or any(not p.access.affine or not p.access.reference.subscripts for p in group):
+        return ""
+    if any(p.access.reference.field for p in group):
+        return ""
+    lane = len(m.mapping.axes) - 1
+    if any(p.kind(lane) in ("strided", "reverse") for p in group):
+        return "uncoalesced"
+    strict = device.rule == "cc10"
+    if strict and any(p.kind(lane) == "unit" and not _aligned(p) for p in group):
+        return "uncoalesced"
+    deep = any(p.depth > 0 for p in group)
+    broadcast = any(p.kind(lane) == "broadcast" for p in group)
+    if broadcast and deep and (strict or _stages_others(m, group)):
+        return "uncoalesced" if strict else "reuse"
+    shared_by = max((a.tile for d, a in enumerate(m.mapping.axes) if _unmoved(group, d)), default=1)
+    return "reuse" if shared_by > 1 and deep and (strict or _registers(m)) else ""
+
+
+def _stages_others(m: MappedNest, group: list[Pattern]) -> bool:
+    return _registers(m) or len(m.mapping.axes) == 1
+
+
+def _registers(m: MappedNest) -> bool:
+    return any(a.per_thread > 1 for a in m.mapping.axes)
+
+
+def _unmoved(group: list[Pattern], d: int) -> bool:
+    return all(p.kind(d) == "broadcast" for p in group)
+
+
+def _aligned(p: Pattern) -> bool:
+    """Whether the last subscript is a lane dimension plus a multiple of 16."""
+    relation = p.access.relation
+    function = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation))
+    last = function.get_pw_aff(relation.dim(D.out) - 1)
+    constants: list[int] = []
+    last.foreach_piece(lambda _, aff: constants.append(aff.get_constant_val().to_python()))
+    return all(c % 16 == 0 for c in constants)
+
+
+def step_name(m: MappedNest, segment: Segment) -> str:
+    assert segment.step is not None
+    names = {single_iterator(segment.step.rows[s]) for s in segment.step.statements}
+    name = names.pop() if len(names) == 1 else None
+    taken = {a.origin for a in m.mapping.axes} | {a.name for a in m.mapping.axes} | {f.name for f in m.outer}
+    base = c_name(name) if name else "s"
+    candidate = f"{base}_tile"
+    while candidate in taken or candidate in m.p.parameters:
+        candidate += "_"
+    return candidate
+
+
+def step_of(m: MappedNest, segment: Segment) -> Fixed | None:
+    """The strip-mined loop of the segment: its tile's first value, `mapping.step` values long."""
+    if segment.step is None or m.mapping.step == 0:
+        return None
+    return Fixed(segment.step, step_name(m, segment), m.mapping.step)
+
+
+def _stage(
+    m: MappedNest, number: int, segment: Segment, group: list[Pattern], reason: str
+) -> Staged | None:
+    whole = box(_footprint(m, group, ()))
+    step = step_of(m, segment)
+    stepped = False
+    if whole is None or _volume(whole) > 4096:
+        if step is None:
+            return None
+        whole, stepped = box(_footprint(m, group, (step,))), True
+    if whole is None or _volume(whole) > 16384:
+        return None
+    reference = group[0].access.reference
+    order = _layout(m, group, len(whole))
+    return Staged(
+        reference.array, array_tuple(reference), "", number, stepped, whole, order, 0, reason
+    )
+
+
+def _volume(sides: tuple[Side, ...]) -> int:
+    total = 1
+    for side in sides:
+        total *= side.size
+    return total
+
+
+def _footprint(m: MappedNest, group: list[Pattern], fixed: tuple[Fixed, ...]) -> isl.Set:
+    footprint: isl.Set | None = None
+    for p in group:
+        touched = m.domain(p.statement, (*m.tiles(), *fixed)).apply(p.access.relation)
+        footprint = touched if footprint is None else footprint.union(touched)
+    assert footprint is not None
+    return footprint
+
+
+def _layout(m: MappedNest, group: list[Pattern], count: int) -> tuple[int, ...]:
+    """Array dimensions in the order they are stored.
+
+    A dimension that a register-tiled axis moves goes last when no axis moves the last one: a thread then
+    reads its consecutive points from consecutive words.
+    """
+    moved: dict[int, Axis] = {}
+    for d, axis in enumerate(m.mapping.axes):
+        for p in group:
+            step = p.steps[d]
+            for k in range(count):
+                if step is not None and step[k]:
+                    moved[k] = axis
+    if count - 1 in moved or not any(a.per_thread > 1 for a in moved.values()):
+        return tuple(range(count))
+    last = max((k for k, a in moved.items() if a.per_thread > 1), default=count - 1)
+    return (*(k for k in range(count) if k != last), last)
+
+
+__all__ = ["Mapping", "Placement", "Promoted", "Segment", "Staged", "place", "promote", "segments"]

@@ -1,0 +1,125 @@
+"""Cutting a schedule tree into kernels: parallel members to the grid, what carries dependences outside.
+
+A band with parallel members becomes a kernel over them, the rest of the band and all below runs inside a
+thread. A band without any becomes a host loop over its first member, and the rest is looked at again with
+only the dependences that this loop does not carry: wavefronts and a kernel per time step come out of the
+same rule. Neighbouring kernels whose dependences stay within one parallel point are fused.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import islpy as isl
+
+from polygpu.schedule.tree import (
+    Band,
+    Host,
+    HostLoop,
+    HostSequence,
+    Leaf,
+    Member,
+    Nest,
+    Node,
+    Sequence,
+    band,
+    between,
+    has_zero_distance,
+    sequence,
+)
+
+Domains = dict[str, isl.Set]
+
+
+def form(node: Node, dependences: isl.UnionMap, domains: Domains, limit: int = 3) -> Host:
+    """The host program of `node`, at most `limit` parallel dimensions a kernel."""
+    inside = between(dependences, node.statements, node.statements, domains)
+    match node:
+        case Leaf():
+            return Nest((), node)
+        case Sequence(children):
+            parts = [form(child, inside, domains, limit) for child in children]
+            return _host_sequence(_fuse_neighbours(parts, inside, domains))
+        case Band():
+            return _form_band(node, inside, domains, limit)
+
+
+def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, limit: int) -> Host:
+    parallel = parallel_members(node, inside)
+    if parallel:
+        return Nest(
+            tuple(node.members[k] for k in parallel[:limit]),
+            band(
+                tuple(m for k, m in enumerate(node.members) if k not in parallel[:limit]),
+                node.permutable,
+                node.child,
+            ),
+        )
+    first, rest = node.members[0], node.members[1:]
+    left = inside.eq_at_multi_union_pw_aff(first.function())
+    return HostLoop(first, form(band(rest, node.permutable, node.child), left, domains, limit))
+
+
+def parallel_members(node: Band, inside: isl.UnionMap) -> list[int]:
+    """Positions of members no dependence crosses; only leading ones when the band is not permutable."""
+    found: list[int] = []
+    for k, member in enumerate(node.members):
+        if has_zero_distance(inside, member, member):
+            found.append(k)
+        elif not node.permutable:
+            break
+    return found
+
+
+def _host_sequence(parts: list[Host]) -> Host:
+    flat: list[Host] = []
+    for part in parts:
+        flat.extend(part.children if isinstance(part, HostSequence) else (part,))
+    return flat[0] if len(flat) == 1 else HostSequence(tuple(flat))
+
+
+def _fuse_neighbours(parts: list[Host], dependences: isl.UnionMap, domains: Domains) -> list[Host]:
+    result: list[Host] = []
+    for part in parts:
+        fused = _fuse(result[-1], part, dependences, domains) if result else None
+        if fused is None:
+            result.append(part)
+        else:
+            result[-1] = fused
+    return result
+
+
+def _fuse(first: Host, second: Host, dependences: isl.UnionMap, domains: Domains) -> Nest | None:
+    """One kernel for both, when values pass between them only within a parallel point."""
+    if not (isinstance(first, Nest) and isinstance(second, Nest)):
+        return None
+    if len(first.parallel) != len(second.parallel):
+        return None
+    crossing = between(dependences, first.statements, second.statements, domains)
+    if crossing.is_empty() and first.parallel:
+        return None
+    for order in permutations(second.parallel):
+        if all(has_zero_distance(crossing, a, b) for a, b in zip(first.parallel, order, strict=True)):
+            merged = tuple(a.merged(b) for a, b in zip(first.parallel, order, strict=True))
+            return Nest(merged, sequence((first.body, second.body)))
+    return None
+
+
+def nests(host: Host) -> list[Nest]:
+    match host:
+        case Nest():
+            return [host]
+        case HostLoop(_, child):
+            return nests(child)
+        case HostSequence(children):
+            return [n for c in children for n in nests(c)]
+
+
+def outer_members(host: Host, nest: Nest) -> list[Member]:
+    """The host loops around `nest`, outermost first."""
+    match host:
+        case HostLoop(member, child):
+            return [member, *outer_members(child, nest)]
+        case HostSequence(children):
+            return next((outer_members(c, nest) for c in children if nest in nests(c)), [])
+    return []

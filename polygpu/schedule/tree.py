@@ -1,0 +1,191 @@
+"""Schedules as trees, and the nests of kernels cut out of them.
+
+    node ::= Band members child | Sequence node* | Leaf
+    host ::= HostSequence host* | HostLoop member host | Nest parallel node
+
+A member is one affine schedule dimension: a row for each statement below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.support.isl_idioms import D, pieces, union_of
+
+
+@dataclass(frozen=True)
+class Member:
+    """`rows[S]` is the value of this dimension at an instance of statement S."""
+
+    rows: dict[str, isl.PwAff]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(sorted(self.rows))
+
+    def relation(self) -> isl.UnionMap:
+        return union_of([isl.Map.from_pw_aff(self.rows[s]) for s in self.statements])
+
+    def function(self) -> isl.MultiUnionPwAff:
+        union = reduce(
+            lambda u, s: u.union_add(isl.UnionPwAff.from_pw_aff(self.rows[s])),
+            self.statements[1:],
+            isl.UnionPwAff.from_pw_aff(self.rows[self.statements[0]]),
+        )
+        return isl.MultiUnionPwAff.from_union_pw_aff(union)
+
+    def restricted(self, statements: Iterable[str]) -> Member:
+        return Member({s: self.rows[s] for s in statements})
+
+    def merged(self, other: Member) -> Member:
+        return Member({**self.rows, **other.rows})
+
+    def text(self) -> str:
+        return "; ".join(f"{s}: {row_text(self.rows[s])}" for s in self.statements)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One statement whose remaining dimensions are none."""
+
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Nested loops over `members`; any order of them is legal when `permutable`."""
+
+    members: tuple[Member, ...]
+    permutable: bool
+    child: Node
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return self.child.statements
+
+
+@dataclass(frozen=True)
+class Sequence:
+    children: tuple[Node, ...]
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(sorted(s for c in self.children for s in c.statements))
+
+
+Node: TypeAlias = Leaf | Band | Sequence
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A kernel: every point of `parallel` runs `body` alone; no dependence joins two points.
+
+    With no parallel member the body runs in one thread.
+    """
+
+    parallel: tuple[Member, ...]
+    body: Node
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        return self.body.statements
+
+
+@dataclass(frozen=True)
+class HostLoop:
+    """A sequential loop on the host, a launch (or more) each iteration."""
+
+    member: Member
+    child: Host
+
+
+@dataclass(frozen=True)
+class HostSequence:
+    children: tuple[Host, ...]
+
+
+Host: TypeAlias = Nest | HostLoop | HostSequence
+
+
+def band(members: tuple[Member, ...], permutable: bool, child: Node) -> Node:
+    return Band(members, permutable, child) if members else child
+
+
+def sequence(children: Iterable[Node]) -> Node:
+    flat: list[Node] = []
+    for child in children:
+        flat.extend(child.children if isinstance(child, Sequence) else (child,))
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def row_text(row: isl.PwAff) -> str:
+    """`i + j` for the row, as isl writes the value."""
+    text = row.to_str()
+    return text[text.index("[(") + 2 : text.rindex(")]")] if "[(" in text else text
+
+
+def single_iterator(row: isl.PwAff) -> str | None:
+    """The iterator's isl name when the row is just that iterator."""
+    found = pieces(row)
+    if len(found) != 1:
+        return None
+    aff = found[0][1]
+    hits = [i for i in range(aff.dim(D.in_)) if not aff.get_coefficient_val(D.in_, i).is_zero()]
+    if len(hits) != 1 or not aff.get_coefficient_val(D.in_, hits[0]).is_one() or aff.dim(D.div):
+        return None
+    parameters = any(not aff.get_coefficient_val(D.param, i).is_zero() for i in range(aff.dim(D.param)))
+    if parameters or not aff.get_constant_val().is_zero():
+        return None
+    return aff.get_domain_space().get_dim_name(D.set, hits[0])
+
+
+def has_zero_distance(dependences: isl.UnionMap, source: Member, sink: Member) -> bool:
+    """Whether both ends of every dependence have the same value of the dimension."""
+    moved = dependences.apply_domain(source.relation()).apply_range(sink.relation())
+    return bool(moved.deltas().is_subset(isl.UnionSet("{ [0] }")))
+
+
+def between(dependences: isl.UnionMap, sources: Iterable[str], sinks: Iterable[str], domains: dict[str, isl.Set]) -> isl.UnionMap:
+    """The dependences from statements `sources` to statements `sinks`."""
+    first = reduce(lambda u, s: u.union(isl.UnionSet.from_set(domains[s])), sources, isl.UnionSet("{ }"))
+    last = reduce(lambda u, s: u.union(isl.UnionSet.from_set(domains[s])), sinks, isl.UnionSet("{ }"))
+    return dependences.intersect_domain(first).intersect_range(last)
+
+
+def members_on(node: Node, statement: str) -> list[Member]:
+    """All band members above `statement` in `node`, outermost first."""
+    match node:
+        case Leaf():
+            return []
+        case Band(members, _, child):
+            return [*members, *members_on(child, statement)]
+        case Sequence(children):
+            below = next(c for c in children if statement in c.statements)
+            return members_on(below, statement)
+
+
+def describe(node: Node | Host, indent: str = "") -> list[str]:
+    """The tree as indented lines, for `--emit schedule` and error messages."""
+    inner = indent + "  "
+    match node:
+        case Leaf(statements):
+            return [f"{indent}{', '.join(statements)}"]
+        case Band(members, permutable, child):
+            kind = "band (permutable)" if permutable and len(members) > 1 else "loop"
+            return [f"{indent}{kind} [{' | '.join(m.text() for m in members)}]", *describe(child, inner)]
+        case Sequence(children) | HostSequence(children):
+            return [f"{indent}sequence", *(line for c in children for line in describe(c, inner))]
+        case HostLoop(member, child):
+            return [f"{indent}host loop [{member.text()}]", *describe(child, inner)]
+        case Nest(parallel, body):
+            rows = " | ".join(m.text() for m in parallel) or "one thread"
+            return [f"{indent}kernel [{rows}]", *describe(body, inner)]
+
+
+def replace_body(nest: Nest, body: Node) -> Nest:
+    return replace(nest, body=body)

@@ -1,0 +1,129 @@
+"""isl, with dimensions by name and lists that iterate. Everything works in the default context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+D = isl.dim_type
+CONTEXT = isl.DEFAULT_CONTEXT
+
+_RESERVED = frozenset(
+    "max min mod and or not exists implies floor ceil floord ceild infty infinity nan true false rat lex".split()
+)
+_SUFFIX = "__"
+
+
+def isl_name(name: str) -> str:
+    """A spelling of a C identifier that isl's parser takes as an identifier."""
+    return name + _SUFFIX if name.lower() in _RESERVED or name.endswith(_SUFFIX) else name
+
+
+def c_name(name: str) -> str:
+    """The inverse of `isl_name`."""
+    return name[: -len(_SUFFIX)] if name.endswith(_SUFFIX) else name
+
+
+def identifier(name: str) -> isl.Id:
+    """An id equal to the one isl's parser makes (`isl.Id(name)` is not: it carries a Python object)."""
+    return isl.Id.read_from_str(CONTEXT, name)
+
+
+def set_options() -> None:
+    """Puts every option of the (global) context to what the compiler relies on."""
+    options = {
+        "schedule_outer_coincidence": 1,
+        "schedule_maximize_band_depth": 1,
+        "schedule_serialize_sccs": 1,
+        "schedule_treat_coalescing": 1,
+        "ast_build_atomic_upper_bound": 1,
+        "ast_build_prefer_pdiv": 1,
+        "ast_build_exploit_nested_bounds": 1,
+        "ast_build_detect_min_max": 1,
+    }
+    for name, value in options.items():
+        getattr(CONTEXT, "set_" + name)(value)
+    CONTEXT.set_on_error(isl.on_error.CONTINUE) if hasattr(CONTEXT, "set_on_error") else None
+
+
+def maps(union: isl.UnionMap) -> list[isl.Map]:
+    """The maps of a union, ordered by tuple names (isl's own order is that of a hash)."""
+    items = union.get_map_list()
+    found = [items.get_at(i) for i in range(items.n_map())]
+    return sorted(found, key=lambda m: (tuple_name(m, D.in_), tuple_name(m, D.out)))
+
+
+def sets(union: isl.UnionSet) -> list[isl.Set]:
+    """The sets of a union, ordered by tuple name."""
+    items = union.get_set_list()
+    found = [items.get_at(i) for i in range(items.n_set())]
+    return sorted(found, key=lambda s: s.get_tuple_name() or "")
+
+
+def tuple_name(item: isl.Map, kind: isl.dim_type) -> str:
+    return item.get_tuple_name(kind) or "" if item.has_tuple_name(kind) else ""
+
+
+def basic_maps(item: isl.Map) -> list[isl.BasicMap]:
+    found: list[isl.BasicMap] = []
+    item.foreach_basic_map(found.append)
+    return found
+
+
+def pieces(pw: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
+    found: list[tuple[isl.Set, isl.Aff]] = []
+    pw.foreach_piece(lambda domain, aff: found.append((domain, aff)))
+    return found
+
+
+def union_pw_affs(item: isl.MultiUnionPwAff, position: int) -> Iterator[isl.PwAff]:
+    """The piecewise affine functions (one a statement) of dimension `position`."""
+    found: list[isl.PwAff] = []
+    item.get_union_pw_aff(position).foreach_pw_aff(found.append)
+    yield from sorted(found, key=lambda p: p.get_tuple_name(D.in_))
+
+
+def parameters(item: isl.Set | isl.Map) -> list[str]:
+    return [item.get_dim_name(D.param, i) for i in range(item.dim(D.param))]
+
+
+def with_parameters(item: isl.Set, names: list[str]) -> isl.Set:
+    """`item` with the parameters `names` added where missing."""
+    for name in names:
+        if item.find_dim_by_name(D.param, name) < 0:
+            item = item.add_dims(D.param, 1)
+            item = item.set_dim_id(D.param, item.dim(D.param) - 1, identifier(name))
+    return item
+
+
+def parameter_aff(space: isl.Space, name: str) -> isl.Aff:
+    """The value of parameter `name` (which `space` must have) as a function on `space`'s domain."""
+    position = space.find_dim_by_name(D.param, name)
+    return isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position)
+
+
+def single_space(space: isl.Space, name: str) -> isl.Space:
+    """`space` with the parameter `name`, added when missing."""
+    if space.find_dim_by_name(D.param, name) >= 0:
+        return space
+    space = space.add_dims(D.param, 1)
+    return space.set_dim_id(D.param, space.dim(D.param) - 1, identifier(name))
+
+
+def empty_union_map() -> isl.UnionMap:
+    return isl.UnionMap("{ }")
+
+
+def union_of(items: list[isl.Map]) -> isl.UnionMap:
+    result = empty_union_map()
+    for item in items:
+        result = result.union(isl.UnionMap.from_map(item))
+    return result
+
+
+def union_set_of(items: list[isl.Set]) -> isl.UnionSet:
+    result = isl.UnionSet("{ }")
+    for item in items:
+        result = result.union(isl.UnionSet.from_set(item))
+    return result
