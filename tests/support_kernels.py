@@ -1,0 +1,50 @@
+"""What the tests of the benchmark kernels share: their tools, and the numbers the programs start from."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import cache
+
+import pytest
+
+from polygpu.runtime import toolchain
+from polygpu.support.diagnostics import Diagnosed
+
+
+@cache
+def require_opencl() -> None:
+    if not toolchain.opencl_devices(("gcc",)):
+        unavailable("no OpenCL device, or no headers and library to build a program with")
+
+
+def require_nvcc() -> None:
+    try:
+        os.environ.setdefault("NVCC", shlex.join(toolchain.find_nvcc()))
+    except Diagnosed as error:
+        unavailable(str(error))
+
+
+def unavailable(reason: str) -> None:
+    """Skips the test with `reason`; in CI, where every check has to run, the test fails."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI has to run this check: {reason}")
+    pytest.skip(reason)
+
+
+def initial_values(count: int, seed: int) -> list[float]:
+    """What `new_array` in the kernels makes; each number is a float exactly."""
+    return [(((t * 2654435761 + seed * 2246822519) % 2**32) >> 16) / 65536 for t in range(count)]
+
+
+def printed_arrays(output: str) -> dict[str, list[float]]:
+    """The arrays that a kernel's program printed element by element."""
+    arrays: dict[str, list[float]] = {}
+    for line in output.splitlines():
+        place, value = line.split()
+        arrays.setdefault(place.split("[")[0], []).append(float(value))
+    return arrays
+
+
+def rows(values: list[float], columns: int) -> list[list[float]]:
+    return [values[start : start + columns] for start in range(0, len(values), columns)]

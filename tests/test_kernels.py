@@ -1,0 +1,58 @@
+"""Every benchmark kernel on every target against the original program; benchmarks/matrix.py has all sizes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from tests.support_kernels import require_nvcc, require_opencl
+
+ARCHITECTURES = [pytest.param("sm_75", marks=pytest.mark.slow), "sm_90"]
+pytestmark = pytest.mark.parametrize("kernel", programs.kernel_names())
+
+
+def assert_agrees(kernel: str, original: Path, program: Path, sizes: programs.Sizes, exact: bool) -> None:
+    comparison = programs.compare(programs.run(original, sizes), programs.run(program, sizes))
+    assert comparison.agrees, f"{kernel} {sizes}: {comparison.place}"
+    assert comparison.identical or not exact, f"{kernel} {sizes}: {comparison.place}"
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_emulator_prints_the_same_bits(kernel: str, device: str, tmp_path: Path) -> None:
+    """With the emulator's checks on: no race, no read of unwritten shared memory, no stray address."""
+    programs.translate(kernel, "emulator", device, tmp_path)
+    original = programs.build_original(kernel, tmp_path)
+    program = programs.build_emulator(kernel, tmp_path, check=True)
+    for sizes in programs.size_vectors(kernel, (0, 1, 2, 33)):
+        assert_agrees(kernel, original, program, sizes, exact=True)
+
+
+def test_emulator_runs_the_kernels(kernel: str, tmp_path: Path) -> None:
+    """The work is done by launches, not by a fall-back to the original loop."""
+    programs.translate(kernel, "emulator", "8800gtx", tmp_path)
+    program = programs.build_emulator(kernel, tmp_path)
+    profile = tmp_path / "profile.json"
+    programs.run(program, (40,), POLYGPU_PROFILE=str(profile))
+    regions = json.loads(profile.read_text())["regions"]
+    assert any(region["name"].startswith("polygpu_kernel_") for region in regions)
+    assert all(kernel["launches"] > 0 for region in regions for kernel in region["kernels"])
+
+
+def test_opencl(kernel: str, tmp_path: Path) -> None:
+    require_opencl()
+    programs.translate(kernel, "opencl", None, tmp_path)
+    original = programs.build_original(kernel, tmp_path)
+    program = programs.build_opencl(kernel, tmp_path)
+    for sizes in programs.size_vectors(kernel, (1, 33, 100)):
+        assert_agrees(kernel, original, program, sizes, exact=False)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_cuda_compiles_without_warnings(kernel: str, architecture: str, tmp_path: Path) -> None:
+    require_nvcc()
+    programs.translate(kernel, "cuda", None, tmp_path)
+    source = tmp_path / f"{kernel}_cuda.cu"
+    programs.compile_cuda(source, tmp_path / "device.o", architecture)
