@@ -1,0 +1,28 @@
+"""polygpu: C loop nests in, CUDA, OpenCL or an emulated GPU out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from polygpu.pipeline import Compilation
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "compile"]
+
+
+def compile(source: str | PathLike[str], **options: Any) -> Compilation:  # noqa: A001
+    """Compiles the C file `source`; `options` are the fields of `polygpu.pipeline.Options`.
+
+    The result's `files` maps a suffix (`_host.c`, `_cuda.cu`) to its text. Raises
+    `polygpu.support.diagnostics.Diagnosed` when the file cannot be compiled.
+
+        polygpu.compile("mm.c", target="emulator", device="8800gtx").files["_emulator.c"]
+    """
+    from os import fspath  # noqa: PLC0415
+
+    from polygpu import pipeline  # noqa: PLC0415
+
+    return pipeline.compile_file(fspath(source), pipeline.Options(**options))

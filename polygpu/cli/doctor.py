@@ -1,0 +1,118 @@
+"""`polygpu doctor`: what is installed, what each missing thing disables, how to get it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from polygpu import __version__
+from polygpu.support.diagnostics import Diagnosed
+
+PACKAGES = ("islpy", "sympy", "pycparser", "pcpp", "jinja2", "click", "rich")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`missing` says what cannot be done without it and how to install it; "" where it is there."""
+
+    name: str
+    state: str
+    missing: str = ""
+    required: bool = False
+
+
+@click.command("doctor")
+@click.option(
+    "--cc", default=None, metavar="COMMAND", help="The C compiler. [default: $CC, cc, gcc or clang]"
+)
+def command(cc: str | None) -> int:
+    """Check what is installed; status 1 when something that `compile` needs is missing."""
+    findings = tuple(_findings(cc))
+    for finding in findings:
+        mark = "ok     " if not finding.missing else "MISSING"
+        click.echo(f"{mark}  {finding.name:18} {finding.state}".rstrip())
+        if finding.missing:
+            click.echo(f"         {finding.missing}")
+    return int(any(finding.required and finding.missing for finding in findings))
+
+
+def _findings(cc: str | None) -> Iterator[Finding]:
+    yield Finding("polygpu", f"{__version__}, Python {platform.python_version()}, {platform.system()}")
+    yield from map(_package, PACKAGES)
+    compiler = _c_compiler(cc)
+    yield compiler
+    if not compiler.missing:
+        yield _openmp(cc)
+        yield _opencl(cc)
+    yield _nvcc()
+    yield _gpu()
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, version(name), required=True)
+    except PackageNotFoundError:
+        return Finding(name, "", f"polygpu does not work without it: pip install {name}", required=True)
+
+
+def _found(name: str, find: Callable[[], tuple[str, ...]], without: str) -> Finding:
+    from polygpu.runtime import toolchain
+
+    try:
+        tool = find()
+    except Diagnosed as problem:
+        return Finding(name, "", f"{without}; {problem.diagnostics[0].help}")
+    return Finding(name, f"{tool[0]}: {toolchain.version_of(tool)}")
+
+
+def _c_compiler(cc: str | None) -> Finding:
+    from polygpu.runtime import toolchain
+
+    without = (
+        "`run` cannot build programs, and `compile` preprocesses in Python, without the system's headers"
+    )
+    return _found("C compiler", lambda: toolchain.find_cc(cc), without)
+
+
+def _openmp(cc: str | None) -> Finding:
+    from polygpu.runtime import build, toolchain
+
+    if "-fopenmp" in build.native_flags(toolchain.find_cc(cc)):
+        return Finding("OpenMP", f"{os.cpu_count()} processors")
+    return Finding("OpenMP", "", "the emulator runs on one processor; install libomp (Debian: libomp-dev)")
+
+
+def _opencl(cc: str | None) -> Finding:
+    from polygpu.runtime import toolchain
+
+    devices = toolchain.opencl_devices(toolchain.find_cc(cc))
+    if devices is None:
+        help_text = (
+            "`run --target opencl` cannot build; Debian: apt-get install ocl-icd-opencl-dev pocl-opencl-icd"
+        )
+        return Finding("OpenCL", "", help_text)
+    if not devices:
+        help_text = "OpenCL programs build but find no device; Debian: apt-get install pocl-opencl-icd"
+        return Finding("OpenCL", "no device", help_text)
+    return Finding("OpenCL", "; ".join(devices))
+
+
+def _nvcc() -> Finding:
+    from polygpu.runtime import toolchain
+
+    return _found("nvcc", toolchain.find_nvcc, "`run --target cuda` cannot build")
+
+
+def _gpu() -> Finding:
+    from polygpu.runtime import toolchain
+
+    if toolchain.has_cuda_device():
+        return Finding("CUDA device", "found by nvidia-smi")
+    return Finding(
+        "CUDA device", "", "CUDA programs compile but do not run here; --target emulator needs no GPU"
+    )

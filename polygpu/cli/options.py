@@ -1,0 +1,93 @@
+"""The options that all compiling commands share, in gcc's spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from polygpu.pipeline import Options
+
+TARGETS = ("cuda", "opencl", "emulator")
+DEVICE_FILES = {"cuda": ("_cuda.cu",), "opencl": ("_opencl.c", "_opencl.cl"), "emulator": ("_emulator.c",)}
+
+# Options of gcc that take their value in the same word too, and that click would not split.
+_JOINED = ("-include", "-MF", "-MT")
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class GccStyleCommand(click.Command):
+    """Accepts `-MFfile`, `-MTname` and `-includefile` beside the forms with a space."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, split_joined(args))
+
+
+def split_joined(arguments: list[str]) -> list[str]:
+    """`-MFx` -> `-MF x`, up to a `--`."""
+    words: list[str] = []
+    for index, word in enumerate(arguments):
+        if word == "--":
+            return [*words, *arguments[index:]]
+        option = next((o for o in _JOINED if word.startswith(o) and word != o), None)
+        words += [option, word.removeprefix(option)] if option else [word]
+    return words
+
+
+_SOURCE_OPTIONS = (
+    click.option("-t", "--target", type=click.Choice(TARGETS), default="cuda", show_default=True,
+                 help="What to generate."),
+    click.option("-d", "--device", default="", metavar="NAME|FILE.toml",
+                 help="The GPU to compile for; see `polygpu devices`."),
+    click.option("-I", "includes", multiple=True, metavar="DIR", help="Search DIR for headers."),
+    click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro."),
+    click.option("-U", "undefines", multiple=True, metavar="NAME", help="Undefine a macro."),
+    click.option("-include", "include_files", multiple=True, metavar="FILE", help="Include FILE first."),
+    click.option("-std", "std", default="", metavar="STANDARD", help="The C standard, as in -std=c99."),
+    click.option("--cc", default=None, metavar="COMMAND",
+                 help="The C compiler. [default: $CC, cc, gcc or clang]"),
+    click.option("--assume-no-alias", is_flag=True,
+                 help="Pointer parameters never overlap: leave out the run-time test."),
+    click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
+                 metavar="SECONDS", help="Search at most so long for a schedule."),
+    click.option("--diagnostics", "style", type=click.Choice(("text", "json", "sarif")), default="text",
+                 show_default=True, help="The format of errors and warnings."),
+    click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
+)  # fmt: skip
+
+
+def source_options(function: Decorated) -> Decorated:
+    """Adds the options that say what is compiled and for what."""
+    for option in reversed(_SOURCE_OPTIONS):
+        function = option(function)
+    return function
+
+
+_PIPELINE_FIELDS = (
+    "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
+    "time_budget", "cc",
+)  # fmt: skip
+
+
+def pipeline_options(values: dict[str, Any]) -> Options:
+    """The compiler's options out of a command's parameters."""
+    import os
+
+    from polygpu.pipeline import Options
+
+    chosen = {name: values[name] for name in _PIPELINE_FIELDS}
+    return Options(**{**chosen, "cc": chosen["cc"] or os.environ.get("CC")})
+
+
+def language_flags(values: dict[str, Any]) -> tuple[str, ...]:
+    """The same for a C compiler that compiles the user's own text."""
+    return (
+        *(f"-I{directory}" for directory in values["includes"]),
+        *(f"-D{macro}" for macro in values["defines"]),
+        *(f"-U{macro}" for macro in values["undefines"]),
+        *(word for file in values["include_files"] for word in ("-include", file)),
+        *((f"-std={values['std']}",) if values["std"] else ()),
+    )

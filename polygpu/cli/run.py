@@ -1,0 +1,207 @@
+"""`polygpu run`: compile, build, run the whole program, check it, report on it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polygpu.cli import console
+from polygpu.cli.options import GccStyleCommand, language_flags, source_options
+from polygpu.cli.outputs import place
+
+if TYPE_CHECKING:
+    from polygpu.pipeline import Compilation
+    from polygpu.runtime.build import Recipe
+    from polygpu.runtime.compare import Comparison, Difference
+    from polygpu.runtime.execute import Execution
+    from polygpu.support.diagnostics import Diagnostic
+
+DIFFERENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run: the source, the program's arguments, and the command's other parameters."""
+
+    source: str
+    arguments: tuple[str, ...]
+    values: dict[str, Any]
+
+
+@click.command("run", cls=GccStyleCommand)
+@click.argument("source", metavar="FILE.c")
+@click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
+@source_options
+@click.option(
+    "-o", "output", default=None, metavar="DIR/", help="Keep the generated files and the program in DIR."
+)
+@click.option("--check", is_flag=True, help="Run the original too, and compare what both print.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    default=1e-5,
+    show_default=True,
+    metavar="RELATIVE",
+    help="The relative difference of two numbers that --check accepts.",
+)
+@click.option(
+    "--input",
+    "stdin",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What the program reads on standard input; with --check, it reads nothing by default.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End the program after so long.",
+)
+@click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
+@click.option("-q", "--quiet", is_flag=True, help="No report.")
+def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # fmt: skip
+    """Compile FILE.c, build the program, run it with ARGS and report on its kernels.
+
+    The program's output and exit status are passed through; the report goes to standard error. With --check
+    the status is 3 when the program does not print what the original prints.
+    """
+    plan = Plan(source, arguments, values)
+    return console.diagnosed(lambda: _run(plan), values["style"])
+
+
+def _run(plan: Plan) -> int:
+    output = plan.values["output"]
+    if output is not None:
+        directory = Path(output)
+        _make_directory(directory)
+        return _run_in(directory, plan)
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as temporary:
+        return _run_in(Path(temporary), plan)
+
+
+def _make_directory(directory: Path) -> None:
+    from polygpu.runtime.errors import unwritable
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise unwritable(problem) from None
+
+
+def _run_in(directory: Path, plan: Plan) -> int:
+    """Compiles and builds in `directory`, runs in the user's current one; the program's exit status, or 3."""
+    from polygpu.cli.compile import compile_source
+    from polygpu.runtime import build
+
+    compilation = compile_source(plan.source, plan.values)
+    console.show(compilation.diagnostics, plan.values["style"])
+    recipe = _recipe(plan)
+    program = directory.resolve() / Path(plan.source).stem
+    with console.progress(f"building {program.name}"):
+        build.build_program(_write(compilation, directory, plan), program, recipe)
+    if not plan.values["check"]:
+        return _execute(program, plan, compilation, capture=False).status
+    original = program.with_name(f"{program.name}_original")
+    with console.progress(f"building {original.name}"):
+        build.build_original(Path(plan.source), original, recipe)
+    return _check(program, original, plan, compilation)
+
+
+def _write(compilation: Compilation, directory: Path, plan: Plan) -> dict[str, Path]:
+    from polygpu.cli.compile import write_all
+
+    placed = place(plan.source, f"{directory}/", plan.values["target"])
+    files = {suffix: placed[suffix] for suffix in compilation.files}
+    write_all({files[suffix]: text for suffix, text in compilation.files.items()})
+    return files
+
+
+def _recipe(plan: Plan) -> Recipe:
+    from polygpu import devices
+    from polygpu.runtime import build, toolchain
+
+    values = plan.values
+    # The host file lies elsewhere: the source's own directory stands in for its `#include "..."`.
+    beside = ("-iquote", str(Path(plan.source).parent))
+    capability = devices.load(values["device"]).compute_capability if values["device"] else ""
+    return build.Recipe(
+        target=values["target"],
+        cc=toolchain.find_cc(values["cc"]),
+        language=(*beside, *language_flags(values)),
+        extra=tuple(shlex.split(values["cflags"])),
+        compute_capability=capability,
+    )
+
+
+def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bool) -> Execution:
+    """Runs the compiled program; the report follows its output."""
+    from polygpu.cli import profile_text
+    from polygpu.runtime import execute, profile
+
+    values = plan.values
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as directory:
+        document = Path(directory, "profile.json")
+        execution = execute.run_program(
+            program,
+            plan.arguments,
+            capture=capture,
+            stdin=values["stdin"],
+            environment={} if values["quiet"] else {"POLYGPU_PROFILE": str(document)},
+            timeout=values["timeout"],
+        )
+        click.get_binary_stream("stdout").write(execution.stdout)
+        click.get_binary_stream("stdout").flush()
+        if not values["quiet"] and (document.exists() or execution.status == 0):
+            click.echo(
+                profile_text.render(profile.read_profile(document), compilation.facts), err=True, nl=False
+            )
+    return execution
+
+
+def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) -> int:
+    from polygpu.runtime import compare, errors, execute
+
+    values = plan.values
+    with console.progress("running the original"):
+        expected = execute.run_program(
+            original, plan.arguments, capture=True, stdin=values["stdin"], timeout=values["timeout"]
+        )
+    found = _execute(program, plan, compilation, capture=True)
+    if found.status != expected.status:
+        text = f"exit status {found.status}, but {expected.status} from the original"
+        console.show([errors.error("PG905", text)], values["style"])
+        return DIFFERENT
+    comparison = compare.compare_outputs(
+        expected.stdout.decode(errors="replace"), found.stdout.decode(errors="replace"), values["tolerance"]
+    )
+    if comparison.difference:
+        console.show([_difference(comparison.difference, plan)], values["style"])
+        return DIFFERENT
+    click.echo(f"check: {_verdict(comparison, expected)}", err=True)
+    return found.status
+
+
+def _difference(difference: Difference, plan: Plan) -> Diagnostic:
+    from polygpu.runtime.errors import error
+
+    text = (
+        f"line {difference.line} of the output differs from the original's\n"
+        f"  original: {difference.expected}\n  compiled: {difference.found}"
+    )
+    return error("PG905", text, f"`polygpu inspect {plan.source}` shows how it was parallelised")
+
+
+def _verdict(comparison: Comparison, expected: Execution) -> str:
+    if not expected.stdout:
+        return "nothing was compared: the program prints nothing on standard output"
+    if comparison.identical:
+        return f"prints what the original prints, to the bit ({comparison.numbers} floating-point numbers)"
+    return (
+        f"agrees with the original: largest relative difference {comparison.largest:.2g} "
+        f"in {comparison.numbers} floating-point numbers"
+    )

@@ -1,0 +1,72 @@
+"""What can go wrong around a compilation: outputs, toolchains, builds and runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from polygpu.support.catalogue import Entry
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+ENTRIES: dict[str, Entry] = {
+    "PG900": Entry(
+        "internal error",
+        "The compiler broke one of its own rules: this is never the source's fault. Please report it with the\n"
+        "source file and the traceback that --debug (or POLYGPU_DEBUG=1) prints.",
+    ),
+    "PG901": Entry(
+        "an output file cannot be written",
+        "The output is written to a temporary name in the directory of the file and then renamed, so that\n"
+        "directory must exist and be writable. Nothing was written.",
+    ),
+    "PG902": Entry(
+        "a tool is missing",
+        "`polygpu run` builds programs with a C compiler, and with nvcc for CUDA. `polygpu doctor` lists what\n"
+        "was looked for and how to install it.",
+    ),
+    "PG903": Entry(
+        "the program could not be built",
+        "The C compiler or nvcc refused the program; its own messages follow. When they are about a header or\n"
+        "a library of yours, pass the option that your build uses (-I, -D, --cflags).",
+    ),
+    "PG904": Entry(
+        "the program failed",
+        "A program that `polygpu run` built could not be started, or did not end within --timeout.",
+    ),
+    "PG905": Entry(
+        "the compiled program prints something else than the original",
+        "`polygpu run --check` builds the original program too, runs both and compares what they print:\n"
+        "numbers with a decimal point or an exponent to the relative --tolerance, everything else exactly.",
+    ),
+    "PG906": Entry(
+        "the profile cannot be read",
+        "The program did not write the JSON document that POLYGPU_PROFILE asks for, or it is malformed.\n"
+        "A program that is killed or calls _exit does not write it.",
+    ),
+    "PG907": Entry(
+        "nothing was offloaded",
+        "No region of the file can run on the device; the messages before this one say why, each with its\n"
+        "line. Nothing was written.",
+    ),
+}
+
+
+def error(identity: str, message: str, help_text: str = "") -> Diagnostic:
+    return Diagnostic(identity, "error", message, help=help_text)
+
+
+_ADVICE = {
+    "FileNotFoundError": "create the directory first: mkdir -p {parent}",
+    "NotADirectoryError": "{parent} is not a directory: choose another place with -o",
+    "IsADirectoryError": "{path} is a directory: write `-o {path}/` to put the files into it",
+    "PermissionError": "choose a directory that you may write to with -o",
+}
+
+
+def unwritable(problem: OSError) -> Diagnosed:
+    """The diagnostic for an OSError of `support.files`."""
+    path = Path(str(problem.filename))
+    advice = _ADVICE.get(type(problem).__name__, "free the place, or choose another with -o")
+    text = advice.format(path=path, parent=path.parent)
+    reason = problem.strerror or os.strerror(problem.errno or 5)
+    return Diagnosed(error("PG901", f"cannot write {path}: {reason}", text))

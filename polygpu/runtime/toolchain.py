@@ -1,0 +1,115 @@
+"""The compilers and libraries of this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from polygpu.runtime.errors import error
+from polygpu.support.diagnostics import Diagnosed
+
+C_COMPILERS = ("cc", "gcc", "clang")
+_CC_HELP = "install one (Debian: apt-get install gcc) or name it with --cc or CC"
+_NVCC_HELP = "install CUDA, or `pip install 'polygpu[cuda]'`, or name it with NVCC; or use --target emulator"
+
+
+def find_cc(chosen: str | None = None) -> tuple[str, ...]:
+    """The C compiler's command: `chosen`, $CC, or the first of cc, gcc, clang. Raises Diagnosed (PG902)."""
+    named = chosen or os.environ.get("CC")
+    for candidate in (named,) if named else C_COMPILERS:
+        command = tuple(shlex.split(candidate))
+        if command and shutil.which(command[0]):
+            return command
+    raise Diagnosed(error("PG902", f"no C compiler: {named or ', '.join(C_COMPILERS)} not found", _CC_HELP))
+
+
+def find_nvcc() -> tuple[str, ...]:
+    """nvcc's command: $NVCC, PATH, $CUDA_HOME, /usr/local/cuda, pip's packages; else Diagnosed (PG902)."""
+    if named := os.environ.get("NVCC"):
+        command = tuple(shlex.split(named))
+        if command and shutil.which(command[0]):
+            return command
+        raise Diagnosed(error("PG902", f"NVCC names {named}, which is not found", _NVCC_HELP))
+    for place in (None, *_cuda_places()):
+        if found := shutil.which("nvcc", path=None if place is None else str(place / "bin")):
+            return (found, *_pip_libraries(Path(found)))
+    raise Diagnosed(error("PG902", "nvcc not found", _NVCC_HELP))
+
+
+def _cuda_places() -> tuple[Path, ...]:
+    homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    return (*map(Path, homes), Path("/usr/local/cuda"), *_pip_cuda())
+
+
+def _pip_cuda() -> tuple[Path, ...]:
+    """The toolkits among the installed Python packages: site-packages/nvidia/cu13 and its like."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = spec.submodule_search_locations if spec else None
+    return tuple(sorted(place for root in roots or () for place in Path(root).glob("cu[0-9]*")))
+
+
+def _pip_libraries(nvcc: Path) -> tuple[str, ...]:
+    """pip's toolkit keeps its libraries in lib, where nvcc looks in lib64."""
+    root = nvcc.parent.parent
+    return ("-L", str(root / "lib")) if root in _pip_cuda() else ()
+
+
+def opencl_devices(cc: tuple[str, ...]) -> tuple[str, ...] | None:
+    """`platform: device` for all OpenCL devices here; None when no program can be linked with OpenCL."""
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as directory:
+        source, program = Path(directory, "devices.c"), Path(directory, "devices")
+        source.write_text(_LIST_DEVICES)
+        command = (*cc, str(source), "-o", str(program), "-lOpenCL")
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            return None
+        listing = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
+        return tuple(listing.stdout.splitlines())
+
+
+def has_cuda_device() -> bool:
+    """Whether nvidia-smi names a device."""
+    smi = shutil.which("nvidia-smi")
+    if smi is None:
+        return False
+    listing = subprocess.run([smi, "-L"], capture_output=True, text=True, check=False)
+    return listing.returncode == 0 and "GPU " in listing.stdout
+
+
+def version_of(command: tuple[str, ...]) -> str:
+    """The line of `command --version` that holds a version number."""
+    shown = subprocess.run((*command, "--version"), capture_output=True, text=True, check=False)
+    lines = [line.strip() for line in shown.stdout.splitlines() if any(c.isdigit() for c in line)]
+    releases = [line for line in lines if "release" in line]
+    return (releases or lines or ["unknown version"])[0]
+
+
+_LIST_DEVICES = r"""
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stdio.h>
+int main(void)
+{
+    cl_platform_id platforms[16];
+    cl_uint n = 0;
+    if (clGetPlatformIDs(16, platforms, &n) != CL_SUCCESS)
+        return 0;
+    for (cl_uint p = 0; p < n && p < 16; p++) {
+        cl_device_id devices[16];
+        cl_uint m = 0;
+        char platform[256] = "", device[256] = "";
+        clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 16, devices, &m) != CL_SUCCESS)
+            continue;
+        for (cl_uint d = 0; d < m && d < 16; d++) {
+            clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof device - 1, device, NULL);
+            printf("%s: %s\n", platform, device);
+        }
+    }
+    return 0;
+}
+"""
