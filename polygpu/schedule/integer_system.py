@@ -1,0 +1,203 @@
+"""Exact linear algebra over the integers, and small integer programs solved by isl.
+
+Rows are sequences of ints; an elimination keeps them integral and primitive (content 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import gcd, lcm
+from typing import TypeAlias
+
+import islpy as isl
+
+Vector: TypeAlias = tuple[int, ...]
+
+
+def dot(left: Sequence[int], right: Sequence[int]) -> int:
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+def primitive(row: Sequence[int]) -> Vector:
+    """`row` divided by the greatest common divisor of its entries; zero stays zero."""
+    content = gcd(*row)
+    return tuple(a // content for a in row) if content > 1 else tuple(row)
+
+
+def eliminate(rows: Iterable[Sequence[int]]) -> tuple[tuple[Vector, ...], tuple[int, ...]]:
+    """The reduced echelon form of `rows` without zero rows, and the pivot column of each row.
+
+    Pivots are positive and need not be 1; every other row is zero in a pivot's column.
+    """
+    left = [primitive(row) for row in dict.fromkeys(map(tuple, rows)) if any(row)]
+    done: list[Vector] = []
+    pivots: list[int] = []
+    for column in range(len(left[0]) if left else 0):
+        chosen = min((row for row in left if row[column]), key=lambda row: abs(row[column]), default=None)
+        if chosen is None:
+            continue
+        pivot = chosen if chosen[column] > 0 else tuple(-a for a in chosen)
+        left = [row for row in (_clear(row, pivot, column) for row in left) if any(row)]
+        done = [_clear(row, pivot, column) for row in done] + [pivot]
+        pivots.append(column)
+    return tuple(done), tuple(pivots)
+
+
+def _clear(row: Vector, pivot: Vector, column: int) -> Vector:
+    factor, entry = pivot[column], row[column]
+    if not entry:
+        return row
+    return primitive([a * factor - b * entry for a, b in zip(row, pivot, strict=True)])
+
+
+def rank(rows: Iterable[Sequence[int]]) -> int:
+    return len(eliminate(rows)[0])
+
+
+def null_basis(rows: Iterable[Sequence[int]], width: int) -> tuple[Vector, ...]:
+    """Primitive integer vectors that span { x in Q^width : rows x = 0 }, one a column without pivot."""
+    reduced, pivots = eliminate(rows)
+    return tuple(_null_vector(reduced, pivots, f, width) for f in range(width) if f not in pivots)
+
+
+def _null_vector(reduced: Sequence[Vector], pivots: Sequence[int], free: int, width: int) -> Vector:
+    scale = lcm(*(row[p] for row, p in zip(reduced, pivots, strict=True)))
+    vector = [0] * width
+    vector[free] = scale
+    for row, pivot in zip(reduced, pivots, strict=True):
+        vector[pivot] = -row[free] * scale // row[pivot]
+    return primitive(vector)
+
+
+def small_solutions(
+    rows: Sequence[Sequence[int]], right: Sequence[int], width: int, bound: int
+) -> tuple[Vector, ...]:
+    """Integer x with rows x = right, every |x_k| <= bound; smallest sum of |x_k| first.
+
+    Ties go to the vector whose nonzero entries come last. Empty when there is none.
+    """
+    reduced, pivots = eliminate([*row, -r] for row, r in zip(rows, right, strict=True))
+    if width in pivots:
+        return ()
+    free = [k for k in range(width) if k not in pivots]
+    reach = bound if len(free) <= 2 else 1
+    found: list[Vector] = []
+    for values in product(range(-reach, reach + 1), repeat=len(free)):
+        x = _complete(reduced, pivots, dict(zip(free, values, strict=True)), width)
+        if x is not None and all(abs(a) <= bound for a in x):
+            found.append(x)
+    return tuple(sorted(found, key=lambda x: (sum(map(abs, x)), [abs(a) for a in x], [-a for a in x])))
+
+
+def _complete(
+    reduced: Sequence[Vector], pivots: Sequence[int], free: Mapping[int, int], width: int
+) -> Vector | None:
+    x = [free.get(k, 0) for k in range(width)]
+    for row, pivot in zip(reduced, pivots, strict=True):
+        value = -row[width] - sum(row[k] * v for k, v in free.items())
+        if value % row[pivot]:
+            return None
+        x[pivot] = value // row[pivot]
+    return tuple(x)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`coefficients . x + constant >= 0`, or `== 0` when `equality`."""
+
+    coefficients: Mapping[int, int]
+    constant: int = 0
+    equality: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSystem:
+    """Integers x_0, x_1, ... under constraints, and objectives to minimise one after the other.
+
+    The first `free` unknowns may be negative, the `slack` ones after them may not. An objective weighs
+    |x_k|; a negative x_k costs a little more than its opposite. Every unknown should be in an objective,
+    else the minimum may leave it at any value.
+    Columns of `points`: objective values, positive parts, negative parts, slack.
+    """
+
+    free: int
+    slack: int
+    objectives: int
+    points: isl.BasicSet
+
+    @staticmethod
+    def build(
+        free: int, slack: int, objectives: Sequence[Mapping[int, int]], constraints: Iterable[Constraint]
+    ) -> IntegerSystem:
+        """The system of `constraints`; each objective maps an unknown to its positive weight."""
+        empty = IntegerSystem(free, slack, len(objectives), isl.BasicSet("{ : }"))
+        first = len(objectives)
+        lines = [empty._line({k: 1}, 0, False) for k in range(first, empty._columns)]
+        for k, weights in enumerate(objectives):
+            lines.append(empty._line({k: -1} | empty._cost(weights), 0, True))
+        return empty._with(lines + [empty._text(c) for c in constraints])
+
+    def restrict(self, constraints: Iterable[Constraint]) -> IntegerSystem:
+        more = self._with([self._text(c) for c in constraints])
+        points = self.points.intersect(more.points)
+        return IntegerSystem(self.free, self.slack, self.objectives, points)
+
+    def minimum(self) -> Vector | None:
+        """Values of all unknowns, or None when the constraints contradict each other."""
+        # lexmin over everything can take seconds where one minimum after the other takes milliseconds
+        points = isl.Set.from_basic_set(self.points)
+        for k in range(self.objectives):
+            least = points.dim_min_val(k)
+            if not least.is_int():
+                return None
+            points = points.fix_val(isl.dim_type.set, k, least)
+        return self._values(points.sample_point())
+
+    def _values(self, point: isl.Point) -> Vector | None:
+        if point.is_void():
+            return None
+        columns = range(self.objectives, self._columns)
+        at = [point.get_coordinate_val(isl.dim_type.set, c).to_python() for c in columns]
+        free = [at[k] - at[self.free + k] for k in range(self.free)]
+        return tuple(free + at[2 * self.free :])
+
+    @property
+    def _columns(self) -> int:
+        return self.objectives + 2 * self.free + self.slack
+
+    def _parts(self, unknown: int) -> tuple[int, int | None]:
+        """The columns of the positive and the negative part of an unknown."""
+        first = self.objectives + unknown
+        return (first, first + self.free) if unknown < self.free else (first + self.free, None)
+
+    def _cost(self, weights: Mapping[int, int]) -> dict[int, int]:
+        cost: dict[int, int] = {}
+        for unknown, weight in weights.items():
+            positive, negative = self._parts(unknown)
+            cost[positive] = 4 * weight
+            if negative is not None:
+                cost[negative] = 4 * weight + 1
+        return cost
+
+    def _text(self, constraint: Constraint) -> str:
+        terms: dict[int, int] = {}
+        for unknown, value in constraint.coefficients.items():
+            positive, negative = self._parts(unknown)
+            terms[positive] = value
+            if negative is not None:
+                terms[negative] = -value
+        return self._line(terms, constraint.constant, constraint.equality)
+
+    def _line(self, terms: Mapping[int, int], constant: int, equality: bool) -> str:
+        row = [0] * (self._columns + 2)
+        row[0], row[-1] = int(not equality), constant
+        for column, value in terms.items():
+            row[1 + column] = value
+        return " ".join(map(str, row))
+
+    def _with(self, lines: Sequence[str]) -> IntegerSystem:
+        # of all ways to hand isl a hundred constraints, PolyLib's matrix text is the fastest
+        text = f"{len(lines)} {self._columns + 2}\n" + "\n".join(lines) + "\n"
+        return IntegerSystem(self.free, self.slack, self.objectives, isl.BasicSet(text))
