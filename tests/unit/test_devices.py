@@ -8,21 +8,21 @@ from polygpu.support.diagnostics import Diagnosed
 SHIPPED = Path(devices.__file__).parent
 
 
-def test_names_and_aliases():
+def test_names_and_aliases() -> None:
     assert devices.names() == ("8800gtx", "generic", "gtx285", "h100")
     assert devices.load("G80") is not None
     assert devices.load("geforce-8800-gtx") == devices.load("8800gtx")
 
 
 @pytest.mark.parametrize("name", devices.names())
-def test_every_constant_has_a_source_and_every_cost_a_unit(name):
+def test_every_constant_has_a_source_and_every_cost_a_unit(name: str) -> None:
     device = devices.load(name)
     assert set(device.costs) == set(devices.COSTS) <= set(device.units)
     assert all(device.sources[key] for key in device.costs if device.costs[key])
     assert all(text.endswith(("(high)", "(medium)", "(low)")) for text in device.sources.values())
 
 
-def test_published_peaks():
+def test_published_peaks() -> None:
     """Peak rates and bandwidths as the manufacturer states them, from clock and widths."""
     gtx, gt200, h100 = (devices.load(n) for n in ("8800gtx", "gtx285", "h100"))
     peak = [d.multiprocessors * d.clock * d.costs["flops_per_cycle"] / 1e9 for d in (gtx, gt200, h100)]
@@ -31,14 +31,14 @@ def test_published_peaks():
     assert gt200.bandwidth == pytest.approx(512 / 8 * 1242e6 * 2, rel=1e-3)
 
 
-def test_limits_of_compute_capability_9():
+def test_limits_of_compute_capability_9() -> None:
     h100 = devices.load("h100")
     assert (h100.shared_per_multiprocessor, h100.shared_per_block) == (228 * 1024, 227 * 1024)
     assert h100.max_grid == (2**31 - 1, 65535, 65535)
     assert h100.asynchronous_copies and h100.widest_access == 16 and h100.banks == 32
 
 
-def test_a_users_file(tmp_path):
+def test_a_users_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     text = (SHIPPED / "generic.toml").read_text().replace('name = "generic"', 'name = "mine"')
     file.write_text("".join(_bare(line) for line in text.splitlines(True)))
@@ -62,14 +62,14 @@ def _rejection(name: str) -> tuple[str, str]:
     return diagnostic.id, f"{diagnostic.message}; {diagnostic.help}"
 
 
-def test_unknown_name_lists_the_known_ones():
+def test_unknown_name_lists_the_known_ones() -> None:
     assert _rejection("9900gtx") == (
         "PG801",
         "unknown device '9900gtx'; known devices: 8800gtx, generic, gtx285, h100; or a TOML file",
     )
 
 
-def test_missing_and_broken_files(tmp_path):
+def test_missing_and_broken_files(tmp_path: Path) -> None:
     missing = tmp_path / "none.toml"
     assert _rejection(str(missing)) == (
         "PG802",
@@ -97,7 +97,7 @@ def test_missing_and_broken_files(tmp_path):
         ),
     ],
 )
-def test_bad_values(tmp_path, old, new, message):
+def test_bad_values(tmp_path: Path, old: str, new: str, message: str) -> None:
     text = (SHIPPED / "geforce_8800_gtx.toml").read_text()
     assert text.count(f"\n{old}") == 1
     file = tmp_path / "bad.toml"
