@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygpu.memory.pad import Layout, Request, affine_lanes, choose_padding, request_steps, worst_degree
+from polygpu.memory.pad import Layout, Request, affine_lanes, choose_padding, request_steps
 
 TILE = Layout(row_length=16, element_size=4, banks=16, single_broadcast=True)
 
@@ -34,13 +34,18 @@ def test_two_rows_of_a_half_warp_are_enumerated() -> None:
     assert [pad for pad in range(16) if request_steps(half_warp, layout, pad).steps == 1] == [15]
 
 
-@pytest.mark.parametrize(("weight", "pad"), [(9, 2), (20, 1)])
-def test_weights_decide(weight: int, pad: int) -> None:
-    """Rows of 15: pad 1 frees the diagonal and makes the columns 16-way, pad 2 leaves it 2-way."""
+@pytest.mark.parametrize(("columns", "diagonals", "pad"), [(9, 1, 2), (1, 9, 3)])
+def test_weights_decide(columns: int, diagonals: int, pad: int) -> None:
+    """Rows of 15, read down a column and along a diagonal: one stride of the two is even for every pad."""
     layout = Layout(15, 4, 16, single_broadcast=True)
-    column, diagonal = Request(affine_lanes(1, 0, 16)), Request(affine_lanes(1, 1, 16), weight)
-    choice = choose_padding((column, diagonal), layout)
-    assert [cost for _, cost, _ in choice.table[:3]] == [1 + 16 * weight, 16 + weight, 1 + 2 * weight]
+    requests = (Request(affine_lanes(1, 0, 16), columns), Request(affine_lanes(1, 1, 16), diagonals))
+    choice = choose_padding(requests, layout)
+    assert [cost for _, cost, _ in choice.table[:4]] == [
+        columns + 16 * diagonals,
+        16 * columns + diagonals,
+        columns + 2 * diagonals,
+        2 * columns + diagonals,
+    ]
     assert choice.pad == pad
 
 
