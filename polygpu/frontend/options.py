@@ -1,0 +1,44 @@
+"""What the front end is told and what it hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygpu.model.scop import Scop
+from polygpu.support.diagnostics import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class FrontendOptions:
+    """The C compiler's own options, as given on the command line.
+
+    `defines` are NAME or NAME=VALUE. `cc` is the compiler whose preprocessor is used: None finds one,
+    "" uses pcpp whatever is installed. `assume_no_alias` marks every scop as free of overlap.
+    """
+
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    undefines: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    standard: str = ""
+    assume_no_alias: bool = False
+    cc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A source file and its regions.
+
+    `text` is the file exactly as read (UTF-8 with surrogateescape, line ends kept); the offsets of the
+    scops count its characters. `dependencies` are the user's files that were read, the source first;
+    `system_dependencies` those of the system's directories. `sources` has the text of every file that
+    a position may name.
+    """
+
+    path: str
+    text: str
+    scops: tuple[Scop, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    dependencies: tuple[str, ...]
+    system_dependencies: tuple[str, ...]
+    sources: dict[str, str]
