@@ -123,7 +123,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     chosen = arguments()
-    kernels = programs.kernel_names() if chosen.kernels == "all" else tuple(chosen.kernels.split(","))
+    kernels = programs.chosen_kernels(chosen.kernels)
     devices = chosen.device or [None]
     cases = [Case(k, t, d) for t in chosen.targets.split(",") for d in devices for k in kernels]
     sizes = tuple(int(size) for size in chosen.sizes.split(",") if size)

@@ -46,6 +46,11 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in KERNELS.glob("*.c")))
 
 
+def chosen_kernels(names: str) -> tuple[str, ...]:
+    """The kernels of a command line option: names with commas between them, or "all"."""
+    return kernel_names() if names == "all" else tuple(names.split(","))
+
+
 def source_of(kernel: str) -> Path:
     return KERNELS / f"{kernel}.c"
 
