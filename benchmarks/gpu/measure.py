@@ -26,8 +26,8 @@ DRIVER = Path(__file__).resolve().parent / "each.c"
 SANITIZED = (1, 2, 33, 70)
 TOOLS = ("memcheck", "racecheck")
 
-# (kernel, sizes, most milliseconds of kernel time on an H100; 0: no limit). A size that no tile divides may take a
-# quarter more than the size beside it.
+# (kernel, sizes, most milliseconds of kernel time on an H100; 0: no limit). A size that no tile divides may
+# take a quarter more than the size beside it.
 JOBS: tuple[tuple[str, Sizes, float], ...] = (
     ("mm", (4096,), 4.0), ("mm", (4097,), 5.0),
     ("tmv", (16384,), 0.6), ("tmv", (16383,), 0.75),
@@ -132,7 +132,7 @@ def sanitize(builder: Builder, kernel: str) -> Result:
 def profile(program: Path, sizes: Sizes, repeats: int) -> Result:
     place = program.with_suffix(".profile.json")
     place.unlink(missing_ok=True)
-    command = (program, *groups([sizes] * repeats))
+    command: programs.Command = (program, *groups([sizes] * repeats))
     programs.call(command, POLYGPU_PROFILE=str(place), CUDA_MODULE_LOADING="EAGER")
     found: Result = json.loads(place.read_text())
     return found
