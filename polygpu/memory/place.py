@@ -6,18 +6,19 @@ coalesce or is reused by the block, global memory for the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.patterns import Pattern, coefficients, patterns
-from polygpu.analysis.polyhedra import PolyAccess, array_tuple
+from polygpu.analysis.patterns import Pattern
+from polygpu.analysis.polyhedra import array_tuple
 from polygpu.memory.footprint import Side, box
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
-from polygpu.schedule.mapped import Axis, Fixed, MappedNest, Mapping
-from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, members_on, single_iterator
-from polygpu.support.isl_idioms import D, c_name, union_of
+from polygpu.schedule.mapped import Axis, Fixed, MappedNest
+from polygpu.schedule.owned import Promoted, nest_patterns, promote, written_arrays
+from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, single_iterator
+from polygpu.support.isl_idioms import D, c_name
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,6 @@ class Staged:
 
 
 @dataclass(frozen=True)
-class Promoted:
-    """`array` kept in registers: `element` maps a point to the one element it owns."""
-
-    array: str
-    tuple: str
-    name: str
-    element: isl.PwMultiAff
-    points: isl.Set
-    load: bool
-    store: bool
-
-
-@dataclass(frozen=True)
 class Placement:
     segments: tuple[Segment, ...]
     staged: tuple[Staged, ...]
@@ -79,104 +67,6 @@ class Placement:
 def segments(nest: Nest) -> tuple[Segment, ...]:
     children = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
     return tuple(Segment(c, c.members[0] if isinstance(c, Band) else None) for c in children)
-
-
-def nest_patterns(m: MappedNest) -> list[Pattern]:
-    """The patterns of every access of the nest, along its parallel dimensions."""
-    found: list[Pattern] = []
-    for name in m.statements:
-        inner = [member.rows[name] for member in members_on(m.nest.body, name)]
-        outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
-        parallel = [member.rows[name] for member in m.nest.parallel]
-        depth = sum(1 for row in inner if any(coefficients(row) or (1,)))
-        found.extend(
-            patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth)
-        )
-    return found
-
-
-def written_arrays(m: MappedNest) -> set[str]:
-    return {
-        array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write
-    }
-
-
-def promote(m: MappedNest) -> tuple[Promoted, ...]:
-    """The arrays of the nest that can live in registers."""
-    result: list[Promoted] = []
-    if not m.nest.parallel:
-        return ()
-    for array in sorted(written_arrays(m)):
-        uses = [(s, a) for s in m.statements for a in m.p.statement(s).accesses if array_tuple(a.reference) == array]
-        candidate = _promotion(m, array, uses)
-        if candidate is not None:
-            result.append(candidate)
-    return tuple(result)
-
-
-def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) -> Promoted | None:
-    depths = {s: len(members_on(m.nest.body, s)) for s, _ in uses}
-    if len(uses) == 1 or (max(depths.values()) == 0 and len(m.statements) == 1):
-        return None
-    if any(not a.affine or a.reference.field for _, a in uses):
-        return None
-    elements = _point_elements(m, uses[0])
-    for use in uses[1:]:
-        elements = elements.union(_point_elements(m, use))
-    elements = elements.coalesce()
-    if not elements.is_single_valued() or not elements.is_injective():
-        return None
-    function = isl.PwMultiAff.from_map(elements)
-    if function.n_piece() != 1:
-        return None
-    first = uses[0][1].reference.array
-    temporary = not m.p.array(first).live_out
-    read_before = _read_before_written(m, array, uses, elements)
-    private = temporary and not _used_elsewhere(m, array)
-    return Promoted(
-        first, array, f"{first}_r", function, elements.domain(), read_before, not private
-    )
-
-
-def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
-    """Points (a set whose dimensions are the nest's parallel ones) to the elements the access touches."""
-    name, access = use
-    rows = [member.rows[name] for member in m.nest.parallel]
-    points = isl.Map.from_pw_aff(rows[0])
-    for row in rows[1:]:
-        points = points.flat_range_product(isl.Map.from_pw_aff(row))
-    return points.intersect_domain(m.domain(name)).reverse().apply_range(access.relation)
-
-
-def _read_before_written(
-    m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]], elements: isl.Map
-) -> bool:
-    """Whether some point needs the value the array had before the kernel, to read it or to store it back."""
-    order = _order_inside(m, [s for s, _ in uses])
-    reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write])
-    writes = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if a.write and a.must])
-    if not isl.UnionMap.from_map(elements).range().is_subset(writes.range()):
-        return True
-    if reads.is_empty():
-        return False
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(order)
-    return not info.compute_flow().get_may_no_source().is_empty()
-
-
-def _order_inside(m: MappedNest, statements: list[str]) -> isl.UnionMap:
-    """The order of the kernel: point first, then the body."""
-    from polygpu.schedule.flatten import flatten
-
-    return flatten(m, m.nest.body, with_points=True, only=tuple(sorted(set(statements))))
-
-
-def _used_elsewhere(m: MappedNest, array: str) -> bool:
-    return any(
-        array_tuple(a.reference) == array
-        for s in m.p.statements
-        if s.name not in m.statements
-        for a in s.accesses
-    )
 
 
 def place(m: MappedNest, device: Device) -> Placement:
@@ -198,8 +88,6 @@ def place(m: MappedNest, device: Device) -> Placement:
 
 
 def _named(staged: list[Staged]) -> tuple[Staged, ...]:
-    from dataclasses import replace
-
     counts: dict[str, int] = {}
     result: list[Staged] = []
     for s in sorted(staged, key=lambda s: (s.segment, s.tuple)):
@@ -345,6 +233,3 @@ def _layout(m: MappedNest, group: list[Pattern], count: int) -> tuple[int, ...]:
         return tuple(range(count))
     last = max((k for k, a in moved.items() if a.per_thread > 1), default=count - 1)
     return (*(k for k in range(count) if k != last), last)
-
-
-__all__ = ["Mapping", "Placement", "Promoted", "Segment", "Staged", "place", "promote", "segments"]

@@ -18,7 +18,7 @@ import islpy as isl
 from polygpu.schedule.adjacent_rows import AdjacentRows, RowFinder
 from polygpu.schedule.directions import Demand, demand, directions
 from polygpu.schedule.farkas import Layout, dependence_cones
-from polygpu.schedule.integer_system import Vector, rank
+from polygpu.schedule.integer_system import OperationsExceededError, Vector, rank
 from polygpu.support.isl_idioms import D, maps, tuple_name
 
 
@@ -166,17 +166,20 @@ def solve(
 
     `candidates` replaces step 1's classification (keys of references that may be accessed directly, for
     instance because their reuse is by a sequential loop only). None when no candidate can be satisfied,
-    or none was found in `cap` tries.
+    when none was found in `cap` tries, or when isl spends too long on one of them.
     """
     known, reuse = classify(instances, references)
     chosen = known if candidates is None else tuple(r for r in references if r.key in candidates)
     options = [_options(i, [r for r in chosen if r.statement == i.name]) for i in instances]
-    if all(len(o) == 1 for o in options):
+    if all(len(own) == 1 for own in options):
         return None
     layout = Layout(tuple(i.name for i in instances), tuple(len(i.iterators) for i in instances), len(params))
-    search = _Search(RowFinder(layout, dependence_cones(dependences, layout.names, params)), cap)
-    choice = search.best(options)
-    found = None if choice is None else search.rows(choice)
+    try:
+        search = _Search(RowFinder(layout, dependence_cones(dependences, layout.names, params)), cap)
+        choice = search.best(options)
+    except OperationsExceededError:
+        return None
+    found = None if choice is None else search.attempts[choice]
     if choice is None or found is None:
         return None
     space = tuple(_row("space", layout, params, row) for row in found.space)
@@ -221,20 +224,23 @@ class _Search:
             for s, own in enumerate(options)
         ]
         for choice in _best_first(alone):
-            if all(o.direction is None for o in choice):
-                continue
-            if self.rows(choice):
+            if self.spent and choice not in self.attempts:
+                break
+            if any(o.direction for o in choice) and self.rows(choice):
                 return choice
-            if len(self.attempts) >= self.cap:
-                return None
-        return None
+        feasible = (choice for choice, rows in self.attempts.items() if rows)
+        return max(feasible, key=_adjacent_references, default=None)
+
+    @property
+    def spent(self) -> bool:
+        return len(self.attempts) >= self.cap
 
     def rows(self, choice: Choice) -> AdjacentRows | None:
-        if choice not in self.attempts:
+        if choice not in self.attempts and not self.spent:
             pairs = zip(self.finder.layout.names, choice, strict=True)
             steps = {name: o.direction for name, o in pairs if o.direction is not None}
             self.attempts[choice] = self.finder.find(steps)
-        return self.attempts[choice]
+        return self.attempts.get(choice)
 
 
 def _only(option: Option, statement: int, statements: int) -> Choice:
@@ -242,22 +248,26 @@ def _only(option: Option, statement: int, statements: int) -> Choice:
     return tuple(option if s == statement else none for s in range(statements))
 
 
+def _adjacent_references(choice: Choice) -> int:
+    return sum(len(o.keys) for o in choice)
+
+
 def _best_first(options: Sequence[Sequence[Option]]) -> Iterator[Choice]:
     """Every combination of one option a statement, by falling number of references."""
 
-    def weight(at: tuple[int, ...]) -> int:
-        return -sum(len(own[k].keys) for own, k in zip(options, at, strict=True))
+    def at(place: tuple[int, ...]) -> Choice:
+        return tuple(own[k] for own, k in zip(options, place, strict=True))
 
     start = (0,) * len(options)
-    heap, seen = [(weight(start), start)], {start}
+    heap, seen = [(-_adjacent_references(at(start)), start)], {start}
     while heap:
-        _, at = heappop(heap)
-        yield tuple(own[k] for own, k in zip(options, at, strict=True))
-        for s, k in enumerate(at):
-            following = (*at[:s], k + 1, *at[s + 1 :])
+        _, place = heappop(heap)
+        yield at(place)
+        for s, k in enumerate(place):
+            following = (*place[:s], k + 1, *place[s + 1 :])
             if k + 1 < len(options[s]) and following not in seen:
                 seen.add(following)
-                heappush(heap, (weight(following), following))
+                heappush(heap, (-_adjacent_references(at(following)), following))
 
 
 def _row(kind: str, layout: Layout, params: Sequence[str], row: Vector) -> Row:
@@ -272,8 +282,9 @@ def _row(kind: str, layout: Layout, params: Sequence[str], row: Vector) -> Row:
 
 def schedule(rows: Sequence[Row], name: str) -> isl.Map:
     """The rows of statement `name` as a map from its instances."""
-    iterators = tuple(f"x{k}" for k in range(len(rows[0].coefficients[name])))
     params = dict.fromkeys(p for row in rows for p in row.parameters[name])
+    prefix = max(("x", *params), key=len) + "_"  # longer than a parameter's name, so none of them
+    iterators = tuple(f"{prefix}{k}" for k in range(len(rows[0].coefficients[name])))
     forms = ", ".join(row.affine(name, iterators) for row in rows)
     return isl.Map(f"[{', '.join(params)}] -> {{ {name}[{', '.join(iterators)}] -> [{forms}] }}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polygpu.schedule.tree import Leaf, Member, Node, band, sequence
-from polygpu.support.isl_idioms import D, sets, union_pw_affs
+from polygpu.support.isl_idioms import D, pw_name, sets, union_pw_affs
 
 _T = isl.schedule_node_type
 
@@ -49,5 +49,5 @@ def _node(node: isl.ScheduleNode, statements: tuple[str, ...]) -> Node:
 
 
 def _member(partial: isl.MultiUnionPwAff, k: int, statements: tuple[str, ...]) -> Member:
-    rows = {row.get_tuple_name(D.in_): row for row in union_pw_affs(partial, k)}
+    rows = {pw_name(row): row for row in union_pw_affs(partial, k)}
     return Member({s: rows[s] for s in statements})

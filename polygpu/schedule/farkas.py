@@ -14,7 +14,7 @@ from functools import cached_property
 
 import islpy as isl
 
-from polygpu.schedule.integer_system import Constraint, IntegerSystem, Vector, eliminate
+from polygpu.schedule.integer_system import OPERATIONS, Constraint, IntegerSystem, Vector, eliminate, limited
 from polygpu.support.isl_idioms import D, basic_maps, maps, tuple_name
 
 COEFFICIENT_BOUND = 4  # of iterators in a time row: more would linearise loops of constant size
@@ -111,9 +111,10 @@ def dependence_cones(
 
 
 def cone(source: str, target: str, piece: isl.BasicMap) -> Cone:
-    """The generators of `piece`, existentially quantified parts dropped."""
+    """The generators of `piece`, existentially quantified parts dropped. Raises OperationsExceededError."""
     # coefficients() raises on existentials, and redundant rows make it slow
-    dual = piece.remove_divs().remove_redundancies().wrap().coefficients()
+    with limited(OPERATIONS):
+        dual = piece.remove_divs().remove_redundancies().wrap().coefficients()
     order = (D.cst, D.param, D.set, D.div)
     rays, lines = dual.inequalities_matrix(*order), dual.equalities_matrix(*order)
     return Cone(source, target, tuple(sorted(_rows(rays))), tuple(sorted(_rows(lines))))

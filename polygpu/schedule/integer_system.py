@@ -5,7 +5,8 @@ Rows are sequences of ints; an elimination keeps them integral and primitive (co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, lcm
@@ -13,7 +14,38 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.support.isl_idioms import CONTEXT
+
 Vector: TypeAlias = tuple[int, ...]
+
+OPERATIONS = 200_000  # steps of isl for one call: about a second
+
+
+class OperationsExceededError(Exception):
+    """isl gave up on one call."""
+
+
+@contextmanager
+def limited(operations: int) -> Iterator[None]:
+    """Raises OperationsExceededError after so many steps of isl: unlike a clock, the same on every machine.
+
+    Only for calls that raise when isl fails; others would go on with a null value. A limit that is already
+    set stays in force instead.
+    """
+    if CONTEXT.get_max_operations():
+        yield
+        return
+    CONTEXT.reset_operations()
+    CONTEXT.set_max_operations(operations)
+    try:
+        yield
+    except isl.Error as error:
+        if "maximal number of operations" in str(error):
+            raise OperationsExceededError from error
+        raise
+    finally:
+        CONTEXT.set_max_operations(0)
+        CONTEXT.reset_operations()
 
 
 def dot(left: Sequence[int], right: Sequence[int]) -> int:
@@ -145,7 +177,15 @@ class IntegerSystem:
         return IntegerSystem(self.free, self.slack, self.objectives, points)
 
     def minimum(self) -> Vector | None:
-        """Values of all unknowns, or None when the constraints contradict each other."""
+        """Values of all unknowns, or None when the constraints contradict each other.
+
+        Raises OperationsExceededError.
+        """
+        with limited(OPERATIONS):
+            point = self._optimum()
+        return None if point is None or point.is_void() else self._values(point)
+
+    def _optimum(self) -> isl.Point | None:
         # lexmin over everything can take seconds where one minimum after the other takes milliseconds
         points = isl.Set.from_basic_set(self.points)
         for k in range(self.objectives):
@@ -153,11 +193,9 @@ class IntegerSystem:
             if not least.is_int():
                 return None
             points = points.fix_val(isl.dim_type.set, k, least)
-        return self._values(points.sample_point())
+        return points.sample_point()
 
-    def _values(self, point: isl.Point) -> Vector | None:
-        if point.is_void():
-            return None
+    def _values(self, point: isl.Point) -> Vector:
         columns = range(self.objectives, self._columns)
         at = [point.get_coordinate_val(isl.dim_type.set, c).to_python() for c in columns]
         free = [at[k] - at[self.free + k] for k in range(self.free)]

@@ -12,9 +12,9 @@ import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.memory.place import nest_patterns, promote
 from polygpu.model.device import Device
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest, Mapping
+from polygpu.schedule.owned import nest_patterns, promote
 from polygpu.schedule.tree import Member, Nest, members_on, single_iterator
 from polygpu.support.isl_idioms import D, c_name
 

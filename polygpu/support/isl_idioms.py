@@ -81,7 +81,13 @@ def union_pw_affs(item: isl.MultiUnionPwAff, position: int) -> Iterator[isl.PwAf
     """The piecewise affine functions (one a statement) of dimension `position`."""
     found: list[isl.PwAff] = []
     item.get_union_pw_aff(position).foreach_pw_aff(found.append)
-    yield from sorted(found, key=lambda p: p.get_tuple_name(D.in_))
+    yield from sorted(found, key=pw_name)
+
+
+def pw_name(pw: isl.PwAff) -> str:
+    """The statement a piecewise affine function is defined on."""
+    name: str = pw.get_tuple_id(D.in_).get_name()
+    return name
 
 
 def parameters(item: isl.Set | isl.Map) -> list[str]:

@@ -1,0 +1,180 @@
+"""Device arrays of a region: their extents, what is copied in and out, and how kernels name their sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.codegen.linear import add, maximum, simplify
+from polygpu.codegen.lower.scan import value_of
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.kernel import ArrayArgument, Buffer
+from polygpu.model.scop import Array
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import D, maps, tuple_name
+
+PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A buffer, and the sizes kernels may need of it: each an expression and a host value."""
+
+    buffer: Buffer
+    sizes: dict[str, Expr]  # scalar argument name -> host expression
+
+    def extent(self, k: int) -> Expr:
+        """Extent k as kernels write it: a constant, a parameter or a scalar argument."""
+        return self._named(f"{self.buffer.name}_n{k}", self.buffer.extents[k])
+
+    def pitch(self) -> Expr | None:
+        if self.buffer.pitch is None:
+            return None
+        return self._named(f"{self.buffer.name}_pitch", self.buffer.pitch)
+
+    def _named(self, name: str, value: Expr) -> Expr:
+        return value if isinstance(value, Int | Name) else Name(name)
+
+    def argument(self, read: bool, written: bool) -> ArrayArgument:
+        b = self.buffer
+        extents: tuple[Expr | None, ...] = tuple(
+            None if k == 0 else self.extent(k) for k in range(len(b.extents))
+        )
+        return ArrayArgument(b.name, b.type, extents, self.pitch(), read, written, b.structure, b.origin)
+
+
+def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
+    """The layout of every array that some statement touches."""
+    used = {a.reference.array for s in p.statements for a in s.accesses}
+    return {a.name: _layout(p, d, a) for a in p.arrays if a.name in used}
+
+
+def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
+    touched = _touched(p, array)
+    extents: list[Expr] = []
+    origin: list[Expr] = []
+    for k, declared in enumerate(array.extents):
+        low, high = (Int(0), declared) if declared is not None else _range(p, array, touched, k)
+        origin.append(low)
+        extents.append(simplify(Binary("-", high, low)))
+    pitch = _pitch(extents[-1]) if len(extents) > 1 else None
+    shift = tuple(origin) if any(o != Int(0) for o in origin) else ()
+    read_in, written = _directions(p, d, array, touched)
+    host = array.storage != "region"
+    buffer = Buffer(
+        name=array.name,
+        type=array.element,
+        extents=tuple(extents),
+        host_extents=array.extents,
+        origin=shift,
+        pitch=pitch,
+        host=host,
+        copy_in=host and read_in,
+        copy_out=host and written and array.live_out,
+        structure=array.structure,
+    )
+    layout = Layout(buffer, {})
+    sizes = {f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)}
+    if pitch is not None and not isinstance(pitch, Int):
+        sizes[f"{array.name}_pitch"] = pitch
+    return Layout(layout.buffer, sizes)
+
+
+def _pitch(extent: Expr) -> Expr:
+    if isinstance(extent, Int):
+        return Int(-(-extent.value // PITCH) * PITCH)
+    return Binary("*", Binary("/", add(extent, PITCH - 1), Int(PITCH)), Int(PITCH))
+
+
+def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
+    found: list[isl.Set] = []
+    for s in p.statements:
+        for a in s.accesses:
+            if a.reference.array != array.name:
+                continue
+            if not a.affine and any(e is None for e in array.extents):
+                raise Diagnosed(_unknown_extent(array, a.position, a.text))
+            found.append(a.relation.range().reset_tuple_id())
+    return found
+
+
+def _unknown_extent(array: Array, position: object, text: str) -> Diagnostic:
+    from polygpu.support.position import Position
+
+    assert isinstance(position, Position)
+    return Diagnostic(
+        "PG301",
+        "error",
+        f"'{text}' has a data-dependent subscript and the size of '{array.name}' is not known",
+        position,
+        f"declare '{array.name}' with its size, as in 'float {array.name}[n]'",
+    )
+
+
+def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[Expr, Expr]:
+    """First and one past the last subscript of dimension k that any access touches."""
+    union = touched[0]
+    for other in touched[1:]:
+        union = union.union(other)
+    line = union.project_out(D.set, k + 1, union.dim(D.set) - k - 1).project_out(D.set, 0, k)
+    line = isl.Set.from_basic_set(line.remove_divs().simple_hull())
+    context = p.context
+    high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
+    below = line.lower_bound_val(D.set, 0, isl.Val(0)) if k < 0 else line
+    negative = below.intersect(isl.Set("{ [i] : i < 0 }"))
+    if negative.is_empty():
+        return Int(0), maximum(high, Int(0)) if not isinstance(high, Name) else high
+    low = value_of(line.dim_min(0), context.intersect(line.params()))
+    return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
+
+
+def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Set]) -> tuple[bool, bool]:
+    """Whether the region needs the array's old contents, and whether it writes it."""
+    mine = {
+        array_tuple(a.reference) for s in p.statements for a in s.accesses if a.reference.array == array.name
+    }
+    live_in = any(tuple_name(m, D.out) in mine for m in maps(d.live_in))
+    writes = [
+        a.relation
+        for s in p.statements
+        for a in s.accesses
+        if a.write and a.reference.array == array.name
+    ]
+    if not writes:
+        return live_in, False
+    must = [
+        a.relation.range().reset_tuple_id()
+        for s in p.statements
+        for a in s.accesses
+        if a.write and a.must and a.reference.array == array.name and not a.reference.field
+    ]
+    return live_in or not _covers(p, array, must), True
+
+
+def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
+    """Whether the writes provably reach every element of the declared array."""
+    if not written or any(e is None for e in array.extents):
+        return False
+    union = written[0]
+    for other in written[1:]:
+        union = union.union(other)
+    if not array.extents:
+        return bool(union.params().gist_params(p.context).plain_is_universe())
+    from polygpu.analysis.polyhedra import AffineBuilder
+
+    builder = AffineBuilder(union.get_space())
+    whole = isl.Set.universe(union.get_space())
+    try:
+        for k, extent in enumerate(array.extents):
+            assert extent is not None
+            index = isl.PwAff.from_aff(
+                isl.Aff.var_on_domain(isl.LocalSpace.from_space(union.get_space()), D.set, k)
+            )
+            whole = whole.intersect(index.lt_set(builder.value(extent)))
+            whole = whole.lower_bound_si(D.set, k, 0) if hasattr(whole, "lower_bound_si") else whole.lower_bound_val(D.set, k, isl.Val(0))
+    except ValueError:
+        return False
+    return bool(whole.is_subset(union))

@@ -1,0 +1,160 @@
+"""A region's host program: loops, guards and launches around its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.rewrite import substitute
+from polygpu.codegen.linear import simplify
+from polygpu.codegen.lower.buffers import Layout
+from polygpu.codegen.lower.nest import NestLowering
+from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, scan, test_of
+from polygpu.memory.place import place
+from polygpu.model.device import Device
+from polygpu.model.expr import Expr, Int, Name
+from polygpu.model.kernel import (
+    HostFor,
+    HostIf,
+    HostStatement,
+    Kernel,
+    Launch,
+    Region,
+    ScalarArgument,
+    Site,
+)
+from polygpu.schedule.map import map_nest, member_name
+from polygpu.schedule.mapped import Fixed
+from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
+
+
+@dataclass
+class RegionLowering:
+    """Lowers a region kernel by kernel; `lowered` keeps what was decided, for reports."""
+
+    p: Polyhedra
+    device: Device
+    layouts: dict[str, Layout]
+    lowered: list[NestLowering] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+
+    def region(self, host: Host) -> Region:
+        body = self._host(host, (), self.p.context)
+        scop = self.p.scop
+        scalars = tuple(ScalarArgument(s.name, s.type) for s in scop.scalars)
+        buffers = tuple(layout.buffer for layout in self.layouts.values())
+        return Region(
+            scop.name,
+            scalars,
+            buffers,
+            tuple(self.kernels),
+            body,
+            _sites(self.p),
+            scop.functions,
+            scop.position,
+        )
+
+    def _host(self, host: Host, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
+        match host:
+            case Nest():
+                return self._launch(host, outer, context)
+            case HostSequence(children):
+                return tuple(s for c in children for s in self._host(c, outer, context))
+            case HostLoop():
+                return self._loop(host, outer, context)
+
+    def _loop(self, loop: HostLoop, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
+        taken = {f.name for f in outer} | set(self.p.parameters) | {s.name for s in self.p.scop.scalars}
+        name = member_name(loop.member, f"c{len(outer)}", taken)
+        fixed = Fixed(loop.member, name)
+        values = self._values(loop, outer)
+        tree = scan(
+            isl.UnionMap.from_map(values.set_tuple_name("value").identity().reset_tuple_id(isl.dim_type.out)),
+            context,
+            (name,),
+        )
+        inside = self._host(loop.child, (*outer, fixed), self._inner_context(loop, (*outer, fixed), context))
+        return _emit(tree, name, inside)
+
+    def _values(self, loop: HostLoop, outer: tuple[Fixed, ...]) -> isl.Set:
+        values: isl.Set | None = None
+        for s in loop.member.statements:
+            domain = self._domain(s, outer)
+            part = domain.apply(isl.Map.from_pw_aff(loop.member.rows[s]))
+            values = part if values is None else values.union(part)
+        assert values is not None
+        return isl.Set.from_basic_set(values.remove_divs().simple_hull())
+
+    def _domain(self, statement: str, fixed: tuple[Fixed, ...]) -> isl.Set:
+        domain = self.p.statement(statement).domain
+        for f in fixed:
+            domain = f.restrict(domain, statement)
+        return domain
+
+    def _inner_context(self, loop: HostLoop, fixed: tuple[Fixed, ...], context: isl.Set) -> isl.Set:
+        found: isl.Set | None = None
+        for s in loop.member.statements:
+            part = self._domain(s, fixed).params()
+            found = part if found is None else found.union(part)
+        assert found is not None
+        return isl.Set.from_basic_set(found.remove_divs().simple_hull()).params().intersect(context)
+
+    def _launch(self, nest: Nest, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
+        mapped = map_nest(self.p, nest, outer, self.device)
+        name = f"{self.p.scop.name.removeprefix('polygpu_')}_k{len(self.kernels)}"
+        lowering = NestLowering(mapped, place(mapped, self.device), self.layouts, name)
+        kernel = lowering.kernel()
+        self.lowered.append(lowering)
+        self.kernels.append(kernel)
+        known = lowering.host_values()
+        scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
+        blocks = [lowering.points.blocks(k) for k in range(len(mapped.mapping.axes))]
+        grid = [*reversed(blocks), Int(1), Int(1), Int(1)]
+        launch: HostStatement = Launch(kernel.name, (grid[0], grid[1], grid[2]), scalars)
+        exists: isl.Set | None = None
+        for s in nest.statements:
+            part = mapped.domain(s).params()
+            exists = part if exists is None else exists.union(part)
+        assert exists is not None
+        test = test_of(exists.coalesce(), context)
+        return (HostIf(test, (launch,)),) if test is not None else (launch,)
+
+
+def _emit(tree: Scan, name: str, inside: tuple[HostStatement, ...]) -> tuple[HostStatement, ...]:
+    match tree:
+        case ScanBlock(children):
+            return tuple(s for c in children for s in _emit(c, name, inside))
+        case ScanFor(index, lower, upper, step, body):
+            return (HostFor(index, lower, upper, step, _emit(body, name, inside)),)
+        case ScanIf(test, then, _):
+            return (HostIf(test, _emit(then, name, inside)),)
+        case ScanLeaf(_, (value,)):
+            return inside if value == Name(name) else tuple(_replace(s, name, value) for s in inside)
+    raise AssertionError("a host loop scans one dimension")
+
+
+def _replace(s: HostStatement, name: str, value: Expr) -> HostStatement:
+    """`s` with the loop index `name`, which has a single value, replaced by it."""
+
+    def put(e: Expr) -> Expr:
+        return simplify(substitute(e, {name: value}))
+
+    match s:
+        case HostFor(index, lower, upper, step, body):
+            return HostFor(index, put(lower), put(upper), step, tuple(_replace(b, name, value) for b in body))
+        case HostIf(test, body):
+            return HostIf(put(test), tuple(_replace(b, name, value) for b in body))
+        case Launch(kernel, (x, y, z), scalars):
+            return Launch(kernel, (put(x), put(y), put(z)), tuple(substitute(e, {name: value}) for e in scalars))
+
+
+def _sites(p: Polyhedra) -> tuple[Site, ...]:
+    found: dict[int, Site] = {}
+    for s in p.statements:
+        for a in s.accesses:
+            found[a.reference.site] = Site(
+                a.reference.site, a.reference.array, a.text, a.write, a.position
+            )
+    return tuple(found[n] for n in sorted(found))

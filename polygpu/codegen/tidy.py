@@ -1,0 +1,97 @@
+"""Clean-up of kernel bodies: unused declarations, empty branches, tests nested without need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polygpu.analysis.rewrite import walk
+from polygpu.model.expr import Binary, Expr, Name, Reference
+from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement
+
+
+def tidy(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """`body` without declarations nobody reads and branches with nothing in them."""
+    kept, _ = _backwards(body, frozenset())
+    return kept
+
+
+def used_names(exprs: tuple[Expr, ...]) -> set[str]:
+    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
+
+
+def _backwards(body: tuple[Statement, ...], after: frozenset[str]) -> tuple[tuple[Statement, ...], frozenset[str]]:
+    """The statements that matter when `after` is read later, and the names read from the first one on."""
+    kept: list[Statement] = []
+    needed = set(after)
+    for s in reversed(body):
+        made = _statement(s, frozenset(needed))
+        if made is None:
+            continue
+        new, reads = made
+        kept.append(new)
+        if isinstance(new, Declare):
+            needed.discard(new.name)
+        needed |= reads
+    return tuple(reversed(kept)), frozenset(needed)
+
+
+def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
+    match s:
+        case Declare(name, _, value, _):
+            if name not in after:
+                return None
+            return s, used_names((value,)) if value is not None else set()
+        case Assign(target, value):
+            if isinstance(target, Name) and target.name not in after:
+                return None
+            places = target.subscripts if isinstance(target, Reference) else (target,)
+            return s, used_names((*places, value))
+        case Move(target, source, _, _):
+            return s, used_names((target, source))
+        case For():
+            return _loop(s, after)
+        case If():
+            return _branch(s, after)
+    return s, set()
+
+
+def _loop(s: For, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
+    # a value assigned in one iteration may be read in the next: whatever the body reads is read "after" too
+    _, first = _backwards(s.body, after | _all_reads(s.body))
+    body, reads = _backwards(s.body, first)
+    if not body:
+        return None
+    return replace(s, body=body), (set(reads) - {s.index}) | used_names((s.lower, s.upper))
+
+
+def _all_reads(body: tuple[Statement, ...]) -> frozenset[str]:
+    found: set[str] = set()
+    for s in body:
+        made = s if isinstance(s, For | If) else None
+        match s:
+            case Declare(_, _, value, _) if value is not None:
+                found |= used_names((value,))
+            case Assign(target, value):
+                found |= used_names((value, *(target.subscripts if isinstance(target, Reference) else ())))
+            case Move(target, source, _, _):
+                found |= used_names((target, source))
+            case For(_, lower, upper, _, inner, _, _):
+                found |= used_names((lower, upper)) | _all_reads(inner)
+            case If(test, then, otherwise, _):
+                found |= used_names((test,)) | _all_reads(then) | _all_reads(otherwise)
+            case _:
+                assert made is None
+    return frozenset(found)
+
+
+def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
+    then, first = _backwards(s.then, after)
+    otherwise, second = _backwards(s.otherwise, after)
+    if not then and not otherwise:
+        return None
+    test = s.test
+    uniform = s.uniform
+    if len(then) == 1 and not otherwise and isinstance(then[0], If) and not then[0].otherwise:
+        inner = then[0]
+        test, then, uniform = Binary("&&", test, inner.test), inner.then, uniform and inner.uniform
+    return replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform), set(first | second) | used_names((s.test,))

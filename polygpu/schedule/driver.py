@@ -1,0 +1,133 @@
+"""From dependences to the host program: ICS'08 algorithm 1 a component, isl's scheduler where it has no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.schedule import bands
+from polygpu.schedule.adjacency import (
+    AdjacencySolution,
+    ArrayReference,
+    Instance,
+    Row,
+    components,
+    solve,
+)
+from polygpu.schedule.nests import form, nests, parallel_members
+from polygpu.schedule.tree import (
+    Band,
+    Host,
+    Leaf,
+    Member,
+    Node,
+    band,
+    between,
+    sequence,
+)
+from polygpu.support.isl_idioms import union_set_of
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The host program, and for each component whether algorithm 1 gave its schedule."""
+
+    tree: Node
+    host: Host
+    adjacent: tuple[tuple[tuple[str, ...], AdjacencySolution | None], ...]
+
+
+def schedule(p: Polyhedra, d: Dependences) -> Scheduled:
+    """A legal host program for `p`."""
+    dependences = d.all
+    domains = {s.name: s.domain for s in p.statements}
+    instances = tuple(Instance(s.name, s.iterators, s.domain) for s in p.statements)
+    parts: list[Node] = []
+    answers: list[tuple[tuple[str, ...], AdjacencySolution | None]] = []
+    for component in components(instances, dependences):
+        node, solution = _component(p, component, dependences, domains)
+        parts.append(node)
+        answers.append((component, solution))
+    tree = sequence(parts)
+    return Scheduled(tree, form(tree, dependences, domains), tuple(answers))
+
+
+def _component(
+    p: Polyhedra, names: tuple[str, ...], dependences: isl.UnionMap, domains: dict[str, isl.Set]
+) -> tuple[Node, AdjacencySolution | None]:
+    inside = between(dependences, names, names, domains)
+    domain = union_set_of([domains[n] for n in names])
+    plain = bands.schedule(domain, p.context, inside, inside)
+    solution = _solve(p, names, inside)
+    if solution is None:
+        return plain, None
+    node = _node(p, names, solution)
+    if _parallelism(node, inside, domains) < _parallelism(plain, inside, domains):
+        return plain, solution
+    return node, solution
+
+
+def _solve(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> AdjacencySolution | None:
+    statements = [p.statement(n) for n in names]
+    instances = tuple(Instance(s.name, s.iterators, s.domain) for s in statements)
+    references: list[ArrayReference] = []
+    for s in statements:
+        for k, a in enumerate(s.accesses):
+            if a.affine and a.reference.subscripts:
+                references.append(ArrayReference(s.name, array_tuple(a.reference), a.relation, len(references)))
+    return solve(instances, tuple(references), inside, p.parameters)
+
+
+def _node(p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution) -> Node:
+    """The solution's rows as bands: space outside time, or time outside space."""
+    space = tuple(_member(p, names, r) for r in solution.rows if r.kind == "space")
+    time = tuple(_member(p, names, r) for r in solution.rows if r.kind == "time")
+    leaf: Node = Leaf(tuple(sorted(names)))
+    if len(names) > 1:
+        leaf = sequence(Leaf((n,)) for n in _textual(p, names))
+    if solution.outer_parallel:
+        return band(space, False, _loops(time, leaf))
+    return _loops(time, band(space, False, leaf))
+
+
+def _loops(members: tuple[Member, ...], leaf: Node) -> Node:
+    for member in reversed(members):
+        leaf = Band((member,), False, leaf)
+    return leaf
+
+
+def _textual(p: Polyhedra, names: tuple[str, ...]) -> list[str]:
+    return [s.name for s in p.statements if s.name in names]
+
+
+def _member(p: Polyhedra, names: tuple[str, ...], row: Row) -> Member:
+    rows: dict[str, isl.PwAff] = {}
+    for name in names:
+        s = p.statement(name)
+        local = isl.LocalSpace.from_space(s.domain.get_space())
+        aff = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(row.constants[name]))
+        for k, c in enumerate(row.coefficients[name]):
+            aff = aff.set_coefficient_val(isl.dim_type.in_, k, isl.Val(c))
+        for parameter, c in row.parameters[name].items():
+            position = s.domain.get_space().find_dim_by_name(isl.dim_type.param, parameter)
+            aff = aff.set_coefficient_val(isl.dim_type.param, position, isl.Val(c))
+        rows[name] = isl.PwAff.from_aff(aff)
+    return Member(rows)
+
+
+def _parallelism(node: Node, inside: isl.UnionMap, domains: dict[str, isl.Set]) -> tuple[int, int]:
+    """Parallel dimensions of the least parallel kernel, and minus the number of host loops around."""
+    host = form(node, inside, domains)
+    return min(len(n.parallel) for n in nests(host)), -_host_depth(host)
+
+
+def _host_depth(host: Host) -> int:
+    inner = getattr(host, "children", None) or ([host.child] if hasattr(host, "child") else [])
+    own = 1 if hasattr(host, "member") else 0
+    return own + max((_host_depth(h) for h in inner), default=0)
+
+
+__all__ = ["Scheduled", "parallel_members", "schedule"]
