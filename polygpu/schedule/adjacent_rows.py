@@ -83,7 +83,8 @@ class RowFinder:
         constraints = (
             Constraint({k: a for k, a in enumerate(row) if a}, equality=True) for row in self.dependent
         )
-        return IntegerSystem.build(self.layout.width, 0, schedule_objectives(self.layout, {}), constraints)
+        objectives = schedule_objectives(self.layout, {}, prefer_inner=True)
+        return IntegerSystem.build(self.layout.width, 0, objectives, constraints)
 
     def parallel_lane(self, steps: Mapping[str, Vector]) -> Vector | None:
         """A communication-free row with u . d = 1, not constant on the other statements where possible."""

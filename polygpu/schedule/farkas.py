@@ -132,13 +132,15 @@ def constant_along(layout: Layout, cones: Iterable[Cone]) -> tuple[Vector, ...]:
     return eliminate(rows)[0]
 
 
-def schedule_objectives(layout: Layout, first: dict[int, int]) -> tuple[dict[int, int], ...]:
-    """`first`, then small iterator coefficients (outer ones rather than inner), parameters, constants."""
-    iterators = {
-        column: len(layout.iterators(name)) + depth
-        for name in layout.names
-        for depth, column in enumerate(layout.iterators(name))
-    }
+def schedule_objectives(
+    layout: Layout, first: dict[int, int], prefer_inner: bool = False
+) -> tuple[dict[int, int], ...]:
+    """`first`, then small coefficients of iterators (the outer ones unless told), parameters, constants."""
+    iterators: dict[int, int] = {}
+    for name in layout.names:
+        columns = layout.iterators(name)
+        preferred = reversed(columns) if prefer_inner else columns
+        iterators.update((column, len(columns) + place) for place, column in enumerate(preferred))
     parameters = {column: 1 for name in layout.names for column in layout.parameters(name)}
     constants = {layout.constant(name): 1 for name in layout.names}
     return tuple(weights for weights in (first, iterators, parameters, constants) if weights)
