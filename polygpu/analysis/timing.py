@@ -1,0 +1,239 @@
+"""Modelled kernel time from counters, occupancy and a device's costs.
+
+Four pipes and a latency chain. Local to a multiprocessor: instruction issue, and the load/store pipe (a pass
+for each lane of a request that does not coalesce). Of the whole chip: device memory, and the dispatch of
+blocks. A block alone on its multiprocessor takes the sum over its barrier-delimited stages of the slowest of
+these in each (Zhang and Owens, HPCA'11); resident blocks overlap until a pipe is full. Cycles are the
+shader clock's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from polygpu.model.device import Device
+
+
+@dataclass(frozen=True, slots=True)
+class Warps:
+    """`warps` warps that do the same in a stage; the other counts are those of one warp.
+
+    `slots`: instructions issued. `extra_cycles`: what their classes cost beyond an issue slot.
+    `conflict_steps`: sum over shared requests of steps - 1. `rounds`: waits for global loads, those waited
+    for together counting once. `lanes`: passes of uncoalesced requests; `half_warps`: coalesced requests.
+    `wide_bytes`: bytes of 64 and 128 B transactions; `near`, `far`: 32 B fetches of distinct addresses, in an
+    open row of the memory and in another one.
+    """
+
+    warps: float
+    slots: float
+    extra_cycles: float = 0.0
+    conflict_steps: float = 0.0
+    rounds: float = 0.0
+    lanes: float = 0.0
+    half_warps: float = 0.0
+    wide_bytes: float = 0.0
+    near: float = 0.0
+    far: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a block does from one barrier to the next, `repeats` times."""
+
+    repeats: float
+    groups: tuple[Warps, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """`count` blocks of a grid that run the same stages."""
+
+    count: float
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageTime:
+    """`share` of the time of a block that has its multiprocessor to itself."""
+
+    name: str
+    share: float
+    limited_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """`terms` are the seconds each resource would need by itself, the largest of which is `seconds`.
+
+    The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "load/store passes",
+    "latency", "memory bandwidth", "uncoalesced memory", "memory rows", "block dispatch", with "stages: "
+    before it when it is barriers that keep the resources from overlapping.
+    """
+
+    seconds: float
+    limited_by: str
+    terms: tuple[tuple[str, float], ...]
+    stages: tuple[StageTime, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """One repetition of a stage by one block, in cycles of a multiprocessor.
+
+    `conflicts` is the part that bank conflicts have in `issue` or `passes`; `path` the longest warp's time.
+    """
+
+    name: str
+    repeats: float
+    warps: float
+    issue: float
+    passes: float
+    conflicts: float
+    wide: float
+    near: float
+    far: float
+    path: float
+
+    @property
+    def memory(self) -> float:
+        return self.wide + self.near + self.far
+
+
+def kernel_time(device: Device, grid: Sequence[Blocks], resident: int) -> KernelTime:
+    """The time of one launch with at most `resident` (>= 1) blocks on a multiprocessor.
+
+    Classes of unequal blocks are averaged, except that the last wave waits for the longest block. A grid
+    without blocks takes no time.
+    """
+    classes = [(b.count, [_stage_cost(device, s) for s in b.stages]) for b in grid if b.count > 0]
+    blocks = sum(count for count, _ in classes)
+    if not blocks:
+        return KernelTime(0.0, "", (), ())
+    mean = [replace(c, repeats=c.repeats * count / blocks) for count, costs in classes for c in costs]
+    issue = passes = alone = local = 0.0
+    for waves, q, active in _waves(device, blocks, resident):
+        wave_issue = q * sum(c.repeats * c.issue * _stall(device, c.warps * q) for c in mean)
+        wave_passes = q * sum(c.repeats * c.passes for c in mean)
+        times = [_alone(device, costs, active) for _, costs in classes]
+        last = q < resident or active < device.multiprocessors
+        average = sum(t * count for t, (count, _) in zip(times, classes, strict=True)) / blocks
+        wave_alone = max(times) if last else average
+        issue, passes, alone = (
+            issue + waves * wave_issue,
+            passes + waves * wave_passes,
+            alone + waves * wave_alone,
+        )
+        local += waves * max(wave_issue, wave_passes, wave_alone)
+    memory = (
+        blocks * sum(c.repeats * c.memory for c in mean) / device.multiprocessors + device.costs["latency"]
+    )
+    cycles = {"issue": issue, "load/store": passes, "stages": alone, "memory": memory}
+    terms = {name: value / device.clock for name, value in cycles.items()}
+    terms["dispatch"] = blocks * device.costs["dispatch"]
+    seconds = max(local / device.clock, terms["memory"], terms["dispatch"])
+    stages = tuple(_stage_times(device, mean))
+    return KernelTime(seconds, _limit(device, terms, mean, stages), tuple(terms.items()), stages)
+
+
+def _waves(device: Device, blocks: float, resident: int) -> Iterator[tuple[float, int, float]]:
+    """(how many, resident blocks, active multiprocessors) of the full waves and of the last one."""
+    full, rest = divmod(blocks, device.multiprocessors * resident)
+    if full:
+        yield full, resident, device.multiprocessors
+    if rest:
+        yield 1, ceil(rest / device.multiprocessors), min(device.multiprocessors, rest)
+
+
+def _stage_cost(device: Device, stage: Stage) -> _Cost:
+    costs = device.costs
+    bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
+    issue = passes = conflicts = path = 0.0
+    for g in stage.groups:
+        steps = costs["replay"] * g.conflict_steps
+        cycles = costs["issue"] * g.slots + g.extra_cycles
+        pipe = costs["replay"] * g.lanes + costs["coalesced"] * g.half_warps
+        if costs["conflict_in_issue"]:
+            cycles += steps
+        else:
+            pipe += steps
+        issue += g.warps * cycles
+        passes += g.warps * pipe
+        conflicts += g.warps * steps
+        waits = g.rounds * costs["latency"] + (pipe if g.lanes else 0.0)
+        path = max(path, cycles + (waits if g.rounds else 0.0))
+    return _Cost(
+        stage.name,
+        stage.repeats,
+        sum(g.warps for g in stage.groups),
+        issue,
+        passes,
+        conflicts,
+        sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle,
+        sum(g.warps * g.near for g in stage.groups) * costs["near32"],
+        sum(g.warps * g.far for g in stage.groups) * costs["far32"],
+        path,
+    )
+
+
+def _stall(device: Device, warps: float) -> float:
+    """How much longer issue takes when too few warps hide the wait from a register's write to its read."""
+    return max(1.0, device.costs["raw"] / (device.costs["issue"] * warps)) if warps else 1.0
+
+
+def _alone(device: Device, costs: Sequence[_Cost], active: float) -> float:
+    """Cycles of a block alone on its multiprocessor while `active` multiprocessors share the memory."""
+    return sum(cost.repeats * max(_pipes(device, cost, active).values()) for cost in costs)
+
+
+def _pipes(device: Device, cost: _Cost, active: float) -> dict[str, float]:
+    return {
+        "issue": cost.issue * _stall(device, cost.warps),
+        "load/store": cost.passes,
+        "memory": cost.memory * active / device.multiprocessors,
+        "latency": cost.path,
+    }
+
+
+def _stage_times(device: Device, costs: Sequence[_Cost]) -> Iterator[StageTime]:
+    total = _alone(device, costs, device.multiprocessors)
+    for cost in costs:
+        pipes = _pipes(device, cost, device.multiprocessors)
+        pipe = max(pipes, key=lambda name: pipes[name])
+        share = cost.repeats * pipes[pipe] / total if total else 0.0
+        yield StageTime(cost.name, share, _in_words(device, pipe, [cost]))
+
+
+def _limit(
+    device: Device, terms: dict[str, float], mean: Sequence[_Cost], stages: Sequence[StageTime]
+) -> str:
+    largest = max(terms, key=lambda name: terms[name])
+    if largest != "stages":
+        return _in_words(device, largest, mean)
+    longest = max(stages, key=lambda stage: stage.share)
+    return f"stages: {longest.limited_by}" if len(stages) > 1 else longest.limited_by
+
+
+def _in_words(device: Device, pipe: str, costs: Sequence[_Cost]) -> str:
+    """The name of a pipe, or of what fills more than half of it."""
+    conflicts = "issue" if device.costs["conflict_in_issue"] else "load/store"
+    match pipe:
+        case "issue" | "load/store":
+            filled = sum(c.repeats * (c.issue if pipe == "issue" else c.passes) for c in costs)
+            if pipe == conflicts and 2 * sum(c.repeats * c.conflicts for c in costs) > filled:
+                return "bank conflicts"
+            return "issue" if pipe == "issue" else "load/store passes"
+        case "memory":
+            parts = {
+                "memory bandwidth": sum(c.repeats * c.wide for c in costs),
+                "uncoalesced memory": sum(c.repeats * c.near for c in costs),
+                "memory rows": sum(c.repeats * c.far for c in costs),
+            }
+            return max(parts, key=lambda name: parts[name])
+        case "dispatch":
+            return "block dispatch"
+        case _:
+            return pipe
