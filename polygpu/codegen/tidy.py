@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygpu.analysis.rewrite import walk
+from polygpu.analysis.rewrite import substitute, walk
+from polygpu.codegen.linear import simplify
 from polygpu.model.expr import Binary, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement
 
@@ -95,3 +96,39 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
         inner = then[0]
         test, then, uniform = Binary("&&", test, inner.test), inner.then, uniform and inner.uniform
     return replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform), set(first | second) | used_names((s.test,))
+
+
+def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[Statement, ...]:
+    """`body` with names replaced by expressions wherever they are read."""
+
+    def put(expr: Expr) -> Expr:
+        return substitute(expr, values)
+
+    def index(expr: Expr) -> Expr:
+        return simplify(put(expr))
+
+    def place(r: Reference) -> Reference:
+        return replace(r, subscripts=tuple(index(s) for s in r.subscripts))
+
+    def one(s: Statement) -> Statement:
+        match s:
+            case Declare(_, _, value, _) if value is not None:
+                return replace(s, value=put(value))
+            case Assign(target, value):
+                moved = place(value) if isinstance(value, Reference) else put(value)
+                return Assign(place(target) if isinstance(target, Reference) else target, moved)
+            case Move(target, source, _, _):
+                return replace(s, target=place(target), source=place(source))
+            case For():
+                inner = substituted(s.body, values)
+                return replace(s, lower=index(s.lower), upper=index(s.upper), body=inner)
+            case If():
+                return replace(
+                    s,
+                    test=put(s.test),
+                    then=substituted(s.then, values),
+                    otherwise=substituted(s.otherwise, values),
+                )
+        return s
+
+    return tuple(one(s) for s in body)

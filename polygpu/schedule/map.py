@@ -49,7 +49,17 @@ def map_nest(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device)
         replace(axis, threads=t, per_thread=r, group=g)
         for axis, (t, r, g) in zip(ordered.mapping.axes, sizes, strict=True)
     )
-    return replace(ordered, mapping=Mapping(axes, step))
+    widest = device.widest_access if device.rule == "sector" else 0
+    return replace(ordered, mapping=Mapping(axes, step, buffering(kind, len(axes), device), widest=widest))
+
+
+def buffering(kind: NestClass, count: int, device: Device) -> str:
+    """How staged tiles follow each other: by what limits the class of nest on the device."""
+    if device.rule != "sector":
+        return "none"
+    if kind.product and kind.rectangular:
+        return "prefetch"
+    return "ring" if device.asynchronous_copies and count == 1 and kind.loops else "none"
 
 
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], threads: list[int]) -> tuple[Axis, ...]:
@@ -173,8 +183,8 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     wide = device.rule == "sector"
     if count == 1:
         if kind.loops and kind.transposing:
-            return ([(64, 1, 1)] if wide else [(device.request_lanes * 4, 1, 1)]), (32 if wide else 16)
-        return [(256 if not kind.loops else 128, 1, 1)], 32 if wide else 16
+            return ([(64, 1, 1)] if wide else [(device.request_lanes * 4, 1, 1)]), (64 if wide else 16)
+        return [(256 if not kind.loops else 64 if wide else 128, 1, 1)], 64 if wide else 16
     front: Sizes = [(1, 1, 1)] * (count - 2)
     if kind.product and kind.rectangular and wide:
         return [*front, (8, 8, 4), (16, 8, 4)], 16

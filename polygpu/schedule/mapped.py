@@ -35,10 +35,17 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mapping:
-    """`axes` belong to `nest.parallel` in order, the last one to threadIdx.x; `step` strip-mines loops."""
+    """`axes` belong to `nest.parallel` in order, the last one to threadIdx.x; `step` strip-mines loops.
+
+    `buffering` of staged tiles: "none", "prefetch" (the next tile travels in registers) or "ring" (of `stages`
+    tiles filled by asynchronous copies). A lane copies up to `widest` bytes at once (0: one element).
+    """
 
     axes: tuple[Axis, ...]
     step: int
+    buffering: str = "none"
+    stages: int = 3
+    widest: int = 0
 
     @property
     def block(self) -> tuple[int, int, int]:

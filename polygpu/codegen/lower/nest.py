@@ -13,7 +13,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement, array_tuple
 from polygpu.analysis.rewrite import actions, references, rewrite, substitute, walk
-from polygpu.codegen.linear import conjunction, simplify, subtract
+from polygpu.codegen.linear import add, conjunction, simplify, subtract
 from polygpu.codegen.lower.buffers import Layout
 from polygpu.codegen.lower.points import Points, names_in
 from polygpu.codegen.lower.scan import (
@@ -26,10 +26,11 @@ from polygpu.codegen.lower.scan import (
     test_of,
     value_of,
 )
-from polygpu.codegen.lower.staging import copy_in
-from polygpu.codegen.tidy import tidy
+from polygpu.codegen.lower.staging import Copy
+from polygpu.codegen.tidy import substituted, tidy
 from polygpu.memory.place import Placement, Promoted, Segment, Staged, step_of
 from polygpu.model.expr import (
+    SIZES,
     Binary,
     Cast,
     Expr,
@@ -45,6 +46,7 @@ from polygpu.model.kernel import (
     Assign,
     Barrier,
     Comment,
+    CommitCopies,
     Declare,
     DeclareArray,
     For,
@@ -53,6 +55,7 @@ from polygpu.model.kernel import (
     ScalarArgument,
     SharedArray,
     Statement,
+    WaitCopies,
 )
 from polygpu.model.scop import Action, Branch, Let, Store
 from polygpu.schedule.flatten import entries, flatten
@@ -143,7 +146,11 @@ class NestLowering:
         return tuple(lines)
 
     def _shared(self, s: Staged) -> SharedArray:
-        return SharedArray(s.name, self.layouts[s.array].buffer.type, s.extents, s.padding)
+        ring = (self.m.mapping.stages,) if s.stepped and self.m.mapping.buffering == "ring" else ()
+        ctype = self.layouts[s.array].buffer.type
+        grouped = any(a.group > 1 and a.group % 4 == 0 for a in self.m.mapping.axes)
+        alignment = 16 if grouped and SIZES.get(ctype) == 4 else SIZES.get(ctype, 16)
+        return SharedArray(s.name, ctype, (*ring, *s.extents), s.padding, alignment)
 
     # Arguments
 
@@ -263,24 +270,99 @@ class NestLowering:
         stepped = [s for s in staged if s.stepped]
         found: list[Statement] = []
         for s in fixed_copies:
-            found.extend(self._copy(s))
+            found.extend(self._copy(s).direct())
         if not stepped:
             found.extend([Barrier()] if fixed_copies else [])
             found.extend(self._stage(number, segment, None))
             return found
         step = step_of(self.m, segment)
         assert step is not None
+        if self.m.mapping.buffering == "ring":
+            return [*found, *self._ring(number, segment, step, stepped)]
+        if self.m.mapping.buffering == "prefetch":
+            return [*found, *self._prefetched(number, segment, step, stepped)]
         inner: list[Statement] = []
         for s in stepped:
-            inner.extend(self._copy(s))
+            inner.extend(self._copy(s).direct())
         inner.extend([Barrier(), *self._stage(number, segment, step), Barrier()])
         found.extend(self._steps(segment, step, tuple(inner)))
         return found
 
-    def _copy(self, s: Staged) -> tuple[Statement, ...]:
+    def _prefetched(
+        self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
+    ) -> tuple[Statement, ...]:
+        """The next tile travels in registers while this one is used."""
+        copies = [self._copy(s) for s in stepped]
+        ahead = {step.name: add(Name(step.name), step.width)}
+        body = [x for c in copies for x in c.put()]
+        body.append(Barrier())
+        body.extend(substituted(tuple(x for c in copies for x in c.fetch()), ahead))
+        body.extend([*self._stage(number, segment, step), Barrier()])
+        loop = self._steps(segment, step, tuple(body))
+        head: list[Statement] = [c.registers() for c in copies]
+        first = self._first_of(loop)
+        start = substituted(tuple(x for c in copies for x in c.fetch()), {step.name: first})
+        return (*head, *start, *loop)
+
+    def _first_of(self, loop: tuple[Statement, ...]) -> Expr:
+        """Where the loop over tiles starts: its lower bound, or the only value."""
+        match loop[0]:
+            case For(_, lower, _, _, _, _, _):
+                return lower
+            case Declare(_, _, value, _) if value is not None:
+                return value
+            case If(_, then, _, _):
+                return self._first_of(then)
+        return Int(0)
+
+    def _ring(
+        self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
+    ) -> tuple[Statement, ...]:
+        """Tiles in flight: `stages` slots, each filled `stages - 1` tiles before it is used."""
+        copies = [self._copy(s) for s in stepped]
+        stages, width = self.m.mapping.stages, step.width
+
+        def fill(tiles_ahead: int, base: Expr) -> tuple[Statement, ...]:
+            target = add(base, tiles_ahead * width)
+            slot = Binary("%", simplify(Binary("/", target, Int(width))), Int(stages))
+            moves = tuple(x for c in copies for x in c.in_flight(slot))
+            return (*substituted(moves, {step.name: target}), CommitCopies())
+
+        here = Binary("%", Binary("/", Name(step.name), Int(width)), Int(stages))
+        body = (
+            WaitCopies(stages - 2),
+            Barrier(),
+            *fill(stages - 1, Name(step.name)),
+            Declare(self._slot(segment), "int", here),
+            *self._stage(number, segment, step),
+        )
+        loop = self._steps(segment, step, body)
+        first = self._first_of(loop)
+        start = tuple(x for k in range(stages - 1) for x in fill(k, first))
+        return (*start, *loop, WaitCopies(0))
+
+    def _slot(self, segment: Segment) -> str:
+        step = step_of(self.m, segment)
+        assert step is not None
+        return f"{step.name}_slot"
+
+    def _copy(self, s: Staged) -> Copy:
         offsets = tuple(self._offset(side.offset) for side in s.sides)
-        site = self._site(s.tuple)
-        return copy_in(s, offsets, self.layouts[s.array], self.threads, site, self._positive())
+        multiples = {a.origin: a.tile for a in self.m.mapping.axes}
+        for segment in self.placement.segments:
+            step = step_of(self.m, segment)
+            if step is not None:
+                multiples[step.name] = step.width
+        return Copy(
+            s,
+            offsets,
+            self.layouts[s.array],
+            self.threads,
+            self._site(s.tuple),
+            self._positive(),
+            multiples,
+            self.m.mapping.widest,
+        )
 
     def _offset(self, offset: isl.PwAff) -> Expr:
         return value_of(offset, isl.Set.universe(offset.get_space().domain()).params())
@@ -536,7 +618,10 @@ class NestLowering:
         local = [
             self._local(subscript, side.offset) for subscript, side in zip(subscripts, staged.sides, strict=True)
         ]
-        return Reference(staged.name, tuple(local[k] for k in staged.order), r.type, site=r.site)
+        stored = tuple(local[k] for k in staged.order)
+        if staged.stepped and self.m.mapping.buffering == "ring":
+            stored = (Name(self._slot(self.placement.segments[stage.segment])), *stored)
+        return Reference(staged.name, stored, r.type, site=r.site)
 
     def _subscript(self, expr: Expr, values: dict[str, Expr], stage: Stage) -> Expr:
         if any(isinstance(e, Reference) for e in walk(expr)):

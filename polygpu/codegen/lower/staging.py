@@ -1,76 +1,203 @@
-"""Copy code: the box of a staged array, dealt to the threads with the innermost dimension fastest."""
+"""Copy code: the box of a staged array, dealt to the threads with the innermost dimension fastest.
+
+A copy is one of
+    direct    shared = global                          barriers around it
+    fetch/put registers = global ... shared = registers  the next tile is on its way while this one is used
+    in flight shared[slot] <- global, asynchronously      a ring of tiles
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from polygpu.codegen.linear import add, linear, maximum, minimum, multiply, simplify, subtract
+from polygpu.codegen.linear import add, divides, linear, maximum, minimum, multiply, simplify, subtract
 from polygpu.codegen.lower.buffers import Layout
 from polygpu.memory.place import Staged
-from polygpu.model.expr import Binary, Expr, Int, Name, Reference
-from polygpu.model.kernel import Assign, Comment, Declare, For, If, Statement
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
+from polygpu.model.kernel import Assign, Comment, Declare, DeclareArray, For, If, Move, Statement
 
 
 @dataclass(frozen=True)
-class CopyPlan:
-    """`columns` x `rows` threads over a box of `width` columns and `height` rows (all but the last side)."""
+class Copy:
+    """Copy code of staged array `s`, whose box starts at `offsets`, by `threads` threads numbered `tid`.
 
+    Subscripts are clamped to the array: elements of the box outside of it are never used. `multiples` says
+    what names are known to be multiples of, `positive` which are known not to be negative. Lanes move
+    `widest` bytes at once where rows allow it.
+    """
+
+    s: Staged
+    offsets: tuple[Expr, ...]
+    layout: Layout
     threads: int
-    width: int
-    height: int
+    site: int
+    positive: frozenset[str]
+    multiples: dict[str, int]
+    widest: int
 
     @property
-    def columns(self) -> int:
+    def type(self) -> str:
+        return self.layout.buffer.type
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(side.size for side in self.s.sides)
+
+    @property
+    def transposed(self) -> bool:
+        return self.s.order[-1] != len(self.s.order) - 1
+
+    @property
+    def width(self) -> int:
+        """Elements a lane moves at once: wide when rows are pitched and the box starts aligned."""
+        width = self.widest // SIZES.get(self.type, self.widest)
+        while width > 1 and not self._aligned(width):
+            width //= 2
+        return max(width, 1)
+
+    def _aligned(self, width: int) -> bool:
+        pitched = self.layout.buffer.pitch is not None and not self.layout.buffer.origin
+        return pitched and self.sizes[-1] % width == 0 and divides(width, self.offsets[-1], self.multiples)
+
+    @property
+    def _columns(self) -> int:
+        """Threads along a row of the box: the power of two that covers it."""
         size = 1
-        while size < min(self.width, self.threads):
+        while size < min(self._row, self.threads):
             size *= 2
         return min(size, self.threads)
 
     @property
-    def rows(self) -> int:
-        return max(1, self.threads // self.columns)
+    def _row(self) -> int:
+        return self.sizes[-1] // self.width
 
+    @property
+    def _height(self) -> int:
+        return prod(self.sizes[:-1])
 
-def copy_in(
-    s: Staged, offsets: tuple[Expr, ...], layout: Layout, threads: int, site: int, positive: frozenset[str]
-) -> tuple[Statement, ...]:
-    """Statements by which the block's threads fill shared array `s` from global memory.
+    @property
+    def _turns(self) -> tuple[int, int]:
+        """How often a thread advances by rows and by columns."""
+        rows = max(1, self.threads // self._columns)
+        return -(-self._height // rows), -(-self._row // self._columns)
 
-    Subscripts are clamped to the array: elements of the box outside of it are never used. Names in
-    `positive` are known not to be negative.
-    """
-    sizes = [side.size for side in s.sides]
-    plan = CopyPlan(threads, sizes[-1], prod(sizes[:-1]))
-    row, column = Name(f"{s.name}_row"), Name(f"{s.name}_column")
-    local = (*_unflatten(row, sizes[:-1]), column)
-    source = tuple(
-        _clamped(add(offset, index), offset, layout.extent(k), size, positive)
-        for k, (offset, index, size) in enumerate(zip(offsets, local, sizes, strict=True))
-    )
-    move = Assign(
-        Reference(s.name, tuple(local[k] for k in s.order), layout.buffer.type, site=site),
-        Reference(s.array, source, layout.buffer.type, site=site),
-    )
-    inner = _dealt(column.name, simplify(Binary("%", Name("tid"), Int(plan.columns))), plan.columns, plan.width, (move,))
-    if plan.height == 1:
-        outer = _one_row(plan, row.name, inner)
-    else:
-        outer = _dealt(row.name, simplify(Binary("/", Name("tid"), Int(plan.columns))), plan.rows, plan.height, inner)
-    idle = plan.columns * plan.rows < threads and plan.height > 1
-    if idle:
-        outer = (If(Binary("<", Name("tid"), Int(plan.columns * plan.rows)), outer, (), uniform=False),)
-    return (Comment(f"{s.name} = {s.array} ({s.reason})"), *outer)
+    def direct(self) -> tuple[Statement, ...]:
+        return (Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})"), *self._deal(self._move_direct))
 
+    def in_flight(self, slot: Expr) -> tuple[Statement, ...]:
+        """The copy into `slot` of the ring, not waited for."""
+        return self._deal(lambda row, column, _: self._move(self._source(row, column), row, column, slot))
 
-def _one_row(plan: CopyPlan, row: str, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    body = (Declare(row, "int", Int(0)), *inner)
-    if plan.rows == 1 and plan.columns == plan.threads:
+    def registers(self) -> DeclareArray:
+        turns = prod(self._turns)
+        return DeclareArray(self._fetched, self.type, (turns, self.width) if self.width > 1 else (turns,))
+
+    def fetch(self) -> tuple[Statement, ...]:
+        """The box on its way into registers."""
+        return self._deal(self._fetch_one)
+
+    def put(self) -> tuple[Statement, ...]:
+        """What was fetched into shared memory."""
+        return self._deal(self._put_one)
+
+    @property
+    def _fetched(self) -> str:
+        return f"{self.s.name}_next"
+
+    def _register(self, turn: Expr, lane: int) -> Reference:
+        subscripts = (turn, Int(lane)) if self.width > 1 else (turn,)
+        return Reference(self._fetched, subscripts, self.type, site=self.site)
+
+    def _fetch_one(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
+        source = self._source(row, column)
+        if self.width == 1:
+            return (Assign(self._register(turn, 0), source),)
+        return (Move(self._register(turn, 0), source, self.width),)
+
+    def _put_one(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
+        if self.width > 1 and not self.transposed:
+            return (Move(self._target(row, column, None), self._register(turn, 0), self.width),)
+        return tuple(
+            Assign(self._target(row, add(column, lane), None), self._register(turn, lane))
+            for lane in range(self.width)
+        )
+
+    def _move_direct(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
+        if self.width > 1 and self.transposed:
+            lanes = f"{self.s.name}_lanes"
+            return (
+                DeclareArray(lanes, self.type, (self.width,)),
+                Move(Reference(lanes, (Int(0),), self.type, site=self.site), self._source(row, column), self.width),
+                *(
+                    Assign(
+                        self._target(row, add(column, lane), None),
+                        Reference(lanes, (Int(lane),), self.type, site=self.site),
+                    )
+                    for lane in range(self.width)
+                ),
+            )
+        if self.width > 1:
+            return (Move(self._target(row, column, None), self._source(row, column), self.width),)
+        return (Assign(self._target(row, column, None), self._source(row, column)),)
+
+    def _move(self, source: Reference, row: Expr, column: Expr, slot: Expr) -> tuple[Statement, ...]:
+        return (Move(self._target(row, column, slot), source, self.width, asynchronous=True),)
+
+    def _source(self, row: Expr, column: Expr) -> Reference:
+        local = (*_unflatten(row, self.sizes[:-1]), column)
+        subscripts = tuple(self._clamped(k, index) for k, index in enumerate(local))
+        return Reference(self.s.array, subscripts, self.type, site=self.site)
+
+    def _target(self, row: Expr, column: Expr, slot: Expr | None) -> Reference:
+        local = (*_unflatten(row, self.sizes[:-1]), column)
+        stored = tuple(local[k] for k in self.s.order)
+        subscripts = stored if slot is None else (slot, *stored)
+        return Reference(self.s.name, subscripts, self.type, site=self.site)
+
+    def _clamped(self, k: int, index: Expr) -> Expr:
+        offset, extent, size = self.offsets[k], self.layout.extent(k), self.sizes[k]
+        place = add(offset, index)
+        inside = isinstance(offset, Int) and isinstance(extent, Int) and 0 <= offset.value <= extent.value - size
+        if inside:
+            return place
+        last = subtract(extent, 1)
+        if k == len(self.sizes) - 1 and self.width > 1:
+            pitch = self.layout.pitch()
+            assert pitch is not None
+            last = subtract(pitch, self.width)
+        bounded = minimum(place, last)
+        return bounded if self._nonnegative(offset) else maximum(bounded, Int(0))
+
+    def _nonnegative(self, offset: Expr) -> bool:
+        sum_ = linear(offset)
+        names = all(isinstance(a, Name) and a.name in self.positive and c > 0 for a, c in sum_.terms)
+        return names and sum_.constant >= 0
+
+    def _deal(self, one: Callable[[Expr, Expr, Expr], tuple[Statement, ...]]) -> tuple[Statement, ...]:
+        """`one(row, column, turn)` for every element (or group of `width`) the thread copies."""
+        row, column = Name(f"{self.s.name}_row"), Name(f"{self.s.name}_column")
+        row_turns, column_turns = self._turns
+        row_turn: Expr = Name(f"{row.name}_r") if row_turns > 1 else Int(0)
+        column_turn: Expr = Name(f"{column.name}_r") if column_turns > 1 else Int(0)
+        turn = add(multiply(row_turn, column_turns), column_turn)
+        body = one(row if self._height > 1 else Int(0), multiply(column, self.width), turn)
+        start = simplify(Binary("%", Name("tid"), Int(self._columns)))
+        body = _dealt(column.name, start, self._columns, self._row, body)
+        rows = max(1, self.threads // self._columns)
+        if self._height > 1:
+            first = simplify(Binary("/", Name("tid"), Int(self._columns)))
+            body = _dealt(row.name, first, rows, self._height, body)
+        busy = self._columns * (rows if self._height > 1 else 1)
+        if busy < self.threads:
+            body = (If(Binary("<", Name("tid"), Int(busy)), body, (), uniform=False),)
         return body
-    return (If(Binary("<", Name("tid"), Int(plan.columns)), body, (), uniform=False),)
 
 
-def _dealt(index: str, start: Expr, stride: int, total: int, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def _dealt(
+    index: str, start: Expr, stride: int, total: int, body: tuple[Statement, ...]
+) -> tuple[Statement, ...]:
     """`body` for index = start, start + stride, ... below total, as an unrolled loop of constant length."""
     count = -(-total // stride)
     if total % stride:
@@ -79,29 +206,16 @@ def _dealt(index: str, start: Expr, stride: int, total: int, body: tuple[Stateme
         return (Declare(index, "int", start), *body)
     turn = Name(f"{index}_r")
     body = (Declare(index, "int", add(start, multiply(turn, stride))), *body)
-    return (For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= 16),)
+    return (For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= 32),)
 
 
-def _unflatten(row: Name, sizes: list[int]) -> tuple[Expr, ...]:
+def _unflatten(row: Expr, sizes: tuple[int, ...]) -> tuple[Expr, ...]:
     """Indices of a box with `sizes` from the number of a row of it."""
     if not sizes:
         return ()
     result: list[Expr] = []
-    rest: Expr = row
+    rest = row
     for size in reversed(sizes[1:]):
-        result.append(Binary("%", rest, Int(size)))
-        rest = Binary("/", rest, Int(size))
+        result.append(simplify(Binary("%", rest, Int(size))))
+        rest = simplify(Binary("/", rest, Int(size)))
     return (rest, *reversed(result))
-
-
-def _clamped(index: Expr, offset: Expr, extent: Expr, size: int, positive: frozenset[str]) -> Expr:
-    if isinstance(offset, Int) and isinstance(extent, Int) and 0 <= offset.value <= extent.value - size:
-        return index
-    bounded = minimum(index, subtract(extent, 1))
-    return bounded if _nonnegative(offset, positive) else maximum(bounded, Int(0))
-
-
-def _nonnegative(offset: Expr, positive: frozenset[str]) -> bool:
-    sum_ = linear(offset)
-    names = all(isinstance(a, Name) and a.name in positive and c > 0 for a, c in sum_.terms)
-    return names and sum_.constant >= 0
