@@ -89,10 +89,23 @@ def program(params: str, *specs: Spec) -> Program:
 
 
 def dependences(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    try:
+        return value_based(reads, writes, order)
+    except isl.Error:  # isl's dataflow analysis fails now and then: "involves some of the domain dimensions"
+        return memory_based(reads, writes, order)
+
+
+def value_based(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
     flow = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(order).compute_flow()
     memory = isl.UnionAccessInfo.from_sink(writes).set_must_source(writes).set_may_source(reads)
     rest = memory.set_schedule_map(order).compute_flow().get_may_dependence()
     return flow.get_must_dependence().union(rest)
+
+
+def memory_based(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    both = reads.union(writes)
+    conflicts = writes.apply_range(both.reverse()).union(reads.apply_range(writes.reverse()))
+    return conflicts.intersect(order.lex_lt_union_map(order))
 
 
 def points(relation: isl.Set) -> list[Point]:
