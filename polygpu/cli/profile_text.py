@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polygpu.model.facts import CompilationFacts
-    from polygpu.runtime.profile import KernelProfile, Profile, RegionProfile
+    from polygpu.runtime.profile import Counters, KernelProfile, Profile, RegionProfile, SiteProfile
 
 
 def render(profile: Profile, facts: CompilationFacts) -> str:
@@ -35,16 +35,48 @@ def _kernel(kernel: KernelProfile, predicted: float | None) -> Iterator[str]:
     if predicted is not None:
         yield f"    {predicted:.4g} ms a launch by the model"
     if kernel.counters:
-        yield f"    {_counters(kernel)}"
+        yield from _counters(kernel.counters)
+    for site in kernel.sites:
+        yield from _site(site)
 
 
-def _counters(kernel: KernelProfile) -> str:
-    """The counters that say how well memory is used, then the rest by name."""
-    known = dict(kernel.counters)
-    requests, coalesced = known.pop("requests", 0), known.pop("coalesced", 0)
-    parts = [f"{coalesced / requests:.1%} of {requests:,} requests coalesced"] if requests else []
-    parts += [f"{name.replace('_', ' ')} {value:,}" for name, value in known.items()]
-    return ", ".join(parts)
+def _counters(counters: Counters) -> Iterator[str]:
+    """How well the kernel uses memory, and what its warps issued."""
+    if counters["requests"]:
+        yield f"    global memory: {_global(counters)}, {amount(counters['bytes'])}"
+    if counters["shared_requests"]:
+        yield f"    shared memory: {_shared(counters)}"
+    yield (
+        f"    control: {counters['divergent']:,} divergent branches, {counters['barriers']:,} barriers, "
+        f"{sum(counters.instructions.values()) or counters['slots']:,} warp instructions"
+    )
+
+
+def _site(site: SiteProfile) -> Iterator[str]:
+    counted = site.counters
+    parts = [_global(counted)] if counted["requests"] else []
+    parts += [_shared(counted)] if counted["shared_requests"] else []
+    if parts:
+        verb = "write" if site.write else "read"
+        name = site.text or f"{site.array} (staging)"
+        place = f"{site.place}: " if site.place else ""
+        yield f"      {place}{verb} {name}: {'; '.join(parts)}"
+
+
+def _global(counters: Counters) -> str:
+    requests = counters["requests"]
+    transactions = sum(counters[f"transactions_{size}"] for size in (32, 64, 128))
+    coalesced = counters["coalesced"] / requests
+    return (
+        f"{coalesced:.1%} of {requests:,} requests coalesced, {transactions / requests:.3g} transactions each"
+    )
+
+
+def _shared(counters: Counters) -> str:
+    requests, conflicts = counters["shared_requests"], counters["conflict_steps"]
+    if not conflicts:
+        return f"{requests:,} requests without bank conflicts"
+    return f"{requests:,} requests, {conflicts:,} conflict steps ({1 + conflicts / requests:.3g} steps each)"
 
 
 def amount(count: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,8 +155,8 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
             environment={} if values["quiet"] else {"POLYGPU_PROFILE": str(document)},
             timeout=values["timeout"],
         )
-        click.get_binary_stream("stdout").write(execution.stdout)
-        click.get_binary_stream("stdout").flush()
+        sys.stdout.buffer.write(execution.stdout)
+        sys.stdout.buffer.flush()
         if not values["quiet"] and (document.exists() or execution.status == 0):
             click.echo(
                 profile_text.render(profile.read_profile(document), compilation.facts), err=True, nl=False

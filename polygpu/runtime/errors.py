@@ -11,8 +11,8 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 ENTRIES: dict[str, Entry] = {
     "PG900": Entry(
         "internal error",
-        "The compiler broke one of its own rules: this is never the source's fault. Please report it with the\n"
-        "source file and the traceback that --debug (or POLYGPU_DEBUG=1) prints.",
+        "The compiler broke one of its own rules: this is never the source's fault. Please report it with\n"
+        "the source file and the traceback that --debug (or POLYGPU_DEBUG=1) prints.",
     ),
     "PG901": Entry(
         "an output file cannot be written",
@@ -21,13 +21,13 @@ ENTRIES: dict[str, Entry] = {
     ),
     "PG902": Entry(
         "a tool is missing",
-        "`polygpu run` builds programs with a C compiler, and with nvcc for CUDA. `polygpu doctor` lists what\n"
-        "was looked for and how to install it.",
+        "`polygpu run` builds programs with a C compiler, and with nvcc for CUDA. `polygpu doctor` lists\n"
+        "what was looked for and how to install it.",
     ),
     "PG903": Entry(
         "the program could not be built",
-        "The C compiler or nvcc refused the program; its own messages follow. When they are about a header or\n"
-        "a library of yours, pass the option that your build uses (-I, -D, --cflags).",
+        "The C compiler or nvcc refused the program; its own messages follow. When they are about a header\n"
+        "or a library of yours, pass the option that your build uses (-I, -D, --cflags).",
     ),
     "PG904": Entry(
         "the program failed",

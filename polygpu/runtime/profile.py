@@ -13,25 +13,66 @@ from polygpu.support.diagnostics import Diagnosed
 
 
 @dataclass(frozen=True, slots=True)
+class Counters:
+    """The emulator's counts by name; `instructions` are warp instructions by class."""
+
+    values: Mapping[str, int] = field(default_factory=dict)
+    instructions: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> int:
+        return self.values.get(name, 0)
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+
+@dataclass(frozen=True, slots=True)
 class SiteProfile:
-    """The counters of one source access; `number` is `model.kernel.Site.number`."""
+    """The accesses of one place in the source to one memory space; `number` is -1 for the compiler's own."""
 
     number: int
     array: str
     write: bool
-    counters: Mapping[str, float] = field(default_factory=dict)
+    space: str
+    text: str
+    place: str
+    counters: Counters
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProfile:
+    """`warps` neighbouring warps from `first` on that count the same; sums over all blocks."""
+
+    first: int
+    warps: int
+    counters: Counters
+
+
+@dataclass(frozen=True, slots=True)
+class StageProfile:
+    """The code between two barriers, executed `executions` times over all blocks."""
+
+    number: int
+    executions: int
+    counters: Counters
+    groups: tuple[GroupProfile, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KernelProfile:
-    """All launches of one kernel. `milliseconds` is device time, None on the emulator, which counts."""
+    """All launches of one kernel; `grid` is the last one's, `blocks` the sum over all.
+
+    `milliseconds` is device time, None on the emulator, which counts instead.
+    """
 
     name: str
     launches: int
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    blocks: int
     milliseconds: float | None
-    counters: Mapping[str, float]
+    counters: Counters
+    stages: tuple[StageProfile, ...]
     sites: tuple[SiteProfile, ...]
 
 
@@ -85,24 +126,45 @@ def _region(record: dict[str, Any]) -> RegionProfile:
 def _kernel(record: dict[str, Any]) -> KernelProfile:
     milliseconds = record.get("ms")
     return KernelProfile(
-        record["name"],
-        int(record["launches"]),
-        _triple(record["grid"]),
-        _triple(record["block"]),
-        None if milliseconds is None else float(milliseconds),
-        _numbers(record.get("counters", {})),
-        tuple(_site(site) for site in record.get("sites", ())),
+        name=record["name"],
+        launches=int(record["launches"]),
+        grid=_triple(record["grid"]),
+        block=_triple(record["block"]),
+        blocks=int(record.get("blocks_total", 0)),
+        milliseconds=None if milliseconds is None else float(milliseconds),
+        counters=_counters(record.get("counters", {})),
+        stages=tuple(_stage(stage) for stage in record.get("stages", ())),
+        sites=tuple(_site(site) for site in record.get("sites", ())),
+    )
+
+
+def _stage(record: dict[str, Any]) -> StageProfile:
+    groups = tuple(
+        GroupProfile(int(group["first"]), int(group["warps"]), _counters(group["counters"]))
+        for group in record.get("groups", ())
+    )
+    return StageProfile(
+        int(record["stage"]), int(record["executions"]), _counters(record["counters"]), groups
     )
 
 
 def _site(record: dict[str, Any]) -> SiteProfile:
-    identity = {"site", "array", "write"}
-    counters = _numbers({name: value for name, value in record.items() if name not in identity})
-    return SiteProfile(int(record["site"]), str(record.get("array", "")), bool(record.get("write")), counters)
+    place = ":".join(str(record[key]) for key in ("file", "line", "column") if record.get(key))
+    return SiteProfile(
+        number=int(record["site"]),
+        array=str(record.get("array") or ""),
+        write=bool(record.get("write")),
+        space=str(record.get("space") or ""),
+        text=str(record.get("text") or ""),
+        place=place,
+        counters=_counters(record.get("counters", {})),
+    )
 
 
-def _numbers(record: dict[str, Any]) -> dict[str, float]:
-    return {name: value for name, value in record.items() if isinstance(value, (int, float))}
+def _counters(record: dict[str, Any]) -> Counters:
+    values = {name: int(value) for name, value in record.items() if isinstance(value, int)}
+    instructions = {name: int(value) for name, value in record.get("instructions", {}).items()}
+    return Counters(values, instructions)
 
 
 def _triple(values: list[int]) -> tuple[int, int, int]:

@@ -1,0 +1,36 @@
+"""What all tests share: a fixed environment, and a summary of the checks that could not run here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# Timings on a shared machine say nothing; a property that hangs is stopped by the test that owns it.
+settings.register_profile("polygpu", deadline=None)
+settings.load_profile("polygpu")
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages in English, and none of the caller's settings of polygpu."""
+    monkeypatch.setenv("LC_ALL", "C")
+    for name in ("POLYGPU_PROFILE", "POLYGPU_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says in the closing lines which checks were skipped and why."""
+    reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    if not reasons:
+        return
+    terminalreporter.section("checks that could not run here")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count:5} x {reason}")
+
+
+def _reason(report: Any) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return str(text).removeprefix("Skipped: ")
