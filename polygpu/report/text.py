@@ -1,0 +1,144 @@
+"""The report of `polygpu inspect`: loops, kernels, accesses and decisions of each region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from polygpu.model.expr import Position
+from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, LoopVerdict, RegionFacts
+from polygpu.report.layout import Line, Span, ansi, indented, line, plain, table
+from polygpu.report.quantities import byte_count, counted, duration, number, product, share
+
+
+def inspect_text(facts: CompilationFacts, color: bool = False) -> str:
+    """The whole report; with `color`, escape sequences of a terminal mark what is good and bad."""
+    lines = inspect_lines(facts)
+    return ansi(lines) if color else plain(lines)
+
+
+def inspect_lines(facts: CompilationFacts) -> Iterator[Line]:
+    what = f"{facts.source}: " if facts.source else ""
+    yield line(Span(f"{what}{facts.target} for {facts.title or facts.device}", "title"))
+    for region in facts.regions:
+        yield line()
+        yield from _region(region, facts)
+
+
+def _region(region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:
+    head = f"region {region.name}"
+    yield line(Span(head, "title"), Span(f"  {region.position}, in {region.function}()", "dim"))
+    if region.loops:
+        yield line()
+        yield line("  ", Span("loops", "label"))
+        yield from indented(table([_loop(loop, region) for loop in region.loops]), 4)
+    for kernel in region.kernels:
+        yield line()
+        yield from indented(_kernel(kernel, region, facts))
+    for title, texts in (("decisions", region.decisions), ("notes", region.notes)):
+        if texts:
+            yield line()
+            yield line("  ", Span(title, "label"))
+            yield from (line("    ", text) for text in texts)
+
+
+def place(position: Position, region: RegionFacts) -> str:
+    """`line 16` in the region's own file, `file.h:16` in another one."""
+    if position.file == region.position.file:
+        return f"line {position.line}"
+    return f"{position.file}:{position.line}"
+
+
+def _loop(loop: LoopVerdict, region: RegionFacts) -> list[Span | str]:
+    verdict = Span("parallel", "good") if loop.parallel else Span("sequential", "bad")
+    return [loop.iterator, place(loop.position, region), loop.text, verdict, _because(loop, region)]
+
+
+def _because(loop: LoopVerdict, region: RegionFacts) -> str:
+    """What forbids the loop to run in parallel, with both ends of the dependence."""
+    ends = [place(end, region) for end in (loop.source, loop.target) if end is not None]
+    if len(ends) < 2:
+        return loop.why
+    between = f"from {ends[0]} to itself" if loop.source == loop.target else f"from {ends[0]} to {ends[1]}"
+    return f"{loop.why}, {between}" if loop.why else f"a dependence {between}"
+
+
+def _kernel(kernel: KernelFact, region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:
+    yield line(Span("kernel", "label"), f" {kernel.name}", Span(f"  {place(kernel.position, region)}", "dim"))
+    threads = counted(prod(kernel.block), "thread")
+    rows: list[tuple[str, str]] = [
+        ("grid", kernel.grid),
+        ("block", f"{product(kernel.block)}, {threads}"),
+        ("tile", kernel.tile),
+        ("mapping", kernel.distribution),
+        ("shared memory", f"{byte_count(kernel.shared_bytes)} a block" if kernel.shared_bytes else "none"),
+        ("registers", f"{kernel.registers} a thread, estimated" if kernel.registers else ""),
+        ("occupancy", occupancy_text(kernel, facts.warps_per_multiprocessor)),
+        ("modelled time", _time(kernel)),
+        ("stages", ", ".join(f"{s.name} {share(s.share)} ({s.limited_by})" for s in kernel.stages)),
+    ]
+    yield from indented(table([(Span(name, "dim"), text) for name, text in rows if text]))
+    accesses = [access for access in region.accesses if access.kernel == kernel.name]
+    if accesses:
+        yield line()
+        yield from indented(access_table(accesses, region))
+
+
+def occupancy_text(kernel: KernelFact, warps: int) -> str:
+    """`3 blocks, 24 of 24 warps (100 %) a multiprocessor, limited by threads`; "" when unknown."""
+    resident = kernel.warps_per_multiprocessor
+    if not resident:
+        return ""
+    of = f" of {warps} warps ({share(resident / warps)})" if warps else " warps"
+    limit = f", limited by {kernel.occupancy_limit}" if kernel.occupancy_limit else ""
+    blocks = counted(kernel.blocks_per_multiprocessor, "block")
+    return f"{blocks}, {resident}{of} a multiprocessor{limit}"
+
+
+def _time(kernel: KernelFact) -> str:
+    if kernel.time_ms is None:
+        return ""
+    limit = f", limited by {kernel.limited_by}" if kernel.limited_by else ""
+    return f"{duration(kernel.time_ms / 1e3)} a launch{limit}"
+
+
+def access_table(accesses: list[AccessFact], region: RegionFacts) -> Iterator[Line]:
+    """One row an access: where it is served, how its requests coalesce, what the banks do."""
+    request = "half-warp" if accesses[0].request_lanes == 16 else "warp"
+    header = ["access", "", "at", "space", "global requests", "banks", ""]
+    rows: list[list[Span | str]] = [[Span(text, "dim") for text in header]]
+    rows += [_access(access, region, request) for access in accesses]
+    return table(rows)
+
+
+def _access(access: AccessFact, region: RegionFacts, request: str) -> list[Span | str]:
+    kind = "write" if access.write else "read"
+    where = place(access.position, region)
+    return [access.text, kind, where, _space(access), _requests(access, request), _banks(access), access.note]
+
+
+def _space(access: AccessFact) -> str:
+    return f"{access.space} as {access.shared_array}" if access.shared_array else access.space
+
+
+def _requests(access: AccessFact, request: str) -> Span:
+    if access.transactions is None:
+        texts = {None: Span("-", "dim"), True: Span("coalesced", "good"), False: Span("not coalesced", "bad")}
+        return texts[access.coalesced]
+    word = "transaction" if access.transactions == 1 else "transactions"
+    count = f"{number(access.transactions)} {word} a {request}"
+    return Span(f"coalesced, {count}", "good") if access.coalesced else Span(f"not coalesced, {count}", "bad")
+
+
+def _banks(access: AccessFact) -> Span:
+    """`pad 1: 16-way -> conflict-free`"""
+    before, after = access.degree_before, access.degree_after
+    if not before and not after:
+        return Span("-", "dim")
+    change = degree_text(after) if before == after else f"{degree_text(before)} -> {degree_text(after)}"
+    padding = f"pad {access.padding}: " if access.padding else ""
+    return Span(padding + change, "good" if after <= 1 else "bad")
+
+
+def degree_text(degree: int) -> str:
+    return f"{degree}-way" if degree > 1 else "conflict-free"
