@@ -201,6 +201,15 @@ def test_a_skewed_reference_needs_a_skewed_schedule() -> None:
     assert texts(source, solution, "T") == ["space i + j", "space j"]
 
 
+def test_skewed_space_within_time() -> None:
+    """No row is free of communication, and the outer space row may not be i: the lane's step changes i."""
+    reads = ("a[t-1,i+j,j-1]", "a[t-1,i+j,j+1]", "a[t-1,i+j+1,j]")
+    source = program("N", Spec("T", "t,i,j", "0 <= t,i,j < N", "t,i,j", ("a[t,i+j,j]",), reads))
+    solution = only(source)
+    assert texts(source, solution, "T") == ["time t", "space i + j", "space j"]
+    assert solution.staged == frozenset()
+
+
 def test_all_parallel_loops_become_space() -> None:
     source = program("N", Spec("T", "i,j,k", CUBE, "i,j,k", ("a[k,i,j]",), ("b[k,i,j]",)))
     solution = only(source)
