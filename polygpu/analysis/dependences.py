@@ -34,8 +34,18 @@ def compute(p: Polyhedra) -> Dependences:
     if writes.is_empty():
         return Dependences(empty_union_map(), empty_union_map(), reads)
     order = p.schedule()
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
-    flow = info.set_schedule_map(order).compute_flow()
-    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(must).set_may_source(reads.union(may))
-    memory = info.set_schedule_map(order).compute_flow()
-    return Dependences(flow.get_may_dependence(), memory.get_may_dependence(), flow.get_may_no_source())
+    try:
+        info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
+        flow = info.set_schedule_map(order).compute_flow()
+        info = isl.UnionAccessInfo.from_sink(writes).set_must_source(must).set_may_source(reads.union(may))
+        memory = info.set_schedule_map(order).compute_flow()
+        return Dependences(flow.get_may_dependence(), memory.get_may_dependence(), flow.get_may_no_source())
+    except isl.Error:
+        # isl's dataflow analysis gives up on some quasi-affine programs; conflicts are a superset
+        return Dependences(_conflicts(writes, reads, order), _conflicts(reads.union(writes), writes, order), reads)
+
+
+def _conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    """All pairs that touch the same element, the source before the sink."""
+    pairs = sources.apply_range(sinks.reverse())
+    return pairs.intersect(order.lex_lt_union_map(order))

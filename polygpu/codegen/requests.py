@@ -42,20 +42,31 @@ class _Walk:
 
 
 def requests(kernel: Kernel, width: int, sizes: Mapping[str, int], sample: int = 4) -> list[Requests]:
-    """The requests of `width` lanes of an interior block; `sizes` gives the scalar arguments' values."""
-    lanes = _lanes(kernel, sizes, width * sample)
-    state = _Walk(width, sizes)
-    _statements(kernel.body, lanes, 1.0, state)
-    return state.found
+    """The requests of `width` lanes of the sampled block with most of them.
+
+    `sizes` gives the scalar arguments' values; the first `sample` requests' worth of threads is looked at.
+    """
+    best = _Walk(width, sizes)
+    for block in _BLOCKS:
+        state = _Walk(width, sizes)
+        _statements(kernel.body, _lanes(kernel, sizes, width * sample, block), 1.0, state)
+        if len(state.found) > len(best.found):
+            best = state
+    return best.found
 
 
-def _lanes(kernel: Kernel, sizes: Mapping[str, int], limit: int) -> list[Lane | None]:
+_BLOCKS = ((1, 1), (1, 9), (9, 1))  # x and y: a nest may have points in a triangle of the grid only
+
+
+def _lanes(
+    kernel: Kernel, sizes: Mapping[str, int], limit: int, block: tuple[int, int]
+) -> list[Lane | None]:
     x, y, z = kernel.block
     lanes: list[Lane | None] = []
     for t in range(min(x * y * z, limit)):
         lane = dict(sizes)
         lane |= {"thread_x": t % x, "thread_y": t // x % y, "thread_z": t // (x * y)}
-        lane |= {"block_x": 1, "block_y": 1, "block_z": 0}
+        lane |= {"block_x": block[0], "block_y": block[1], "block_z": 0}
         lanes.append(lane)
     return lanes
 

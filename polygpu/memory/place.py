@@ -10,15 +10,22 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.patterns import Pattern
+from polygpu.analysis.patterns import Pattern, access_matrix
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.memory.footprint import Side, box
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES
+from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
 from polygpu.schedule.owned import Promoted, nest_patterns, promote, written_arrays
 from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, single_iterator
 from polygpu.support.isl_idioms import D, c_name
+
+
+ReferenceKey = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
+
+
+def reference_key(statement: str, reference: Reference) -> ReferenceKey:
+    return statement, array_tuple(reference), reference.subscripts
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class Staged:
     order: tuple[int, ...]
     padding: int
     reason: str
+    references: frozenset[ReferenceKey] = frozenset()
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -57,8 +65,9 @@ class Placement:
     staged: tuple[Staged, ...]
     promoted: tuple[Promoted, ...]
 
-    def staged_in(self, segment: int, array: str) -> Staged | None:
-        return next((s for s in self.staged if s.segment == segment and s.tuple == array), None)
+    def staged_for(self, statement: str, reference: Reference) -> Staged | None:
+        key = reference_key(statement, reference)
+        return next((s for s in self.staged if key in s.references), None)
 
     def promotion(self, array: str) -> Promoted | None:
         return next((p for p in self.promoted if p.tuple == array), None)
@@ -90,7 +99,7 @@ def place(m: MappedNest, device: Device) -> Placement:
 def _named(staged: list[Staged]) -> tuple[Staged, ...]:
     counts: dict[str, int] = {}
     result: list[Staged] = []
-    for s in sorted(staged, key=lambda s: (s.segment, s.tuple)):
+    for s in sorted(staged, key=lambda s: (s.segment, s.tuple, sorted(map(str, s.references)))):
         number = counts[s.array] = counts.get(s.array, 0) + 1
         result.append(replace(s, name=f"{s.array}_s" if number == 1 else f"{s.array}_s{number}"))
     return tuple(result)
@@ -110,14 +119,22 @@ def _candidates(
     result: list[tuple[int, Staged]] = []
     for number, segment in enumerate(parts):
         mine = [p for p in found if p.statement in segment.node.statements]
-        arrays = sorted({array_tuple(p.access.reference) for p in mine} - taken)
-        for array in arrays:
-            group = [p for p in mine if array_tuple(p.access.reference) == array]
+        for group in _groups([p for p in mine if array_tuple(p.access.reference) not in taken]):
             reason = _reason(m, group, device)
-            made = _stage(m, number, segment, group, reason) if reason else None
+            made = _stage(m, number, segment, group, reason, device) if reason else None
             if made is not None:
                 result.append((0 if reason == "uncoalesced" else 1, made))
     return [s for _, s in sorted(result, key=lambda item: item[0])]
+
+
+def _groups(found: list[Pattern]) -> list[list[Pattern]]:
+    """Accesses of one array a constant apart: they share a box."""
+    groups: dict[tuple[object, ...], list[Pattern]] = {}
+    for p in found:
+        matrix = tuple(access_matrix(p.access))
+        own = p.steps if None not in matrix else (p.statement, p.access.reference.subscripts)
+        groups.setdefault((array_tuple(p.access.reference), own), []).append(p)
+    return [groups[key] for key in sorted(groups, key=str)]
 
 
 def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
@@ -136,6 +153,8 @@ def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
     if broadcast and deep and (strict or _stages_others(m, group)):
         return "uncoalesced" if strict else "reuse"
+    if deep and m.mapping.buffering == "ring" and all(p.kind(lane) == "unit" for p in group):
+        return "in flight"
     shared_by = max((a.tile for d, a in enumerate(m.mapping.axes) if _unmoved(group, d)), default=1)
     return "reuse" if shared_by > 1 and deep and (strict or _registers(m)) else ""
 
@@ -182,7 +201,7 @@ def step_of(m: MappedNest, segment: Segment) -> Fixed | None:
 
 
 def _stage(
-    m: MappedNest, number: int, segment: Segment, group: list[Pattern], reason: str
+    m: MappedNest, number: int, segment: Segment, group: list[Pattern], reason: str, device: Device
 ) -> Staged | None:
     whole = box(_footprint(m, group, ()))
     step = step_of(m, segment)
@@ -193,11 +212,35 @@ def _stage(
         whole, stepped = box(_footprint(m, group, (step,))), True
     if whole is None or _volume(whole) > 16384:
         return None
+    if device.rule == "cc10":
+        whole = (*whole[:-1], _aligned_side(whole[-1], device.request_lanes))
     reference = group[0].access.reference
     order = _layout(m, group, len(whole))
     return Staged(
-        reference.array, array_tuple(reference), "", number, stepped, whole, order, 0, reason
+        reference.array,
+        array_tuple(reference),
+        "",
+        number,
+        stepped,
+        whole,
+        order,
+        0,
+        reason,
+        frozenset(reference_key(p.statement, p.access.reference) for p in group),
     )
+
+
+def _aligned_side(side: Side, lanes: int) -> Side:
+    """The side begun at a multiple of `lanes` elements, if its offset is a multiple plus a constant.
+
+    A strict chip coalesces only requests that start a segment, so a halo begins a segment early.
+    """
+    constants: list[int] = []
+    side.offset.foreach_piece(lambda _, aff: constants.append(aff.get_constant_val().to_python()))
+    if len(constants) != 1 or constants[0] % lanes == 0:
+        return side
+    extra = constants[0] % lanes
+    return Side(side.offset.add_constant_val(isl.Val(-extra)), side.size + extra)
 
 
 def _volume(sides: tuple[Side, ...]) -> int:

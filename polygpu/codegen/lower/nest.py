@@ -13,7 +13,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement, array_tuple
 from polygpu.analysis.rewrite import actions, references, rewrite, substitute, walk
-from polygpu.codegen.linear import add, conjunction, simplify, subtract
+from polygpu.codegen.linear import add, conjunction, linear, simplify, subtract
 from polygpu.codegen.lower.buffers import Layout
 from polygpu.codegen.lower.points import Points, names_in
 from polygpu.codegen.lower.scan import (
@@ -61,8 +61,8 @@ from polygpu.model.scop import Action, Branch, Let, Store
 from polygpu.schedule.flatten import entries, flatten
 from polygpu.schedule.map import member_name
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
-from polygpu.schedule.tree import Member
-from polygpu.support.isl_idioms import D, identifier
+from polygpu.schedule.tree import Member, single_iterator
+from polygpu.support.isl_idioms import D, c_name, identifier
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class Stage:
     segment: int
     step: Fixed | None
     guarded: bool
+    statement: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ class NestLowering:
         return tuple(lines)
 
     def _shared(self, s: Staged) -> SharedArray:
-        ring = (self.m.mapping.stages,) if s.stepped and self.m.mapping.buffering == "ring" else ()
+        in_ring = s.stepped and self._in_ring(self.placement.segments[s.segment])
+        ring = (self.m.mapping.stages,) if in_ring else ()
         ctype = self.layouts[s.array].buffer.type
         grouped = any(a.group > 1 and a.group % 4 == 0 for a in self.m.mapping.axes)
         alignment = 16 if grouped and SIZES.get(ctype) == 4 else SIZES.get(ctype, 16)
@@ -277,7 +279,7 @@ class NestLowering:
             return found
         step = step_of(self.m, segment)
         assert step is not None
-        if self.m.mapping.buffering == "ring":
+        if self._in_ring(segment):
             return [*found, *self._ring(number, segment, step, stepped)]
         if self.m.mapping.buffering == "prefetch":
             return [*found, *self._prefetched(number, segment, step, stepped)]
@@ -340,6 +342,12 @@ class NestLowering:
         first = self._first_of(loop)
         start = tuple(x for k in range(stages - 1) for x in fill(k, first))
         return (*start, *loop, WaitCopies(0))
+
+    def _in_ring(self, segment: Segment) -> bool:
+        """Whether staged tiles of the segment go through a ring: slots are numbered from tile 0 up."""
+        step = step_of(self.m, segment)
+        ring = self.m.mapping.buffering == "ring" and self.m.mapping.widest > 0
+        return ring and step is not None and self._starts_positive(step)
 
     def _slot(self, segment: Segment) -> str:
         step = step_of(self.m, segment)
@@ -437,7 +445,7 @@ class NestLowering:
         if step is not None:
             context = context.intersect(self._step_context(step))
         tree = scan(order, context, self._loop_names(segment, step))
-        stage = Stage(number, step, guarded=not self._runs_anywhere(number, segment, tree))
+        stage = Stage(number, step, guarded=not self._runs_anywhere(segment, tree))
         return self._emit(tree, stage, self.m.mapping.axes, stage.guarded, frozenset(self._uniform_names(step)))
 
     def _step_context(self, step: Fixed) -> isl.Set:
@@ -484,11 +492,11 @@ class NestLowering:
             names.append(name)
         return tuple(names)
 
-    def _runs_anywhere(self, number: int, segment: Segment, tree: Scan) -> bool:
+    def _runs_anywhere(self, segment: Segment, tree: Scan) -> bool:
         """Whether points outside the nest may run the code too: registers change, nothing else is read."""
-        if self.points.corner_test is not None or not self._registers() or not self._unconditional(tree):
+        if not self._registers() or not self._unconditional(tree):
             return False
-        return all(self._harmless(number, self.m.p.statement(s)) for s in segment.node.statements)
+        return all(self._harmless(self.m.p.statement(s), segment) for s in segment.node.statements)
 
     def _unconditional(self, tree: Scan) -> bool:
         names = {a.name for a in self.m.mapping.axes}
@@ -501,16 +509,46 @@ class NestLowering:
                 return False
         return True
 
-    def _harmless(self, number: int, s: PolyStatement) -> bool:
+    def _harmless(self, s: PolyStatement, segment: Segment) -> bool:
+        """Whether `s` may run at any point of the tile: it reads and changes registers and shared tiles only."""
         stores = [a for a in actions(s.body) if isinstance(a, Store)]
         if len(stores) != len(s.body) or any(not is_floating(type_of(a.value)) for a in stores):
             return False
         for a in s.accesses:
-            array = array_tuple(a.reference)
-            promoted = self.placement.promotion(array) is not None
-            if not promoted and (a.write or self.placement.staged_in(number, array) is None):
+            if self.placement.promotion(array_tuple(a.reference)) is not None:
+                continue
+            staged = None if a.write else self.placement.staged_for(s.name, a.reference)
+            if staged is None or not self._covers_tile(staged, s, a.reference, segment):
                 return False
         return True
+
+    def _covers_tile(self, staged: Staged, s: PolyStatement, r: Reference, segment: Segment) -> bool:
+        """Whether the shared box holds what the reference would read at every point of the tile."""
+        ranges = {n: range(a.threads) for k, a in enumerate(self.m.mapping.axes) for n in [self.points.thread_name(k)]}
+        for a in self._registers():
+            names = self.points.register_names(a)
+            counts = (a.per_thread,) if len(names) == 1 else (a.per_thread // a.group, a.group)
+            ranges |= {n: range(c) for n, c in zip(names, counts, strict=True)}
+        step = step_of(self.m, segment)
+        for subscript, side in zip(r.subscripts, staged.sides, strict=True):
+            local = self._local(self._in_points(subscript, s, step), side.offset)
+            low, high = _interval(local, ranges, step.width if step is not None else 1)
+            if low is None or high is None or low < 0 or high >= side.size:
+                return False
+        return True
+
+    def _in_points(self, subscript: Expr, s: PolyStatement, step: Fixed | None) -> Expr:
+        """The subscript with iterators that are points or the step's dimension written as such."""
+        values: dict[str, Expr] = {}
+        for member, axis in zip(self.m.nest.parallel, self.m.mapping.axes, strict=True):
+            iterator = single_iterator(member.rows[s.name])
+            if iterator is not None:
+                values[c_name(iterator)] = Name(axis.name)
+        if step is not None and s.name in step.member.rows:
+            iterator = single_iterator(step.member.rows[s.name])
+            if iterator is not None:
+                values[c_name(iterator)] = Binary("+", Name(step.name), Name(INSIDE))
+        return simplify(substitute(subscript, values))
 
     def _emit(
         self, tree: Scan, stage: Stage, pending: tuple[Axis, ...], guarded: bool, uniform: frozenset[str]
@@ -578,7 +616,8 @@ class NestLowering:
     def _instance(self, leaf: ScanLeaf, stage: Stage) -> tuple[Statement, ...]:
         s = self.m.p.statement(leaf.statement)
         values = dict(zip(s.iterators, leaf.arguments, strict=True))
-        return tuple(out for a in s.body for out in self._action(a, values, stage))
+        here = replace(stage, statement=s.name)
+        return tuple(out for a in s.body for out in self._action(a, values, here))
 
     def _action(self, a: Action, values: dict[str, Expr], stage: Stage) -> tuple[Statement, ...]:
         match a:
@@ -612,14 +651,14 @@ class NestLowering:
             register = self._register(promoted)
             return replace(register, site=r.site) if isinstance(register, Reference) else register
         subscripts = tuple(self._subscript(s, values, stage) for s in r.subscripts)
-        staged = self.placement.staged_in(stage.segment, array)
+        staged = self.placement.staged_for(stage.statement, r)
         if staged is None:
             return replace(r, subscripts=subscripts)
         local = [
             self._local(subscript, side.offset) for subscript, side in zip(subscripts, staged.sides, strict=True)
         ]
         stored = tuple(local[k] for k in staged.order)
-        if staged.stepped and self.m.mapping.buffering == "ring":
+        if staged.stepped and self._in_ring(self.placement.segments[stage.segment]):
             stored = (Name(self._slot(self.placement.segments[stage.segment])), *stored)
         return Reference(staged.name, stored, r.type, site=r.site)
 
@@ -630,6 +669,24 @@ class NestLowering:
 
     def _local(self, subscript: Expr, offset: isl.PwAff) -> Expr:
         return self.points.expand(subtract(subscript, self._offset(offset)))
+
+
+INSIDE = "inside the step"  # stands for the position in a step's tile; no C name
+
+
+def _interval(expr: Expr, ranges: dict[str, range], width: int) -> tuple[int | None, int | None]:
+    """The least and greatest value of a sum of the names in `ranges`; None when others occur."""
+    sum_ = linear(expr)
+    low = high = sum_.constant
+    for atom, c in sum_.terms:
+        known = ranges.get(atom.name) if isinstance(atom, Name) else None
+        if known is None and atom == Name(INSIDE):
+            known = range(width)
+        if known is None:
+            return None, None
+        ends = (c * known[0], c * known[-1])
+        low, high = low + min(ends), high + max(ends)
+    return low, high
 
 
 def _constant_limit(loop: For) -> int | None:

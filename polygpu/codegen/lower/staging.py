@@ -52,7 +52,9 @@ class Copy:
     @property
     def width(self) -> int:
         """Elements a lane moves at once: wide when rows are pitched and the box starts aligned."""
-        width = self.widest // SIZES.get(self.type, self.widest)
+        if not self.s.stepped:
+            return 1  # read once or twice, often across rows: padding by single words is worth more
+        width = self.widest // SIZES.get(self.type, self.widest or 1)
         while width > 1 and not self._aligned(width):
             width //= 2
         return max(width, 1)

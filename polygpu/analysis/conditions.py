@@ -1,0 +1,107 @@
+"""What the polyhedra cannot prove and the host tests: guessed shapes, subscripts in bounds, no overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement
+from polygpu.model.expr import Binary, Expr, Int, Position
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`holds` is the set of parameters for which the region may run on the device."""
+
+    holds: isl.Set
+    reason: str
+    position: Position
+
+
+def conditions(p: Polyhedra) -> tuple[Condition, ...]:
+    """The tests the call of the region needs, those that always hold left out.
+
+    Raises Diagnosed when an access of a declared array is out of bounds whenever it runs.
+    """
+    found = [*_guessed_shapes(p), *_bounds(p)]
+    return tuple({str(c.holds): c for c in reversed(found)}.values())[::-1]
+
+
+def _guessed_shapes(p: Polyhedra) -> list[Condition]:
+    found: list[Condition] = []
+    for a in p.scop.assumptions:
+        s = p.statement(a.statement)
+        test = Binary("&&", Binary("<=", Int(0), a.value), Binary("<", a.value, a.bound))
+        bad = s.domain.subtract(AffineBuilder(s.domain.get_space()).condition(test))
+        found.extend(_unless(p, bad, a.reason, a.position))
+    return found
+
+
+def _unless(p: Polyhedra, bad: isl.Set, reason: str, position: Position) -> list[Condition]:
+    if bad.is_empty():
+        return []
+    return [Condition(p.context.subtract(bad.params()).coalesce(), reason, position)]
+
+
+def _bounds(p: Polyhedra) -> list[Condition]:
+    found: list[Condition] = []
+    for s in p.statements:
+        for a in s.accesses:
+            if a.affine:
+                found.extend(_bounds_of(p, s, a))
+    return found
+
+
+def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]:
+    array = p.array(a.reference.array)
+    found: list[Condition] = []
+    for k, extent in enumerate(array.extents):
+        if extent is None or array.storage == "region" and not isinstance(extent, Int):
+            continue
+        bad = _outside(s, a, k, extent)
+        if bad is None or bad.is_empty():
+            continue
+        if s.domain.params().is_subset(bad.params()):
+            raise Diagnosed(_out_of_bounds(a, k, extent))
+        reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
+        found.extend(_unless(p, bad, reason, a.position))
+    return found
+
+
+def _outside(s: PolyStatement, a: PolyAccess, k: int, extent: Expr) -> isl.Set | None:
+    builder = AffineBuilder(s.domain.get_space())
+    subscript = a.reference.subscripts[k]
+    try:
+        inside = Binary("&&", Binary("<=", Int(0), subscript), Binary("<", subscript, extent))
+        return s.domain.subtract(builder.condition(inside))
+    except (ValueError, isl.Error):
+        return None  # an extent that is no affine function of the parameters
+
+
+def _out_of_bounds(a: PolyAccess, k: int, extent: Expr) -> Diagnostic:
+    size = f" of {extent.value} elements" if isinstance(extent, Int) else ""
+    return Diagnostic(
+        "PG302",
+        "error",
+        f"subscript {k + 1} of '{a.text}' is outside of the array's dimension{size}",
+        a.position,
+        "change the loop's bounds or the array's size",
+        length=max(1, len(a.text)),
+    )
+
+
+def may_overlap(p: Polyhedra) -> tuple[tuple[str, str], ...]:
+    """Pairs of pointer parameters that C lets overlap and of which one is written."""
+    if p.scop.no_alias:
+        return ()
+    written = {a.reference.array for s in p.statements for a in s.accesses if a.write}
+    used = {a.reference.array for s in p.statements for a in s.accesses}
+    pointers = [a for a in p.arrays if a.name in used and a.storage == "parameter" and a.extents]
+    return tuple(
+        (a.name, b.name)
+        for a, b in combinations(pointers, 2)
+        if {a.name, b.name} & written and not (a.restrict or b.restrict)
+    )

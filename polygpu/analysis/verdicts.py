@@ -1,0 +1,64 @@
+"""Which source loops are parallel, and for the others the dependence that says no, with both its ends."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
+from polygpu.model.facts import LoopVerdict
+from polygpu.support.isl_idioms import D, maps, tuple_name
+
+
+def loop_verdicts(p: Polyhedra, d: Dependences) -> tuple[LoopVerdict, ...]:
+    """One verdict a source loop, after temporaries were expanded."""
+    relations = [(kind, m) for kind, u in (("flow", d.flow), ("memory", d.memory)) for m in maps(u)]
+    return tuple(_verdict(p, number, relations) for number in range(len(p.scop.loops)))
+
+
+def _verdict(p: Polyhedra, number: int, relations: list[tuple[str, isl.Map]]) -> LoopVerdict:
+    loop = p.scop.loops[number]
+    for kind, relation in relations:
+        source = p.statement(tuple_name(relation, D.in_))
+        target = p.statement(tuple_name(relation, D.out))
+        if number not in source.loops or number not in target.loops:
+            continue
+        carried = _carried(relation, source.loops.index(number))
+        if carried.is_empty():
+            continue
+        ends = _ends(source, target, carried, kind)
+        if ends is None:
+            continue
+        first, second = ends
+        why = f"{_NAMES[first.write, second.write]} dependence on '{first.reference.array}' from one iteration to a later one"
+        return LoopVerdict(
+            loop.iterator, loop.position, loop.text, False, why, first.position, second.position
+        )
+    return LoopVerdict(loop.iterator, loop.position, loop.text, True)
+
+
+_NAMES = {(True, False): "flow", (False, True): "anti", (True, True): "output", (False, False): "input"}
+
+
+def _carried(relation: isl.Map, level: int) -> isl.Map:
+    """The pairs that differ first at loop `level`."""
+    for k in range(level):
+        relation = relation.equate(D.in_, k, D.out, k)
+    return relation.subtract(relation.equate(D.in_, level, D.out, level))
+
+
+def _ends(
+    source: PolyStatement, target: PolyStatement, carried: isl.Map, kind: str
+) -> tuple[PolyAccess, PolyAccess] | None:
+    for a in source.accesses:
+        for b in target.accesses:
+            if (a.write, b.write) == (False, False) or kind == "flow" and (b.write or not a.write):
+                continue
+            if a.relation.get_space().range() != b.relation.get_space().range() and (
+                tuple_name(a.relation, D.out) != tuple_name(b.relation, D.out)
+            ):
+                continue
+            same = a.relation.apply_range(b.relation.reverse())
+            if not same.intersect(carried).is_empty():
+                return a, b
+    return None

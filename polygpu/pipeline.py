@@ -1,0 +1,187 @@
+"""The compiler as one visible list of passes: C text to host and device files.
+
+    preprocess, parse, lift -> polyhedra -> dependences -> expand -> schedule -> map, place, lower -> pad -> emit
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from polygpu import devices
+from polygpu.analysis import polyhedra
+from polygpu.analysis.conditions import Condition, conditions, may_overlap
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.dependences import compute as compute_dependences
+from polygpu.analysis.expand import Expansion, expand
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.codegen.emit import emit_device
+from polygpu.codegen.host import emit_host
+from polygpu.codegen.lower.buffers import Layout, layouts
+from polygpu.codegen.lower.nest import NestLowering
+from polygpu.codegen.lower.region import RegionLowering
+from polygpu.codegen.padding import Padded, pad
+from polygpu.codegen.calls import host_call
+from polygpu.frontend import FrontendOptions, Lifted, lift
+from polygpu.model.device import Device
+from polygpu.model.facts import CompilationFacts
+from polygpu.model.kernel import Region, Unit
+from polygpu.model.scop import Scop
+from polygpu.schedule.driver import Scheduled, schedule
+from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.isl_idioms import set_options
+
+T = TypeVar("T")
+
+DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a compilation is asked for. `decisions` override what the passes would choose."""
+
+    target: str = "cuda"
+    device: str = ""
+    includes: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    undefines: tuple[str, ...] = ()
+    include_files: tuple[str, ...] = ()
+    std: str = ""
+    assume_no_alias: bool = False
+    decisions: tuple[str, ...] = ()
+    time_budget: float = 10.0
+    cc: str | None = None
+
+    def frontend(self) -> FrontendOptions:
+        return FrontendOptions(
+            self.includes,
+            self.defines,
+            self.undefines,
+            self.include_files,
+            self.std,
+            self.assume_no_alias,
+            self.cc,
+        )
+
+
+@dataclass(frozen=True)
+class CompiledRegion:
+    """One region after all passes: what reports, verification and search look at."""
+
+    scop: Scop
+    polyhedra: Polyhedra
+    dependences: Dependences
+    expansions: tuple[Expansion, ...]
+    scheduled: Scheduled
+    layouts: dict[str, Layout]
+    lowered: tuple[NestLowering, ...]
+    padded: tuple[Padded, ...]
+    region: Region
+    conditions: tuple[Condition, ...]
+    overlaps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The result: `files` maps a suffix of the stem to its text."""
+
+    files: dict[str, str]
+    diagnostics: tuple[Diagnostic, ...]
+    dependencies: tuple[str, ...]
+    system_dependencies: tuple[str, ...]
+    sources: dict[str, str]
+    unit: Unit
+    device: Device
+    options: Options
+    regions: tuple[CompiledRegion, ...]
+    timings: tuple[tuple[str, float], ...]
+
+    @property
+    def offloaded(self) -> int:
+        return len(self.regions)
+
+    @property
+    def facts(self) -> CompilationFacts:
+        """Everything `inspect` reports; computed when asked for."""
+        from polygpu.codegen.explain import facts
+
+        return facts(self)
+
+
+@dataclass
+class _Clock:
+    """Seconds a pass; passes of several regions add up."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def run(self, name: str, work: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def compile_file(path: str, options: Options) -> Compilation:
+    """Compiles the C file at `path`. Raises Diagnosed for errors in it or in the options."""
+    clock = _Clock()
+    device = devices.load(options.device or DEFAULT_DEVICES[options.target])
+    lifted = clock.run("front end", lambda: lift(path, options.frontend()))
+    set_options()
+    regions = tuple(_compile_region(scop, device, clock) for scop in lifted.scops)
+    unit = Unit(path, _stem(path), tuple(r.region for r in regions))
+    files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
+    return Compilation(
+        files,
+        lifted.diagnostics,
+        lifted.dependencies,
+        lifted.system_dependencies,
+        lifted.sources,
+        unit,
+        device,
+        options,
+        regions,
+        tuple(clock.seconds.items()),
+    )
+
+
+def _stem(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".c")
+
+
+def _compile_region(scop: Scop, device: Device, clock: _Clock) -> CompiledRegion:
+    p = clock.run("polyhedra", lambda: polyhedra.build(scop))
+    tests = clock.run("conditions", lambda: conditions(p))
+    d = clock.run("dependences", lambda: compute_dependences(p))
+    p, expansions = clock.run("expand", lambda: expand(p, d))
+    if expansions:
+        d = clock.run("dependences", lambda: compute_dependences(p))
+    scheduled = clock.run("schedule", lambda: schedule(p, d))
+    sizes = layouts(p, d)
+    lowering = RegionLowering(p, device, sizes)
+    region = clock.run("lower", lambda: lowering.region(scheduled.host))
+    padded = tuple(clock.run("pad", lambda: [pad(k, device) for k in region.kernels]))
+    region = replace(region, kernels=tuple(k.kernel for k in padded))
+    return CompiledRegion(
+        scop,
+        p,
+        d,
+        expansions,
+        scheduled,
+        sizes,
+        tuple(lowering.lowered),
+        padded,
+        region,
+        tests,
+        may_overlap(p),
+    )
+
+
+def _emit(
+    lifted: Lifted, unit: Unit, regions: tuple[CompiledRegion, ...], device: Device, target: str
+) -> dict[str, str]:
+    calls = tuple(host_call(r.scop, r.region, r.conditions, r.overlaps, r.polyhedra.context) for r in regions)
+    host = emit_host(lifted.text, tuple(r.scop for r in regions), calls)
+    return {"_host.c": host, **emit_device(unit, device, target)}
