@@ -1,0 +1,222 @@
+"""The emulator target: a whole unit as one standalone C99 file.
+
+Every region becomes `void polygpu_<function>_<n>(scalars..., host pointers...)`, which runs its kernels
+block by block and warp by warp in lockstep, and counts what a chip would have to do for them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from polygpu.codegen.emulator_body import poison, print_body
+from polygpu.codegen.emulator_cost import CLASSES, accesses
+from polygpu.codegen.emulator_names import bodies, spell
+from polygpu.codegen.emulator_text import INTEGERS, c_string
+from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
+from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
+from polygpu.model.device import Device
+from polygpu.model.expr import Expr
+from polygpu.model.kernel import (
+    Buffer,
+    Declare,
+    DeclareArray,
+    Kernel,
+    Launch,
+    Region,
+    Site,
+    Statement,
+    Unit,
+)
+from polygpu.support.templates import load_environment
+
+
+def print_emulator(unit: Unit, device: Device) -> str:
+    """The text of the emulator file of `unit` on `device`. Compiles as C99, with OpenMP or without."""
+    buffers = [buffer for region in unit.regions for buffer in region.buffers]
+    structures = {b.structure.name: b.structure.definition for b in buffers if b.structure}
+    functions = dict.fromkeys(text for region in unit.regions for text in region.functions)
+    return (
+        load_environment()
+        .get_template("emulator/emulator.c.j2")
+        .render(
+            unit=unit,
+            device=device,
+            stripe=int(device.costs.get("row_stripe", 0)),
+            integers=INTEGERS,
+            classes=CLASSES,
+            structures=list(structures.values()),
+            functions=list(functions),
+            regions=[_region(region, i, device) for i, region in enumerate(unit.regions)],
+            doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
+        )
+    )
+
+
+def _region(region: Region, number: int, device: Device) -> dict[str, Any]:
+    kernels = {kernel.name: index for index, kernel in enumerate(region.kernels)}
+
+    def launch(statement: Launch) -> Iterator[str]:
+        return _launch(region, kernels[statement.kernel], statement)
+
+    return {
+        "name": region.name,
+        "number": number,
+        "parameters": [
+            *(f"{s.type} {HOST_NAMES.spell(s.name)}" for s in region.scalars),
+            *(f"{b.type} *{spell(b.name)}" for b in region.buffers if b.host),
+        ],
+        "buffers": [_buffer(b) for b in region.buffers],
+        "kernels": [_kernel(region, kernel, device) for kernel in region.kernels],
+        "body": print_host(region.body, launch),
+    }
+
+
+def _kernel_name(region: Region, kernel: Kernel) -> str:
+    return f"{region.name}_{kernel.name}"
+
+
+def _launch(region: Region, index: int, statement: Launch) -> Iterator[str]:
+    kernel = region.kernels[index]
+    grid = [print_expr(extent) for extent in statement.grid]
+    scalars = [
+        f"({scalar.type})({print_expr(value)})"
+        for scalar, value in zip(kernel.scalars, statement.scalars, strict=True)
+    ]
+    arrays = [f"&pg_{spell(array.name)}" for array in kernel.arrays]
+    arguments = ", ".join([f"&{region.name}_kernels[{index}]", *grid, *scalars, *arrays])
+    yield f"{_kernel_name(region, kernel)}_launch({arguments});"
+
+
+def _buffer(buffer: Buffer) -> dict[str, Any]:
+    """A device array with its host's extents; a scalar is a row of one element."""
+    name = spell(buffer.name)
+    dimensions = len(buffer.extents)
+    last = dimensions - 1
+    pitch = buffer.pitch if dimensions > 1 else None
+    rows = [f"pg_{name}_extent[{d}]" for d in range(last)]
+    host = [_host_extent(buffer.host_extents, d) for d in range(dimensions)]
+    return {
+        "name": name,
+        "type": buffer.type,
+        "dimensions": dimensions,
+        "extents": [f"polygpu_extent({print_expr(e)})" for e in buffer.extents] or ["1"],
+        "host_extents": host or ["1"],
+        "origin": [print_expr(o) for o in buffer.origin] or ["0"] * max(dimensions, 1),
+        "pitch": print_expr(pitch) if pitch is not None else f"pg_{name}_extent[{max(last, 0)}]",
+        "rows": " * ".join(rows) or "1",
+        "poison": poison(buffer.type),
+        "copy_in": buffer.host and buffer.copy_in,
+        "copy_out": buffer.host and buffer.copy_out,
+    }
+
+
+def _host_extent(extents: tuple[Expr | None, ...], dimension: int) -> str:
+    """The outermost host extent moves nothing, so it need not be known."""
+    extent = extents[dimension] if dimension < len(extents) else None
+    return "1" if extent is None else print_expr(extent)
+
+
+def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
+    out = KernelWriter(kernel, device.doubles)
+    print_body(out)
+    shared = [out.symbol(array.name) for array in kernel.shared]
+    arrays = [out.symbol(array.name) for array in kernel.arrays]
+    rows = _rows(out.accesses)
+    sites = {site.number: site for site in region.sites}
+    return {
+        "name": _kernel_name(region, kernel),
+        "plain_name": kernel.name,
+        "comment": [line.replace("*/", "* /") for line in kernel.comment] or [kernel.name],
+        "block": kernel.block,
+        "warps": out.warps,
+        "stages": out.stages,
+        "state": [f"{s.type} {s.c}[{s.elements} + 64]" for s in shared] + out.state,
+        "points": [_point(point) for point in out.points],
+        "accesses": [_access(a, rows, sites) for a in out.accesses],
+        "globals": sum(a.space == "global" for a in out.accesses),
+        "shareds": sum(a.space == "shared" for a in out.accesses),
+        "private_arrays": out.private_arrays,
+        "sites": [c_string(_site(a, sites)) for a in rows.values()],
+        "shared": [{"name": s.c, "type": s.type, "poison": poison(s.type)} for s in shared],
+        "arrays": [{"name": s.c, "type": s.type} for s in arrays],
+        "parameters": [
+            *(f"{s.type} {spell(s.name)}" for s in kernel.scalars),
+            *(f"polygpu_array *pg_{s.c}" for s in arrays),
+        ],
+        "parameter_names": [*(spell(s.name) for s in kernel.scalars), *(f"pg_{s.c}" for s in arrays)],
+        "body": out.lines,
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {
+        "stage": point.stage,
+        "rounds": point.rounds,
+        "cost": [point.cost[name] for name in CLASSES],
+    }
+
+
+def _row(access: AccessRecord) -> tuple[int, str, bool]:
+    """Accesses that the profile adds up in one entry."""
+    return access.site, access.array, access.write
+
+
+def _rows(records: list[AccessRecord]) -> Mapping[tuple[int, str, bool], AccessRecord]:
+    """The first access of each entry of the profile, in the entries' order."""
+    rows: dict[tuple[int, str, bool], AccessRecord] = {}
+    for record in records:
+        if record.space != "private":
+            rows.setdefault(_row(record), record)
+    return rows
+
+
+def _access(
+    access: AccessRecord, rows: Mapping[tuple[int, str, bool], AccessRecord], sites: Mapping[int, Site]
+) -> dict[str, Any]:
+    site = sites.get(access.site)
+    named = f"'{site.text}' as {access.text}" if site and site.text != access.text else f"'{access.text}'"
+    return {
+        "space": access.space,
+        "write": access.write,
+        "stage": access.stage,
+        "number": access.number,
+        "granule": 4 if access.words else 1,
+        "row": list(rows).index(_row(access)) if access.space != "private" else 0,
+        "text": c_string(named),
+        "file": c_string(site.position.file if site else ""),
+        "line": site.position.line if site else 0,
+        "column": site.position.column if site else 0,
+    }
+
+
+def _site(access: AccessRecord, sites: Mapping[int, Site]) -> str:
+    """The members that describe an entry, as JSON without the braces."""
+    site = sites.get(access.site)
+    entry = {
+        "site": site.number if site else -1,
+        "array": access.array,
+        "space": access.space,
+        "write": access.write,
+        "text": site.text if site else access.text,
+        "file": site.position.file if site else None,
+        "line": site.position.line if site else None,
+        "column": site.position.column if site else None,
+    }
+    return json.dumps(entry)[1:-1]
+
+
+def _uses_doubles(region: Region) -> bool:
+    types = {b.type for b in region.buffers} | {s.type for s in region.scalars}
+    for kernel in region.kernels:
+        types |= {a.type for a in kernel.shared} | {reference.type for reference in accesses(kernel.body)}
+        types |= set(_declared(kernel.body))
+    return "double" in types
+
+
+def _declared(statements: tuple[Statement, ...]) -> Iterator[str]:
+    for statement in statements:
+        if isinstance(statement, Declare | DeclareArray):
+            yield statement.type
+        yield from _declared(bodies(statement))

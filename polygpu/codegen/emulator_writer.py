@@ -1,0 +1,210 @@
+"""What collects while a kernel is printed: lines, symbols, points that count, accesses, block state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from polygpu.codegen.emulator_cost import Coster, Space
+from polygpu.codegen.emulator_names import Kind, Symbol, names_in, references, spell
+from polygpu.codegen.emulator_rounds import Rounds
+from polygpu.codegen.emulator_text import PLAIN
+from polygpu.model.expr import SIZES, Expr, Reference
+from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray
+
+WARP = 32
+_SPACES: Mapping[Kind, Space] = {Kind.PRIVATE: "private", Kind.SHARED: "shared", Kind.GLOBAL: "global"}
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRecord:
+    """One load or store in the kernel's text; `number` counts those of its space.
+
+    `words`: the array's elements are whole 32-bit words, so that check mode may look at words only.
+    """
+
+    space: Space
+    write: bool
+    stage: int
+    number: int
+    site: int
+    array: str
+    words: bool
+    text: str
+
+
+@dataclass(slots=True)
+class Point:
+    """A run of statements of one stage, and what a warp issues in it."""
+
+    stage: int
+    rounds: int = 0
+    cost: Counter[str] = field(default_factory=Counter)
+
+
+class KernelWriter:
+    """The text of one kernel's body as it grows, and the tables that go with it."""
+
+    def __init__(self, kernel: Kernel, doubles: bool) -> None:
+        self.kernel = kernel
+        self.threads = kernel.block[0] * kernel.block[1] * kernel.block[2]
+        self.warps = -(-self.threads // WARP)
+        self.lines: list[str] = []
+        self.state: list[str] = []
+        self.points: list[Point] = []
+        self.accesses: list[AccessRecord] = []
+        self.private_arrays = 0
+        self.stage = 0
+        self.coster = Coster(self.space, doubles)
+        self.rounds = Rounds(self._lies_in("global"), self._lies_in("private"))
+        self._stage_used = False
+        self._depth = 0
+        self._serial = 0
+        self._open: Point | None = None
+        self._names: Counter[str] = Counter()
+        self._scopes: list[dict[str, Symbol]] = [_built_in() | _arguments(kernel) | _shared(kernel.shared)]
+        for symbol in self._scopes[0].values():
+            self._names[symbol.c] += 1
+
+    def emit(self, line: str) -> None:
+        self.lines.append("    " * self._depth + line if line else line)
+
+    def indent(self, by: int) -> None:
+        self._depth += by
+
+    @contextmanager
+    def braces(self, head: str) -> Iterator[None]:
+        """`head {` ... `}` with a scope of its own."""
+        self.emit(f"{head} {{".lstrip())
+        self._depth += 1
+        with self.scope():
+            yield
+        self._depth -= 1
+        self.emit("}")
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        self._scopes.append({})
+        yield
+        self._scopes.pop()
+
+    def symbol(self, name: str) -> Symbol:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        raise KeyError(f"{name} is used in kernel {self.kernel.name} and declared nowhere")
+
+    def symbols(self, names: frozenset[str]) -> list[tuple[str, Symbol]]:
+        """The visible ones of `names`, sorted."""
+        return [(n, self.symbol(n)) for n in sorted(names) if any(n in scope for scope in self._scopes)]
+
+    def define(self, name: str, symbol: Symbol) -> Symbol:
+        self._scopes[-1][name] = symbol
+        return symbol
+
+    def spelling(self, name: str) -> str:
+        """A C name for a declaration, new in the whole kernel."""
+        plain = spell(name)
+        self._names[plain] += 1
+        return plain if self._names[plain] == 1 else f"{plain}_pg{self._names[plain]}"
+
+    def fresh(self) -> int:
+        self._serial += 1
+        return self._serial
+
+    def uniform(self, expr: Expr) -> bool:
+        """Whether `expr` is one value for the block, by its names alone."""
+        kinds = [self.symbol(name).kind for name in names_in(expr)]
+        return not any(True for _ in references(expr)) and all(kind is Kind.UNIFORM for kind in kinds)
+
+    def space(self, array: str) -> Space:
+        return _SPACES[self.symbol(array).kind]
+
+    def _lies_in(self, space: Space) -> Callable[[str], bool]:
+        return lambda name: _SPACES.get(self.symbol(name).kind) == space
+
+    def access(self, reference: Reference, write: bool) -> tuple[int, int]:
+        """Registers an access; returns its number in the kernel and that in its space."""
+        space = self.space(reference.array)
+        number = sum(a.space == space for a in self.accesses)
+        self.accesses.append(
+            AccessRecord(
+                space, write, self.stage, number, reference.site, reference.array,
+                SIZES.get(self.symbol(reference.array).type, 1) % 4 == 0, PLAIN.text(reference),
+            )
+        )  # fmt: skip
+        return len(self.accesses) - 1, number
+
+    def charge(self, cost: Counter[str], rounds: int = 0) -> None:
+        """Adds to the point that is open here; opens one where there is none."""
+        if not rounds and not +cost:
+            return
+        if self._open is None:
+            self._open = self._point()
+            self.emit(f"POLYGPU_POINT({len(self.points) - 1});")
+        self._open.cost.update(cost)
+        self._open.rounds += rounds
+
+    def charge_all(self, cost: Counter[str]) -> None:
+        """Charges every warp of the block, outside the loop over warps."""
+        if +cost:
+            self._point().cost.update(cost)
+            self.emit(f"POLYGPU_POINT_ALL({len(self.points) - 1});")
+
+    def branch(self, cost: Counter[str]) -> int:
+        """Charges a branch and returns the number of its point."""
+        self.charge(cost)
+        assert self._open is not None
+        return self.points.index(self._open)
+
+    def close(self) -> None:
+        """Control flow parts here: later costs belong to another point."""
+        self._open = None
+
+    def _point(self) -> Point:
+        self._stage_used = True
+        self.points.append(Point(self.stage))
+        return self.points[-1]
+
+    def start_stage(self) -> None:
+        self._stage_used = True
+        self.emit(f"POLYGPU_STAGE({self.stage});")
+
+    def next_stage(self) -> None:
+        """A barrier, or control flow around one, ends the stage; empty ones are not numbered."""
+        if self._stage_used:
+            self.stage += 1
+        self._stage_used = False
+
+    @property
+    def stages(self) -> int:
+        return self.stage + 1
+
+
+def _built_in() -> dict[str, Symbol]:
+    threads = {f"thread_{d}": Symbol(f"thread_{d}", "int", Kind.LANES) for d in "xyz"}
+    return threads | {f"block_{d}": Symbol(f"block_{d}", "int", Kind.UNIFORM) for d in "xyz"}
+
+
+def _arguments(kernel: Kernel) -> dict[str, Symbol]:
+    scalars = {s.name: Symbol(spell(s.name), s.type, Kind.UNIFORM) for s in kernel.scalars}
+    return scalars | {a.name: _argument(a) for a in kernel.arrays}
+
+
+def _argument(argument: ArrayArgument) -> Symbol:
+    return Symbol(spell(argument.name), argument.type, Kind.GLOBAL, argument=argument)
+
+
+def _shared(arrays: tuple[SharedArray, ...]) -> dict[str, Symbol]:
+    """Shared arrays lie one behind the other, each aligned as it asks."""
+    symbols = {}
+    base = 0
+    for number, array in enumerate(arrays):
+        extents = (*array.extents[:-1], array.extents[-1] + array.padding) if array.extents else (1,)
+        base += -base % max(array.alignment, 1)
+        symbol = Symbol(spell(array.name), array.type, Kind.SHARED, extents, number, base)
+        symbols[array.name] = symbol
+        base += symbol.elements * SIZES.get(array.type, 4)
+    return symbols
