@@ -12,18 +12,19 @@ from typing import TypeVar
 
 from polygpu import devices
 from polygpu.analysis import polyhedra
-from polygpu.analysis.conditions import Condition, conditions, may_overlap
+from polygpu.analysis.conditions import Condition, conditions
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.codegen.emit import emit_device
-from polygpu.codegen.host import emit_host
+from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests
 from polygpu.codegen.lower.buffers import Layout, layouts
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.region import RegionLowering
+from polygpu.codegen.lower.scan import test_of
 from polygpu.codegen.padding import Padded, pad
-from polygpu.codegen.calls import host_call
+from polygpu.codegen.printer import print_expr
 from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
@@ -80,7 +81,7 @@ class CompiledRegion:
     padded: tuple[Padded, ...]
     region: Region
     conditions: tuple[Condition, ...]
-    overlaps: tuple[tuple[str, str], ...]
+    overlaps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -175,13 +176,19 @@ def _compile_region(scop: Scop, device: Device, clock: _Clock) -> CompiledRegion
         padded,
         region,
         tests,
-        may_overlap(p),
+        tuple(o.reason for o in overlap_tests(scop, region)) if not scop.no_alias else (),
     )
 
 
 def _emit(
     lifted: Lifted, unit: Unit, regions: tuple[CompiledRegion, ...], device: Device, target: str
 ) -> dict[str, str]:
-    calls = tuple(host_call(r.scop, r.region, r.conditions, r.overlaps, r.polyhedra.context) for r in regions)
+    calls = tuple(_call(r) for r in regions)
     host = emit_host(lifted.text, tuple(r.scop for r in regions), calls)
     return {"_host.c": host, **emit_device(unit, device, target)}
+
+
+def _call(r: CompiledRegion) -> HostCall:
+    tests = [(test_of(c.holds, r.polyhedra.context), c.reason) for c in r.conditions]
+    texts = [(print_expr(test), reason) for test, reason in tests if test is not None]
+    return host_call(r.scop, r.region, texts)

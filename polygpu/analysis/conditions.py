@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import islpy as isl
 
@@ -90,18 +89,4 @@ def _out_of_bounds(a: PolyAccess, k: int, extent: Expr) -> Diagnostic:
         a.position,
         "change the loop's bounds or the array's size",
         length=max(1, len(a.text)),
-    )
-
-
-def may_overlap(p: Polyhedra) -> tuple[tuple[str, str], ...]:
-    """Pairs of pointer parameters that C lets overlap and of which one is written."""
-    if p.scop.no_alias:
-        return ()
-    written = {a.reference.array for s in p.statements for a in s.accesses if a.write}
-    used = {a.reference.array for s in p.statements for a in s.accesses}
-    pointers = [a for a in p.arrays if a.name in used and a.storage == "parameter" and a.extents]
-    return tuple(
-        (a.name, b.name)
-        for a, b in combinations(pointers, 2)
-        if {a.name, b.name} & written and not (a.restrict or b.restrict)
     )

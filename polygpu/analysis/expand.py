@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.rewrite import rewrite_body
 from polygpu.model.expr import Expr, Name, Reference
-from polygpu.support.isl_idioms import D, isl_name, maps, tuple_name, union_of
+from polygpu.model.scop import Array
+from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 
 Node = tuple[str, bool]  # statement, is it its write
 
@@ -36,14 +38,47 @@ class Expansion:
 def expand(p: Polyhedra, d: Dependences) -> tuple[Polyhedra, tuple[Expansion, ...]]:
     """`p` with its temporaries expanded, and what was done."""
     done: list[Expansion] = []
+    copies: list[PolyStatement] = []
     for array in p.arrays:
-        if array.live_out or array.storage == "parameter" or array.storage == "global":
-            continue
-        done.extend(_expansions_of(p, d, array.name))
+        found = _expansions_of(p, d, array.name)
+        if array.live_out:
+            found = _with_final_values(p, array, found, copies)
+        done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
     for expansion in done:
         p = _apply(p, expansion)
-    return p, tuple(done)
+    return replace(p, statements=(*p.statements, *copies)), tuple(done)
+
+
+def _with_final_values(
+    p: Polyhedra, array: Array, found: list[Expansion], copies: list[PolyStatement]
+) -> list[Expansion]:
+    """The expansion of an array that is live afterwards, if a copy of its last values can be made."""
+    if len(found) != 1 or found[0].depth == 0 or len(p.statements) == len(_writers(p, array.name)) == 1:
+        return []
+    renamed = f"{array.name}_all"
+    if any(a.name == renamed for a in p.arrays) or _already_parallel(p, array.name, found[0].depth):
+        return []
+    copy = copy_back(p, array.name, renamed, found[0].depth)
+    if copy is None:
+        return []
+    copies.append(copy)
+    return [replace(found[0], renamed=renamed)]
+
+
+def _writers(p: Polyhedra, name: str) -> list[PolyStatement]:
+    return [s for s in p.statements if any(a.write and a.reference.array == name for a in s.accesses)]
+
+
+def _already_parallel(p: Polyhedra, name: str, depth: int) -> bool:
+    """Whether each iteration of the loops in question has elements of its own: nothing to gain."""
+    for s in _writers(p, name):
+        for a in s.accesses:
+            if a.write and a.reference.array == name:
+                outer = a.relation.reverse().project_out(D.out, depth, len(s.iterators) - depth)
+                if not outer.is_single_valued():
+                    return False
+    return True
 
 
 def _accesses(p: Polyhedra, name: str) -> list[tuple[PolyStatement, PolyAccess]]:
@@ -118,11 +153,10 @@ def _stays_within(flow: isl.Map, depth: int) -> bool:
 def _apply(p: Polyhedra, e: Expansion) -> Polyhedra:
     statements = tuple(_expand_statement(s, e) for s in p.statements)
     old = p.array(e.array)
-    new = replace(
-        old, name=e.renamed, extents=(None,) * e.depth + old.extents, storage="region", live_out=False
-    )
-    keep = tuple(a for a in p.arrays if a.name != e.array or any(_uses(s, e.array) for s in statements))
-    return replace(p, statements=statements, arrays=(*(a for a in keep if a.name != e.renamed), new))
+    extents = (None,) * e.depth + old.extents
+    new = replace(old, name=e.renamed, extents=extents, storage="region", live_out=False)
+    arrays = [a for a in p.arrays if a.name != e.renamed]
+    return replace(p, statements=statements, arrays=(*arrays, new))
 
 
 def _uses(s: PolyStatement, array: str) -> bool:
@@ -154,5 +188,3 @@ def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
         s, accesses=tuple(access(a) for a in s.accesses), body=rewrite_body(s.body, renamed)
     )
 
-
-__all__ = ["Expansion", "expand", "isl_name"]

@@ -58,3 +58,23 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int) -> Warps:
         near=each("near"),
         far=each("far"),
     )
+
+
+def access_cycles(counters: Mapping[str, float], device: Device) -> float:
+    """What one access costs the load/store pipe, the banks and the memory, in cycles of a multiprocessor.
+
+    For ranking: the pipes overlap, so the sum over accesses is no time.
+    """
+    costs = device.costs
+    bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
+    memory = counters["wide_bytes"] / bytes_per_cycle
+    memory += counters["near"] * costs["near32"] + counters["far"] * costs["far32"]
+    return memory + costs["replay"] * (counters["lanes"] + counters["conflict_steps"])
+
+
+def float_operations(instructions: Mapping[str, int], warp: int) -> float:
+    """Float and double operations of counted warp instructions, as if all lanes were active; a mad is two."""
+    each = {"mad": 2, "double_mad": 2}
+    kinds = ("add", "multiply", "mad", "divide", "sqrt", "special")
+    names = [prefix + kind for prefix in ("", "double_") for kind in kinds]
+    return warp * float(sum(each.get(name, 1) * instructions.get(name, 0) for name in names))

@@ -65,7 +65,7 @@ def _decisions(r: CompiledRegion) -> tuple[str, ...]:
 def _notes(r: CompiledRegion) -> tuple[str, ...]:
     expanded = [f"'{e.array}' is expanded by {e.depth} loops" for e in r.expansions if e.depth]
     tested = [f"tested at run time: {c.reason}" for c in r.conditions]
-    apart = [f"tested at run time: '{a}' and '{b}' do not overlap" for a, b in r.overlaps]
+    apart = [f"tested at run time, refused when {reason}" for reason in r.overlaps]
     return (*expanded, *tested, *apart)
 
 

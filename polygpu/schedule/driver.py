@@ -52,7 +52,7 @@ def schedule(p: Polyhedra, d: Dependences) -> Scheduled:
         parts.append(node)
         answers.append((component, solution))
     tree = sequence(parts)
-    return Scheduled(tree, form(tree, dependences, domains), tuple(answers))
+    return Scheduled(tree, form(tree, dependences, domains, _written(p)), tuple(answers))
 
 
 def _component(
@@ -65,7 +65,8 @@ def _component(
     if solution is None:
         return plain, None
     node = _node(p, names, solution)
-    if _parallelism(node, inside, domains) < _parallelism(plain, inside, domains):
+    accesses = _written(p)
+    if _parallelism(node, inside, domains, accesses) < _parallelism(plain, inside, domains, accesses):
         return plain, solution
     return node, solution
 
@@ -118,9 +119,19 @@ def _member(p: Polyhedra, names: tuple[str, ...], row: Row) -> Member:
     return Member(rows)
 
 
-def _parallelism(node: Node, inside: isl.UnionMap, domains: dict[str, isl.Set]) -> tuple[int, int]:
+def _written(p: Polyhedra) -> dict[str, list[isl.Map]]:
+    """The accesses of each statement to arrays that the region writes."""
+    written = {array_tuple(a.reference) for s in p.statements for a in s.accesses if a.write}
+    return {
+        s.name: [a.relation for a in s.accesses if array_tuple(a.reference) in written] for s in p.statements
+    }
+
+
+def _parallelism(
+    node: Node, inside: isl.UnionMap, domains: dict[str, isl.Set], accesses: dict[str, list[isl.Map]]
+) -> tuple[int, int]:
     """Parallel dimensions of the least parallel kernel, and minus the number of host loops around."""
-    host = form(node, inside, domains)
+    host = form(node, inside, domains, accesses)
     return min(len(n.parallel) for n in nests(host)), -_host_depth(host)
 
 

@@ -27,24 +27,33 @@ from polygpu.schedule.tree import (
     has_zero_distance,
     sequence,
 )
+from polygpu.support.isl_idioms import D, tuple_name
 
 Domains = dict[str, isl.Set]
+Written = dict[str, list[isl.Map]]  # statement -> its accesses of arrays that some statement writes
 
 
-def form(node: Node, dependences: isl.UnionMap, domains: Domains, limit: int = 3) -> Host:
-    """The host program of `node`, at most `limit` parallel dimensions a kernel."""
+def form(
+    node: Node, dependences: isl.UnionMap, domains: Domains, accesses: Written, limit: int = 3
+) -> Host:
+    """The host program of `node`, at most `limit` parallel dimensions a kernel.
+
+    `accesses` decides what is worth fusing: not what takes an array out of registers.
+    """
     inside = between(dependences, node.statements, node.statements, domains)
     match node:
         case Leaf():
             return Nest((), node)
         case Sequence(children):
-            parts = [form(child, inside, domains, limit) for child in children]
-            return _host_sequence(_fuse_neighbours(parts, inside, domains))
+            parts = [form(child, inside, domains, accesses, limit) for child in children]
+            return _host_sequence(_fuse_neighbours(parts, inside, domains, accesses))
         case Band():
-            return _form_band(node, inside, domains, limit)
+            return _form_band(node, inside, domains, accesses, limit)
 
 
-def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, limit: int) -> Host:
+def _form_band(
+    node: Band, inside: isl.UnionMap, domains: Domains, accesses: Written, limit: int
+) -> Host:
     parallel = parallel_members(node, inside)
     if parallel:
         return Nest(
@@ -57,7 +66,7 @@ def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, limit: int) -
         )
     first, rest = node.members[0], node.members[1:]
     left = inside.eq_at_multi_union_pw_aff(first.function())
-    return HostLoop(first, form(band(rest, node.permutable, node.child), left, domains, limit))
+    return HostLoop(first, form(band(rest, node.permutable, node.child), left, domains, accesses, limit))
 
 
 def parallel_members(node: Band, inside: isl.UnionMap) -> list[int]:
@@ -78,10 +87,12 @@ def _host_sequence(parts: list[Host]) -> Host:
     return flat[0] if len(flat) == 1 else HostSequence(tuple(flat))
 
 
-def _fuse_neighbours(parts: list[Host], dependences: isl.UnionMap, domains: Domains) -> list[Host]:
+def _fuse_neighbours(
+    parts: list[Host], dependences: isl.UnionMap, domains: Domains, accesses: Written
+) -> list[Host]:
     result: list[Host] = []
     for part in parts:
-        fused = _fuse(result[-1], part, dependences, domains) if result else None
+        fused = _fuse(result[-1], part, dependences, domains, accesses) if result else None
         if fused is None:
             result.append(part)
         else:
@@ -89,7 +100,9 @@ def _fuse_neighbours(parts: list[Host], dependences: isl.UnionMap, domains: Doma
     return result
 
 
-def _fuse(first: Host, second: Host, dependences: isl.UnionMap, domains: Domains) -> Nest | None:
+def _fuse(
+    first: Host, second: Host, dependences: isl.UnionMap, domains: Domains, accesses: Written
+) -> Nest | None:
     """One kernel for both, when values pass between them only within a parallel point."""
     if not (isinstance(first, Nest) and isinstance(second, Nest)):
         return None
@@ -101,8 +114,37 @@ def _fuse(first: Host, second: Host, dependences: isl.UnionMap, domains: Domains
     for order in permutations(second.parallel):
         if all(has_zero_distance(crossing, a, b) for a, b in zip(first.parallel, order, strict=True)):
             merged = tuple(a.merged(b) for a, b in zip(first.parallel, order, strict=True))
-            return Nest(merged, sequence((first.body, second.body)))
+            fused = Nest(merged, sequence((first.body, second.body)))
+            return fused if _keeps_owned(first, second, fused, accesses) else None
     return None
+
+
+def _keeps_owned(first: Nest, second: Nest, fused: Nest, accesses: Written) -> bool:
+    """Whether arrays of which each point owns one element in a kernel are still so in the fused one."""
+    before = _owners(first, accesses), _owners(second, accesses)
+    after = _owners(fused, accesses)
+    return all(
+        after[array].is_single_valued()
+        for owners in before
+        for array, relation in owners.items()
+        if relation.is_single_valued()
+    )
+
+
+def _owners(nest: Nest, accesses: Written) -> dict[str, isl.Map]:
+    """For each array the elements that a point of the nest touches."""
+    found: dict[str, isl.Map] = {}
+    for s in nest.statements:
+        points: isl.Map | None = None
+        for member in nest.parallel:
+            row = isl.Map.from_pw_aff(member.rows[s])
+            points = row if points is None else points.flat_range_product(row)
+        for relation in accesses[s] if points is not None else []:
+            assert points is not None
+            touched = points.intersect_domain(relation.domain()).reverse().apply_range(relation)
+            name = tuple_name(relation, D.out)
+            found[name] = found[name].union(touched) if name in found else touched
+    return found
 
 
 def nests(host: Host) -> list[Nest]:

@@ -1,0 +1,133 @@
+"""The copy that keeps an expanded array's final values.
+
+    before:  for i { for k { s[k] = f(i, k); } for k { a[i][k] = s[k]; } }           s is live afterwards
+    after:   ... s_all[i][k] ...;  for k { s[k] = s_all[n - 1][k]; }
+
+For each element the last write in the original order is found as an integer set (lexicographic maximum).
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import (
+    AffineBuilder,
+    PolyAccess,
+    Polyhedra,
+    PolyStatement,
+    access_relation,
+    statement_space,
+)
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference
+from polygpu.model.scop import Access, Store
+from polygpu.support.isl_idioms import D, c_name, pieces
+
+
+def copy_back(p: Polyhedra, array: str, expanded: str, depth: int) -> PolyStatement | None:
+    """The statement `array[e] = expanded[last iterations][e]`; None when the last write has no one form.
+
+    `p` is the program before the expansion.
+    """
+    writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    last = _last_writes(writers)
+    if last is None:
+        return None
+    writer, access, function = last
+    rank = len(access.reference.subscripts)
+    elements = tuple(f"{array}_e{k}" for k in range(rank))
+    outer = _outer_iterations(function, depth, elements)
+    length = writer.schedule.dim(D.out)
+    if outer is None or length < 2 * rank + 1:
+        return None
+    name = f"F_{array}"
+    space = statement_space(p.parameters, name, elements)
+    domain = function.domain().reset_tuple_id().set_tuple_name(name)
+    here = tuple(Name(e) for e in elements)
+    target = Reference(array, here, access.reference.type, site=access.reference.site)
+    source = Reference(expanded, (*outer, *here), access.reference.type, site=access.reference.site)
+    accesses = (
+        _access(p, space, domain, source, False, access),
+        _access(p, space, domain, target, True, access),
+    )
+    order = _last(p, domain, length, rank)
+    text = f"{array} keeps its final values"
+    return PolyStatement(
+        name, elements, (), domain, order, (Store(target, source),), accesses, writer.position, text
+    )
+
+
+def _last_writes(
+    writers: list[tuple[PolyStatement, PolyAccess]],
+) -> tuple[PolyStatement, PolyAccess, isl.PwMultiAff] | None:
+    """The statement that writes every element last, and the instance that does."""
+    times = [a.relation.reverse().apply_range(s.schedule) for s, a in writers]
+    if not times or any(not a.must or not a.affine for _, a in writers):
+        return None
+    total = times[0]
+    for t in times[1:]:
+        total = total.union(t)
+    final = total.lexmax()
+    owners = []
+    for s, a in writers:
+        instances = final.apply_range(s.schedule.reverse())
+        instances = instances.intersect(a.relation.reverse())
+        if not instances.is_empty():
+            owners.append((s, a, instances))
+    if len(owners) != 1:
+        return None
+    s, a, instances = owners[0]
+    return s, a, isl.PwMultiAff.from_map(instances)
+
+
+def _outer_iterations(function: isl.PwMultiAff, depth: int, elements: tuple[str, ...]) -> list[Expr] | None:
+    whole = isl.MultiPwAff.from_pw_multi_aff(function)
+    found: list[Expr] = []
+    for k in range(depth):
+        parts = pieces(whole.get_pw_aff(k))
+        value = _expression(parts[0][1], elements) if len(parts) == 1 else None
+        if value is None:
+            return None
+        found.append(value)
+    return found
+
+
+def _expression(aff: isl.Aff, names: tuple[str, ...]) -> Expr | None:
+    """An affine function without divisions as an expression."""
+    if aff.dim(D.div):
+        return None
+    total: Expr = Int(aff.get_constant_val().to_python())
+    for k, name in enumerate(names):
+        total = _plus(total, aff.get_coefficient_val(D.in_, k), name)
+    for k in range(aff.dim(D.param)):
+        total = _plus(total, aff.get_coefficient_val(D.param, k), c_name(aff.get_dim_name(D.param, k)))
+    return total
+
+
+def _plus(total: Expr, coefficient: isl.Val, name: str) -> Expr:
+    if coefficient.is_zero():
+        return total
+    return Binary("+", total, Binary("*", Int(coefficient.to_python()), Name(name)))
+
+
+def _access(
+    p: Polyhedra, space: isl.Space, domain: isl.Set, r: Reference, write: bool, like: PolyAccess
+) -> PolyAccess:
+    access = Access(r, write, True, True, like.position, like.text)
+    relation = access_relation(AffineBuilder(space), domain, access)
+    return PolyAccess(r, relation, write, True, True, like.position, like.text)
+
+
+def _last(p: Polyhedra, domain: isl.Set, length: int, rank: int) -> isl.Map:
+    """After all other statements: one past the last position at the top."""
+    top = 1 + max(s.schedule.range().dim_max_val(0).to_python() for s in p.statements)
+    local = isl.LocalSpace.from_space(domain.get_space())
+    order: isl.Map | None = None
+    for k in range(length):
+        if k % 2 and k // 2 < rank:
+            aff = isl.Aff.var_on_domain(local, D.set, k // 2)
+        else:
+            aff = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(top if k == 0 else 0))
+        part = isl.Map.from_aff(aff)
+        order = part if order is None else order.flat_range_product(part)
+    assert order is not None
+    return order.intersect_domain(domain)
