@@ -26,9 +26,8 @@ def device_lines(device: Device) -> Iterator[Line]:
 
 
 def _row(device: Device, name: str, value: object) -> tuple[Span, ...]:
-    words = Span(name.replace("_", " "))
     return (
-        words,
+        Span(name),
         Span(_text(value)),
         Span(device.units.get(name, "")),
         Span(device.sources.get(name, ""), "dim"),

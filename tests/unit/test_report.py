@@ -1,0 +1,294 @@
+"""Golden texts of the reports on hand-made facts."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from polygpu import devices
+from polygpu.model.expr import Position
+from polygpu.model.facts import (
+    AccessFact,
+    CompilationFacts,
+    KernelFact,
+    LoopVerdict,
+    RegionFacts,
+    StageFact,
+)
+from polygpu.report import device_table, facts_json, inspect_text
+from polygpu.report.quantities import byte_count, counted, duration, number, product, share
+from polygpu.report.run import run_text
+from polygpu.report.terminal import inspect_report, run_report
+
+KERNEL = "polygpu_mm_1_0"
+
+
+def at(line: int, column: int = 5, file: str = "mm.c") -> Position:
+    return Position(file, line, column)
+
+
+LOOPS = (
+    LoopVerdict("i", at(13), "for (int i = 0; i < n; i++)", True),
+    LoopVerdict("j", at(14), "for (int j = 0; j < n; j++)", True),
+    LoopVerdict("k", at(15), "for (int k = 0; k < n; k++)", False, "C[i][j] is summed up", at(16), at(16)),
+    LoopVerdict("t", at(17), "for (int t = 0; t < n; t++)", False, "", at(18), at(3, file="step.h")),
+)
+ACCESSES = (
+    AccessFact(0, KERNEL, "C", "C[i][j]", at(16, 9), True, "register", True, 1.0, note="accumulator"),
+    AccessFact(1, KERNEL, "A", "A[i][k]", at(16, 20), False, "shared", True, 1.0, 16, "shared_A", 1, 16, 1),
+    AccessFact(2, KERNEL, "B", "B[k][j]", at(16, 30), False, "shared", True, 1.0, 16, "shared_B", 0, 1, 1),
+    AccessFact(3, KERNEL, "D", "D[j][i]", at(16, 40), False, "global", False, 5.25),
+)
+PRODUCT = KernelFact(
+    KERNEL,
+    "polygpu_mm_1",
+    at(13),
+    (16, 16, 1),
+    "ceil(n/16) x ceil(n/16)",
+    tile="16 x 16 x 16",
+    distribution="j to thread x, i to thread y",
+    shared_bytes=2176,
+    registers=10,
+    blocks_per_multiprocessor=3,
+    warps_per_multiprocessor=24,
+    occupancy_limit="threads",
+    time_ms=45.2,
+    limited_by="issue",
+    stages=(StageFact("copy", 0.08, "latency"), StageFact("product", 0.92, "issue")),
+)
+REGION = RegionFacts(
+    "polygpu_mm_1",
+    "mm",
+    at(12, 1),
+    LOOPS,
+    (PRODUCT,),
+    ACCESSES,
+    ("tile 16 x 16 x 16", "block 16 x 16"),
+    ("A and C may overlap: tested at run time",),
+)
+FACTS = CompilationFacts("8800gtx", "emulator", (REGION,), "NVIDIA GeForce 8800 GTX", 24, "mm.c")
+
+INSPECTED = """\
+mm.c: emulator for NVIDIA GeForce 8800 GTX
+
+region polygpu_mm_1  mm.c:12:1, in mm()
+
+  loops
+    i  line 13  for (int i = 0; i < n; i++)  parallel
+    j  line 14  for (int j = 0; j < n; j++)  parallel
+    k  line 15  for (int k = 0; k < n; k++)  sequential  C[i][j] is summed up, from line 16 to itself
+    t  line 17  for (int t = 0; t < n; t++)  sequential  a dependence from line 18 to step.h:3
+
+  kernel polygpu_mm_1_0  line 13
+    grid           ceil(n/16) x ceil(n/16)
+    block          16 x 16, 256 threads
+    tile           16 x 16 x 16
+    mapping        j to thread x, i to thread y
+    shared memory  2.125 KiB a block
+    registers      10 a thread, estimated
+    occupancy      3 blocks, 24 of 24 warps (100 %) a multiprocessor, limited by threads
+    modelled time  45.2 ms a launch, limited by issue
+    stages         copy 8 % (latency), product 92 % (issue)
+
+    access          at       space               global requests                               banks
+    C[i][j]  write  line 16  register            coalesced, 1 transaction a half-warp          -\
+                               accumulator
+    A[i][k]  read   line 16  shared as shared_A  coalesced, 1 transaction a half-warp          \
+pad 1: 16-way -> conflict-free
+    B[k][j]  read   line 16  shared as shared_B  coalesced, 1 transaction a half-warp          conflict-free
+    D[j][i]  read   line 16  global              not coalesced, 5.25 transactions a half-warp  -
+
+  decisions
+    tile 16 x 16 x 16
+    block 16 x 16
+
+  notes
+    A and C may overlap: tested at run time
+"""
+
+
+def test_inspect() -> None:
+    assert inspect_text(FACTS) == INSPECTED
+
+
+def test_a_region_with_nothing_known() -> None:
+    kernel = KernelFact("k", "r", at(2), (32, 1, 1), "n")
+    access = AccessFact(0, "k", "a", "a[i]", at(3), False, "global", request_lanes=32)
+    facts = CompilationFacts("h100", "cuda", (RegionFacts("r", "f", at(1), (), (kernel,), (access,)),))
+    assert inspect_text(facts) == (
+        "cuda for h100\n\nregion r  mm.c:1:5, in f()\n\n  kernel k  line 2\n    grid           n\n"
+        "    block          32, 32 threads\n    shared memory  none\n\n"
+        "    access        at      space   global requests  banks\n"
+        "    a[i]    read  line 3  global  -                -\n"
+    )
+
+
+def test_colours_mark_the_same_text() -> None:
+    coloured = inspect_text(FACTS, color=True)
+    assert "\x1b[32mparallel\x1b[0m" in coloured and "\x1b[33msequential\x1b[0m" in coloured
+    stream = io.StringIO()
+    inspect_report(FACTS, Console(file=stream, width=40))
+    assert stream.getvalue() == INSPECTED
+
+
+def test_json_has_every_fact() -> None:
+    facts = json.loads(facts_json(FACTS))
+    access = facts["regions"][0]["accesses"][1]
+    assert (access["text"], access["padding"], access["degree_before"]) == ("A[i][k]", 1, 16)
+    assert facts["regions"][0]["loops"][2]["source"] == {"file": "mm.c", "line": 16, "column": 5}
+    assert facts["regions"][0]["kernels"][0]["block"] == [16, 16, 1]
+
+
+def counters(**changed: Any) -> dict[str, Any]:
+    names = (
+        "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes",
+        "wide_bytes", "near", "far", "bytes", "shared_requests", "conflict_steps", "lane_accesses",
+        "divergent", "barriers", "rounds", "slots",
+    )  # fmt: skip
+    return {**dict.fromkeys(names, 0), "instructions": {}, **changed}
+
+
+def document(warps: int, blocks: int, launches: int = 1) -> dict[str, Any]:
+    """ICS'08's mv, unpadded: 512 tiles a block, each copied (stage 0) and multiplied (stage 1)."""
+    times = 512 * blocks
+    each = warps * times
+    copy = counters(slots=91 * each, rounds=8 * each, coalesced=32 * each, requests=32 * each,
+                    wide_bytes=2048 * each, bytes=2048 * each)  # fmt: skip
+    work = counters(slots=116 * each, conflict_steps=480 * each, shared_requests=64 * each,
+                    instructions={"mad": 16 * each, "branch": each}, divergent=each // 4)  # fmt: skip
+    total = counters(**{k: copy[k] + work[k] for k in copy if k != "instructions"}) | {
+        "instructions": work["instructions"]
+    }
+    sites = [
+        {"site": 0, "array": "a", "space": "global", "write": False, "text": "a[i][j]", "file": "mv.c",
+         "line": 7, "column": 9, "counters": copy},
+        {"site": -1, "array": "shared_a", "space": "shared", "write": True, "text": "", "file": "",
+         "line": 0, "column": 0, "counters": work},
+    ]  # fmt: skip
+    kernel = {
+        "name": "polygpu_mv_1_0",
+        "launches": launches,
+        "grid": [blocks // launches, 1, 1],
+        "block": [32 * warps, 1, 1],
+        "blocks_total": blocks,
+        "counters": total,
+        "stages": [
+            {
+                "stage": n,
+                "executions": times,
+                "counters": c,
+                "groups": [{"first": 0, "warps": warps, "counters": c}],
+            }
+            for n, c in enumerate((copy, work))
+        ],
+        "sites": sites,
+    }
+    region = {
+        "name": "polygpu_mv_1",
+        "calls": launches,
+        "bytes_in": 2**26,
+        "bytes_out": 2**14,
+        "kernels": [kernel],
+    }
+    return {"target": "emulator", "device": "8800gtx", "regions": [region]}
+
+
+NO_FACTS = CompilationFacts("8800gtx", "emulator", ())
+"""Nothing about the kernels: eight blocks may be resident, and one a multiprocessor is."""
+
+RUN = """\
+emulator: emulated NVIDIA GeForce 8800 GTX
+
+polygpu_mv_1  1 call, 64 MiB in, 16 KiB out
+  kernel polygpu_mv_1_0  1 launch, grid 16, block 128
+    time           6.39 ms modelled, limited by stages: bank conflicts
+    rate           5.26 GFLOP/s (2 % of 346), 10.5 GB/s (12 % of 86.4), 0.5 FLOP a byte, on the memory \
+side of the roofline
+    global memory  100 % of 1,048,576 requests coalesced, 64 MiB moved
+    shared memory  bank conflicts: 7.50 further steps a request
+    divergence     25 % of 32,768 branches
+
+    what takes the time
+    stages               6.39 ms  ####################
+    issue                5.73 ms  ##################
+    memory               948 us   ###
+    load/store           97.1 us
+    dispatch             267 ns
+
+    costliest accesses
+    shared_a            write, shared  made by the compiler  75 %
+    a[i][j]             read, global   mv.c:7                25 %
+"""
+
+
+def test_run() -> None:
+    text = run_text(document(4, 16), devices.load("8800gtx"), NO_FACTS)
+    assert text == RUN
+
+
+def test_a_profile_gives_the_time_of_its_counts() -> None:
+    """TIMING: mv shared, 5.26 GFLOP/s; several launches of the same grid take as long each."""
+    gtx = devices.load("8800gtx")
+    one, three = (run_text(document(4, 16 * n, n), gtx, NO_FACTS) for n in (1, 3))
+    assert "5.26 GFLOP/s" in one and "5.26 GFLOP/s" in three
+    assert "19.2 ms modelled, 6.39 ms a launch" in three
+
+
+def test_a_run_on_a_gpu_has_its_measured_time() -> None:
+    kernel = {"name": KERNEL, "launches": 2, "grid": [8, 4, 1], "block": [16, 16, 1], "ms": 3.0}
+    region = {"name": "polygpu_mm_1", "calls": 2, "bytes_in": 100, "bytes_out": 0, "kernels": [kernel]}
+    profile = {"target": "cuda", "device": "NVIDIA H100", "regions": [region]}
+    assert run_text(profile, devices.load("h100"), FACTS) == (
+        "cuda: NVIDIA H100\n\npolygpu_mm_1  2 calls, 100 B in, 0 B out\n"
+        "  kernel polygpu_mm_1_0  2 launches, grid 8 x 4, block 16 x 16\n"
+        "    time       3 ms on the device, 1.5 ms a launch\n"
+        "    occupancy  3 blocks, 24 of 64 warps (38 %) a multiprocessor, limited by threads\n"
+    )
+
+
+def test_a_kernel_that_never_ran() -> None:
+    profile = document(4, 16)
+    record = profile["regions"][0]["kernels"][0]
+    record.update(launches=0, blocks_total=0)
+    text = run_text(profile, devices.load("8800gtx"), NO_FACTS)
+    assert text.endswith("  kernel polygpu_mv_1_0  0 launches, grid 16, block 128\n")
+
+
+def test_run_report_on_a_terminal_has_the_same_text() -> None:
+    stream = io.StringIO()
+    run_report(document(4, 16), devices.load("8800gtx"), NO_FACTS, Console(file=stream, width=40))
+    assert stream.getvalue() == RUN
+
+
+def test_device_table() -> None:
+    lines = device_table(devices.load("8800gtx")).splitlines()
+    assert lines[0] == "8800gtx: NVIDIA GeForce 8800 GTX"
+    assert any(row.split()[:3] == ["banks", "16", "32-bit"] for row in lines)
+    assert any(row.split()[:2] == ["max_block", "512"] and "512 x 512 x 64" in row for row in lines)
+    (latency,) = (row for row in lines if row.split()[:1] == ["latency"])
+    assert "420" in latency and "cycles a round of global loads" in latency and "ISCA'09" in latency
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (byte_count(2176), "2.125 KiB"),
+        (byte_count(0), "0 B"),
+        (byte_count(3 * 2**41), "6 TiB"),
+        (duration(0.0452), "45.2 ms"),
+        (duration(2.5e-10), "0.25 ns"),
+        (share(0.001), "< 1 %"),
+        (share(0.999), "> 99 %"),
+        (share(1.0), "100 %"),
+        (counted(1, "launch"), "1 launch"),
+        (counted(1234, "launch"), "1,234 launches"),
+        (number(5.25), "5.25"),
+        (number(16.0), "16"),
+        (product((16, 1, 4)), "16 x 1 x 4"),
+        (product((1, 1, 1)), "1"),
+    ],
+)
+def test_quantities(found: str, expected: str) -> None:
+    assert found == expected
