@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import TYPE_CHECKING
-
 import click
 
 from polygpu.cli import console
-
-if TYPE_CHECKING:
-    from polygpu.model.device import Device
 
 
 @click.command("devices")
@@ -32,29 +26,7 @@ def _list() -> int:
 
 def _describe(name: str) -> int:
     from polygpu import devices
+    from polygpu.report.device import device_table
 
-    device = devices.load(name)
-    click.echo(f"{device.name}: {device.title}")
-    for key, value in _values(device).items():
-        row = f"  {key:34} {value:>22}  {device.units.get(key, ''):10} {device.sources.get(key, '')}"
-        click.echo(row.rstrip())
+    click.echo(device_table(devices.load(name)), nl=False)
     return 0
-
-
-def _values(device: Device) -> dict[str, str]:
-    """The limits and then the costs of the model, as text."""
-    apart = {"name", "title", "costs", "sources", "units"}
-    limits = {field.name: getattr(device, field.name) for field in fields(device) if field.name not in apart}
-    return {key: _text(value) for key, value in {**limits, **device.costs}.items()}
-
-
-def _text(value: object) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return f"{value:g}"
-        case tuple():
-            return " x ".join(map(str, value))
-        case _:
-            return str(value)

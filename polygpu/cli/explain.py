@@ -21,7 +21,7 @@ def command(identity: str | None) -> int:
     key = identity.strip("[]").upper()
     if key not in entries:
         near = difflib.get_close_matches(key, entries, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = f"; did you mean {' or '.join(near)}?" if near else ";"
         raise click.UsageError(f"no diagnostic is called '{identity}'{hint} `polygpu explain` lists all")
     entry = entries[key]
     click.echo(f"{key}: {entry.title}\n\n{entry.explanation}")

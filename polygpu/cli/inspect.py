@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import click
@@ -12,6 +14,7 @@ from polygpu.cli.options import GccStyleCommand, source_options
 
 @click.command("inspect", cls=GccStyleCommand)
 @click.argument("source", metavar="FILE.c")
+@click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON.")
 @source_options
 def command(source: str, **values: Any) -> int:
     """Show what the compiler does with a file and why: nothing is written."""
@@ -20,10 +23,13 @@ def command(source: str, **values: Any) -> int:
 
 def _inspect(source: str, values: dict[str, Any]) -> int:
     from polygpu.cli.compile import compile_source
+    from polygpu.report.facts_json import facts_json
     from polygpu.report.text import inspect_text
 
     compilation = compile_source(source, values)
     if compilation.diagnostics or values["style"] != "text":
         console.show(compilation.diagnostics, values["style"])
-    click.echo(inspect_text(compilation.facts), nl=False)
+    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    facts = compilation.facts
+    click.echo(facts_json(facts) if values["as_json"] else inspect_text(facts, color), nl=False)
     return 0

@@ -5,36 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from polygpu.analysis.profile_time import from_profile
+from polygpu.report.quantities import byte_count, counted, duration, number, product, share
+
 if TYPE_CHECKING:
-    from polygpu.model.facts import CompilationFacts
+    from polygpu.model.device import Device
+    from polygpu.pipeline import Compilation
     from polygpu.runtime.profile import Counters, KernelProfile, Profile, RegionProfile, SiteProfile
 
 
-def render(profile: Profile, facts: CompilationFacts) -> str:
+def render(profile: Profile, compilation: Compilation) -> str:
     """Lines for a terminal: a paragraph a region, and in it one a kernel."""
-    modelled = {k.name: k.time_ms for region in facts.regions for k in region.kernels}
-    lines = [f"{profile.target} on {facts.title or facts.device or profile.device}"]
+    device = compilation.device
+    resident = {
+        kernel.name: kernel.blocks_per_multiprocessor
+        for region in compilation.facts.regions
+        for kernel in region.kernels
+    }
+    lines = [f"{profile.target} for {device.title}"]
     for region in profile.regions:
         lines.append(_region(region))
         for kernel in region.kernels:
-            lines += _kernel(kernel, modelled.get(kernel.name))
+            lines += _kernel(kernel, device, resident.get(kernel.name, 1))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _region(region: RegionProfile) -> str:
-    calls = f"{region.calls} call" + "s" * (region.calls != 1)
-    return f"{region.name}: {calls}, {amount(region.bytes_in)} in, {amount(region.bytes_out)} out"
+    moved = f"{byte_count(region.bytes_in)} in, {byte_count(region.bytes_out)} out"
+    return f"{region.name}: {counted(region.calls, 'call')}, {moved}"
 
 
-def _kernel(kernel: KernelProfile, predicted: float | None) -> Iterator[str]:
-    grid, block = (" x ".join(map(str, triple)) for triple in (kernel.grid, kernel.block))
-    launches = f"{kernel.launches} launch" + "es" * (kernel.launches != 1)
-    yield f"  {kernel.name}: {launches}, grid {grid}, block {block}"
+def _kernel(kernel: KernelProfile, device: Device, resident: int) -> Iterator[str]:
+    shape = f"grid {product(kernel.grid)}, block {product(kernel.block)}"
+    yield f"  {kernel.name}: {counted(kernel.launches, 'launch')}, {shape}"
     if kernel.milliseconds is not None:
-        yield f"    {kernel.milliseconds:.4g} ms on the device"
-    if predicted is not None:
-        yield f"    {predicted:.4g} ms a launch by the model"
+        yield f"    time: {duration(kernel.milliseconds / 1e3)} on the device"
     if kernel.counters:
+        modelled = from_profile(kernel.record, device, resident)
+        time = f"{duration(modelled.seconds)} a launch by the model"
+        yield f"    time: {time}, limited by {modelled.limited_by}"
         yield from _counters(kernel.counters)
     for site in kernel.sites:
         yield from _site(site)
@@ -43,13 +52,12 @@ def _kernel(kernel: KernelProfile, predicted: float | None) -> Iterator[str]:
 def _counters(counters: Counters) -> Iterator[str]:
     """How well the kernel uses memory, and what its warps issued."""
     if counters["requests"]:
-        yield f"    global memory: {_global(counters)}, {amount(counters['bytes'])}"
+        yield f"    global memory: {_global(counters)}, {byte_count(counters['bytes'])}"
     if counters["shared_requests"]:
         yield f"    shared memory: {_shared(counters)}"
-    yield (
-        f"    control: {counters['divergent']:,} divergent branches, {counters['barriers']:,} barriers, "
-        f"{sum(counters.instructions.values()) or counters['slots']:,} warp instructions"
-    )
+    issued = sum(counters.instructions.values()) or counters["slots"]
+    branches = f"{counters['divergent']:,} divergent branches"
+    yield f"    control: {branches}, {counted(counters['barriers'], 'barrier')}, {issued:,} warp instructions"
 
 
 def _site(site: SiteProfile) -> Iterator[str]:
@@ -66,23 +74,13 @@ def _site(site: SiteProfile) -> Iterator[str]:
 def _global(counters: Counters) -> str:
     requests = counters["requests"]
     transactions = sum(counters[f"transactions_{size}"] for size in (32, 64, 128))
-    coalesced = counters["coalesced"] / requests
-    return (
-        f"{coalesced:.1%} of {requests:,} requests coalesced, {transactions / requests:.3g} transactions each"
-    )
+    coalesced = f"{share(counters['coalesced'] / requests)} of {counted(requests, 'request')} coalesced"
+    return f"{coalesced}, {number(transactions / requests)} transactions each"
 
 
 def _shared(counters: Counters) -> str:
     requests, conflicts = counters["shared_requests"], counters["conflict_steps"]
     if not conflicts:
-        return f"{requests:,} requests without bank conflicts"
-    return f"{requests:,} requests, {conflicts:,} conflict steps ({1 + conflicts / requests:.3g} steps each)"
-
-
-def amount(count: float) -> str:
-    """Bytes in a unit that a person reads: `1.5 MiB`."""
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.4g} {unit}"
-        count /= 1024
-    return f"{count:.4g} GiB"
+        return f"{counted(requests, 'request')} without bank conflicts"
+    steps = f"{number(1 + conflicts / requests)} steps each"
+    return f"{counted(requests, 'request')}, {counted(conflicts, 'conflict step')} ({steps})"

@@ -158,9 +158,7 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         sys.stdout.buffer.write(execution.stdout)
         sys.stdout.buffer.flush()
         if not values["quiet"] and (document.exists() or execution.status == 0):
-            click.echo(
-                profile_text.render(profile.read_profile(document), compilation.facts), err=True, nl=False
-            )
+            click.echo(profile_text.render(profile.read_profile(document), compilation), err=True, nl=False)
     return execution
 
 

@@ -55,11 +55,11 @@ def error(identity: str, message: str, help_text: str = "") -> Diagnostic:
     return Diagnostic(identity, "error", message, help=help_text)
 
 
+_ELSEWHERE = "choose a place that you may write to with -o"
 _ADVICE = {
-    "FileNotFoundError": "create the directory first: mkdir -p {parent}",
     "NotADirectoryError": "{parent} is not a directory: choose another place with -o",
     "IsADirectoryError": "{path} is a directory: write `-o {path}/` to put the files into it",
-    "PermissionError": "choose a directory that you may write to with -o",
+    "PermissionError": _ELSEWHERE,
 }
 
 
@@ -67,6 +67,8 @@ def unwritable(problem: OSError) -> Diagnosed:
     """The diagnostic for an OSError of `support.files`."""
     path = Path(str(problem.filename))
     advice = _ADVICE.get(type(problem).__name__, "free the place, or choose another with -o")
-    text = advice.format(path=path, parent=path.parent)
+    if isinstance(problem, FileNotFoundError):
+        advice = _ELSEWHERE if path.parent.is_dir() else "create the directory first: mkdir -p {parent}"
     reason = problem.strerror or os.strerror(problem.errno or 5)
-    return Diagnosed(error("PG901", f"cannot write {path}: {reason}", text))
+    help_text = advice.format(path=path, parent=path.parent)
+    return Diagnosed(error("PG901", f"cannot write {path}: {reason}", help_text))

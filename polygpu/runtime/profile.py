@@ -40,40 +40,21 @@ class SiteProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupProfile:
-    """`warps` neighbouring warps from `first` on that count the same; sums over all blocks."""
-
-    first: int
-    warps: int
-    counters: Counters
-
-
-@dataclass(frozen=True, slots=True)
-class StageProfile:
-    """The code between two barriers, executed `executions` times over all blocks."""
-
-    number: int
-    executions: int
-    counters: Counters
-    groups: tuple[GroupProfile, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class KernelProfile:
-    """All launches of one kernel; `grid` is the last one's, `blocks` the sum over all.
+    """All launches of one kernel; `grid` is the last one's.
 
-    `milliseconds` is device time, None on the emulator, which counts instead.
+    `milliseconds` is device time, None on the emulator, which counts instead. `record` is the kernel's part
+    of the document, with the counters by stage and warp that `analysis.profile_time` reads.
     """
 
     name: str
     launches: int
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    blocks: int
     milliseconds: float | None
     counters: Counters
-    stages: tuple[StageProfile, ...]
     sites: tuple[SiteProfile, ...]
+    record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +111,10 @@ def _kernel(record: dict[str, Any]) -> KernelProfile:
         launches=int(record["launches"]),
         grid=_triple(record["grid"]),
         block=_triple(record["block"]),
-        blocks=int(record.get("blocks_total", 0)),
         milliseconds=None if milliseconds is None else float(milliseconds),
         counters=_counters(record.get("counters", {})),
-        stages=tuple(_stage(stage) for stage in record.get("stages", ())),
         sites=tuple(_site(site) for site in record.get("sites", ())),
-    )
-
-
-def _stage(record: dict[str, Any]) -> StageProfile:
-    groups = tuple(
-        GroupProfile(int(group["first"]), int(group["warps"]), _counters(group["counters"]))
-        for group in record.get("groups", ())
-    )
-    return StageProfile(
-        int(record["stage"]), int(record["executions"]), _counters(record["counters"]), groups
+        record=record,
     )
 
 
