@@ -90,9 +90,14 @@ _OPENCL_FUNCTIONS = words("""
     tanpi smoothstep step sub_sat upsample
 """)
 _HOST_NAMES = words("""
-    region profile wide grid grid_x grid_y grid_z block kernel kernels launch cl check extent upload download
-    allocate
+    region description kernels kernel wide grid grid_x grid_y grid_z from_x from_y from_z block cl
+""") | (
+    _RUNTIME := words("""
+    name_device write_string write_kernel write_region write_profile open_profile profile_launch profiled_device
+    open_region close_region check allocate upload download begin_launch end_launch set_argument open_kernel
+    run_kernel find_device device_of open_device close_device status_text build_program print_build_log source
 """)
+)
 
 HOST_C = Dialect(
     name="c",
@@ -122,6 +127,7 @@ CUDA = Dialect(
     commit="__pipeline_commit();",
     wait="__pipeline_wait_prior({pending});",
     reserved=_CPP | _CUDA_NAMES,
+    functions=_RUNTIME,
 )  # fmt: skip
 
 OPENCL = Dialect(

@@ -90,7 +90,7 @@ _HOST_HELPERS = {
     "polygpu_min": "long long a, long long b) { return a < b ? a : b; }",
     "polygpu_max": "long long a, long long b) { return a > b ? a : b; }",
     "polygpu_floord": "long long a, long long b) { return (a < 0 ? a - b + 1 : a) / b; }",
-    "extent": "long long count) { return count > 0 ? count : 0; }",
+    "polygpu_extent": "long long count) { return count > 0 ? count : 0; }",
 }
 
 

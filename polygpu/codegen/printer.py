@@ -247,6 +247,8 @@ def sum_of(left: Expr, right: Expr) -> Expr:
             return sum_of(inner, Int(a + b))
         case (Binary("-", inner, Int(a)), Int(b)):
             return sum_of(inner, Int(b - a))
+        case (_, Binary("+" | "-" as op, inner, Int() as last)):
+            return Binary(op, sum_of(left, inner), last)
     return Binary("+", left, right)
 
 

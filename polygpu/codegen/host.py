@@ -1,0 +1,219 @@
+"""The host file: the user's text with each region replaced by a call of its device function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from polygpu.codegen.dialects import Dialect
+from polygpu.codegen.folding import basename
+from polygpu.codegen.layout import pointer_type, region_parameters
+from polygpu.codegen.printer import Names, print_expr, product_of
+from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Select
+from polygpu.model.kernel import Buffer, Region
+from polygpu.model.scop import Array, Scop
+
+_USER = Names(Dialect("c"))  # the user's own names, in the user's own file
+_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:scop|endscop|polygpu)\b.*$", re.MULTILINE)
+_DISJOINT = """\
+static inline int polygpu_disjoint(const void *p, long long m, const void *q, long long n)
+{
+    const char *a = (const char *)p, *b = (const char *)q;
+    return m <= 0 || n <= 0 || a + m <= b || b + n <= a;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two arrays of which one is written: pointers and byte sizes as C text in the user's names."""
+
+    first: str
+    first_bytes: str
+    second: str
+    second_bytes: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """The call that replaces a region, and what must hold at run time for it.
+
+    `parameters` are those of the prototype, `scalars` and `buffers` the arguments in that order, as C
+    text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
+    """
+
+    scop: str
+    parameters: tuple[str, ...]
+    scalars: tuple[str, ...]
+    buffers: tuple[str, ...]
+    conditions: tuple[tuple[str, str], ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
+
+
+def host_call(scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] = ()) -> HostCall:
+    """The call of `region`, with the tests of `conditions` and those that no two pointers overlap."""
+    arrays = {array.name: array for array in scop.arrays}
+    hosts = [buffer for buffer in region.buffers if buffer.host]
+    return HostCall(
+        scop=scop.name,
+        parameters=region_parameters(region, _USER.dialect),
+        scalars=tuple(scalar.name for scalar in region.scalars),
+        buffers=tuple(f"({pointer_type(b, _USER.dialect)}){_address(arrays[b.name])}" for b in hosts),
+        conditions=tuple(conditions),
+        overlaps=() if scop.no_alias else overlap_tests(scop, region),
+    )
+
+
+def _address(array: Array) -> str:
+    text = array.host or array.name
+    return text if re.fullmatch(r"\w+|&[\w\[\]]+", text) else f"({text})"
+
+
+def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
+    """A test for each two arrays that C lets overlap and of which the region writes one."""
+    buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
+    arrays = [array for array in scop.arrays if array.name in buffers]
+    return tuple(
+        _overlap(a, buffers[a.name], b, buffers[b.name])
+        for a, b in combinations(arrays, 2)
+        if _may_overlap(a, b) and (buffers[a.name].copy_out or buffers[b.name].copy_out)
+    )
+
+
+def _may_overlap(a: Array, b: Array) -> bool:
+    """Whether one is a pointer that may point into the other; two declared arrays never overlap."""
+    if a.restrict or b.restrict:
+        return False
+    pointers = [_is_pointer(a), _is_pointer(b)]
+    return all(pointers) or (any(pointers) and "local" not in (a.storage, b.storage))
+
+
+def _is_pointer(array: Array) -> bool:
+    return bool(array.extents) and (array.storage == "parameter" or array.extents[0] is None)
+
+
+def _overlap(a: Array, first: Buffer, b: Array, second: Buffer) -> Overlap:
+    return Overlap(
+        *_span(a, first),
+        *_span(b, second),
+        reason=f"'{a.name}' and '{b.name}' overlap, or may by their sizes",
+    )
+
+
+def _span(array: Array, buffer: Buffer) -> tuple[str, str]:
+    """The first of the rows that the region touches, and their bytes."""
+    if not buffer.extents:
+        return _address(array), f"sizeof *{_address(array)}"
+    row: Expr = Int(1)
+    for extent in buffer.host_extents[1:]:
+        assert extent is not None, "only the outermost extent of an array may be unknown"
+        row = product_of(row, extent)
+    pointer = f"({pointer_type(replace(buffer, copy_out=True), _USER.dialect)}){_address(array)}"
+    size = str(SIZES[buffer.type]) if buffer.type in SIZES else f"sizeof({buffer.type})"
+    skipped = _bytes(product_of(buffer.origin[0], row), size) if buffer.origin else "0"
+    start = pointer if skipped == "0" else f"(char *){_address(array)} + {skipped}"
+    return start, _bytes(product_of(buffer.extents[0], row), size)
+
+
+def _bytes(count: Expr, size: str) -> str:
+    """`count` elements in bytes, computed in long long."""
+    return (
+        "0"
+        if count == Int(0)
+        else f"{size}LL * ({print_user(count)})"
+        if size.isdigit()
+        else _sized(count, size)
+    )
+
+
+def _sized(count: Expr, size: str) -> str:
+    return f"(long long){size} * ({print_user(count)})"
+
+
+def print_user(expr: Expr) -> str:
+    """`expr` in the user's file: min, max and floord, which C lacks, spelled out."""
+    return print_expr(_plain(expr), _USER)
+
+
+def _plain(expr: Expr) -> Expr:
+    match expr:
+        case Call("min" | "max" as function, (first, *rest), ctype):
+            left = _plain(first)
+            if not rest:
+                return left
+            right = _plain(Call(function, tuple(rest), ctype))
+            return Select(Binary("<" if function == "min" else ">", left, right), left, right)
+        case Call("floord", (a, b), _):
+            a, b = _plain(a), _plain(b)
+            below = Binary("+", Binary("-", a, b), Int(1))
+            return Binary("/", Select(Binary("<", a, Int(0)), below, a), b)
+        case Binary(op, left, right):
+            return Binary(op, _plain(left), _plain(right))
+    return expr
+
+
+def emit_host(text: str, scops: tuple[Scop, ...], calls: tuple[HostCall, ...]) -> str:
+    """`text` with the regions of `calls` replaced; line numbers of compiler messages stay the user's.
+
+    `scops` are regions of one file and do not overlap; one without a call stays as it is.
+    """
+    by_name = {call.scop: call for call in calls}
+    parts, done = [], 0
+    for scop in sorted(scops, key=lambda s: s.start):
+        if call := by_name.get(scop.name):
+            parts += [text[done : scop.start], _replacement(text, scop, call)]
+            done = scop.end
+    body = "".join([*parts, text[done:]])
+    if not parts:
+        return text
+    mark = "\ufeff" if body.startswith("\ufeff") else ""
+    return mark + _prologue(basename(scops[0].file), calls) + body.removeprefix(mark)
+
+
+def _prologue(file: str, calls: Iterable[HostCall]) -> str:
+    calls = tuple(calls)
+    helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
+    if any(call.conditions or call.overlaps for call in calls):
+        helpers += "void polygpu_assumption_failed(const char *message);\n"
+    prototypes = "".join(f"void {c.scop}({', '.join(c.parameters) or 'void'});\n" for c in calls)
+    return f"/* Generated by polygpu from {file}. */\n{helpers}{prototypes}{_line(1, file)}"
+
+
+def _line(number: int, file: str) -> str:
+    return f'#line {number} "{_escaped(file)}"\n'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?").replace("\n", " ")
+
+
+def _replacement(text: str, scop: Scop, call: HostCall) -> str:
+    original = text[scop.start : scop.end]
+    run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
+    tests = _tests(call)
+    if not tests:
+        return run + "\n" * original.count("\n")
+    file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
+    column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
+    says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
+    reasons = " :\n        ".join(f'!({test}) ? "{_escaped(says + reason)}"' for test, reason in tests)
+    return (
+        f"{{\n    const char *polygpu_reason =\n        {reasons} : 0;\n"
+        f"    if (!polygpu_reason) {{\n        {run}\n    }} else {{\n"
+        "        static int polygpu_said;\n"
+        "        if (!polygpu_said) {\n"
+        "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
+        f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
+        f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
+    )
+
+
+def _tests(call: HostCall) -> list[tuple[str, str]]:
+    overlaps = [
+        (f"polygpu_disjoint({o.first}, {o.first_bytes}, {o.second}, {o.second_bytes})", o.reason)
+        for o in call.overlaps
+    ]
+    return [*call.conditions, *overlaps]

@@ -1,0 +1,201 @@
+"""What the device-file templates fill in for a region: its buffers, transfers and host body in print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygpu.codegen.dialects import CUDA, HOST_C, Dialect
+from polygpu.codegen.folding import basename, folded
+from polygpu.codegen.kernel_text import AXES, KernelText, host_dialect, kernel_text, row_pitch
+from polygpu.codegen.printer import (
+    HOST_NAMES,
+    indented,
+    linear_offset,
+    print_expr,
+    print_host,
+    product_of,
+    sum_of,
+)
+from polygpu.model.device import Device
+from polygpu.model.expr import Call, Expr, Int, Name
+from polygpu.model.kernel import Buffer, Launch, Region
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One copy of a box between host and device, in elements, inside `loops` over outer dimensions."""
+
+    loops: tuple[str, ...]
+    device_row: str
+    device_pitch: str
+    device_offset: str  # as pointer arithmetic: " + row * pitch", or ""
+    host: str
+    host_pitch: str
+    width: str
+    rows: str
+
+
+@dataclass(frozen=True, slots=True)
+class BufferText:
+    """A device array; `sizes` are declarations of its rows and pitch, `elements` counts them."""
+
+    name: str
+    type: str
+    host_type: str
+    sizes: tuple[tuple[str, str], ...]
+    elements: str
+    copy_in: bool
+    copy_out: bool
+    transfer: Transfer
+
+
+@dataclass(frozen=True, slots=True)
+class RegionText:
+    """One device function."""
+
+    name: str
+    place: str
+    parameters: tuple[str, ...]
+    kernels: tuple[KernelText, ...]
+    buffers: tuple[BufferText, ...]
+    wide: str  # the test that 32-bit offsets do not reach; "" where no kernel asks
+    body: str
+
+
+def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
+    """Prints the parts of `region` for a file in `dialect`."""
+    kernels = tuple(kernel_text(i, k, region, device, dialect) for i, k in enumerate(region.kernels))
+    by_name = {kernel.name: text for kernel, text in zip(region.kernels, kernels, strict=True)}
+    body = print_host(region.body, lambda launch: [_launch(launch, by_name[launch.kernel], region, dialect)])
+    buffers = tuple(_buffer_text(buffer, dialect) for buffer in region.buffers)
+    return RegionText(
+        name=region.name,
+        place=_place(region),
+        parameters=region_parameters(region, host_dialect(dialect)) or ("void",),
+        kernels=kernels,
+        buffers=buffers,
+        wide=_wide_test(region, buffers) if any(kernel.wide for kernel in kernels) else "",
+        body="\n".join(folded(indented(body))),
+    )
+
+
+def _place(region: Region) -> str:
+    if region.position is None:
+        return "unknown"
+    return f"{basename(region.position.file)}:{region.position.line}"
+
+
+def region_parameters(region: Region, dialect: Dialect) -> tuple[str, ...]:
+    """The parameters of the region's function: scalars, then host arrays."""
+    scalars = [f"{dialect.type(s.type)} {HOST_C.spell(s.name)}" for s in region.scalars]
+    arrays = [
+        f"{pointer_type(buffer, dialect)}{HOST_C.spell(buffer.name)}"
+        for buffer in region.buffers
+        if buffer.host
+    ]
+    return (*scalars, *arrays)
+
+
+def pointer_type(buffer: Buffer, dialect: Dialect) -> str:
+    """`const float *`; arrays of structures pass as `void *`, their type being the user's."""
+    const = "" if buffer.copy_out else "const "
+    return f"{const}{'void' if buffer.structure else dialect.type(buffer.type)} *"
+
+
+def _wide_test(region: Region, buffers: tuple[BufferText, ...]) -> str:
+    pitched = [text for buffer, text in zip(region.buffers, buffers, strict=True) if len(buffer.extents) > 1]
+    return " ||\n        ".join(f"{text.elements} > INT_MAX" for text in pitched)
+
+
+def _launch(launch: Launch, kernel: KernelText, region: Region, dialect: Dialect) -> str:
+    arrays = next(k.arrays for k in region.kernels if k.name == launch.kernel)
+    arguments = [
+        "region" if dialect is CUDA else "&region",
+        *(["wide"] if kernel.wide else []),
+        *(
+            print_expr(e, HOST_NAMES)
+            for axis, e in zip(AXES, launch.grid, strict=True)
+            if axis in kernel.axes
+        ),
+        *(print_expr(scalar, HOST_NAMES) for scalar in launch.scalars),
+        *(f"device_{array.name}" for array in arrays),
+    ]
+    return f"launch_{kernel.name}({', '.join(arguments)});"
+
+
+def _extent(expr: Expr) -> Expr:
+    return expr if isinstance(expr, Int) else Call("polygpu_extent", (expr,), "long long")
+
+
+def _product(factors: Iterable[Expr]) -> Expr:
+    result: Expr = Int(1)
+    for factor in factors:
+        result = product_of(result, factor)
+    return result
+
+
+def _buffer_text(buffer: Buffer, dialect: Dialect) -> BufferText:
+    host = host_dialect(dialect)
+    pitched = len(buffer.extents) > 1
+    sizes = (
+        {"rows": _product(map(_extent, buffer.extents[:-1])), "pitch": row_pitch(buffer)} if pitched else {}
+    )
+    rows, pitch = f"rows_of_{buffer.name}", f"pitch_of_{buffer.name}"
+    count = f"{rows} * {pitch}" if pitched else print_expr(_product(map(_extent, buffer.extents)))
+    return BufferText(
+        name=buffer.name,
+        type=buffer.type if buffer.structure else host.type(buffer.type),
+        host_type=pointer_type(buffer, host),
+        sizes=tuple((f"{key}_of_{buffer.name}", print_expr(size)) for key, size in sizes.items()),
+        elements=count,
+        copy_in=buffer.host and buffer.copy_in,
+        copy_out=buffer.host and buffer.copy_out,
+        transfer=_transfer(buffer, dialect),
+    )
+
+
+def _transfer(buffer: Buffer, dialect: Dialect) -> Transfer:
+    """A box of `extents` at `origin` of the host array; dimensions the box spans fully are merged."""
+    extents, host = buffer.extents or (Int(1),), buffer.host_extents or (Int(1),)
+    origin = buffer.origin or (Int(0),) * len(extents)
+    rank = len(extents)
+    outer = max(rank - 2, 0)
+    while outer and extents[outer] == host[outer] and origin[outer] == Int(0):
+        outer -= 1
+    counters: list[Expr] = [Name(f"at_{d}", "long long") for d in range(outer)]
+    starts = [sum_of(o, c) for o, c in zip(origin, [*counters, *[Int(0)] * (rank - outer)], strict=True)]
+    offset = print_expr(linear_offset(starts, host[1:], "long long"))
+    row = print_expr(_device_row(counters, extents))
+    return Transfer(
+        loops=tuple(
+            f"for (long long at_{d} = 0; at_{d} < {print_expr(_extent(extents[d]))}; ++at_{d})"
+            for d in range(outer)
+        ),
+        device_row=row,
+        device_offset=f" + ({row}) * pitch_of_{buffer.name}" if counters else "",
+        device_pitch=f"pitch_of_{buffer.name}" if rank > 1 else "0",
+        host=_host_pointer(buffer, offset, dialect),
+        host_pitch=print_expr(host[-1] or Int(0)) if rank > 1 else "0",
+        width=print_expr(extents[-1]),
+        rows=print_expr(_product(map(_extent, extents[outer:-1])))
+        if outer or rank < 2
+        else f"rows_of_{buffer.name}",
+    )
+
+
+def _device_row(counters: list[Expr], extents: tuple[Expr, ...]) -> Expr:
+    """The row where the part of the box at `counters` starts."""
+    if not counters:
+        return Int(0)
+    return linear_offset(
+        [*counters, *[Int(0)] * (len(extents) - 1 - len(counters))], map(_extent, extents[1:-1])
+    )
+
+
+def _host_pointer(buffer: Buffer, offset: str, dialect: Dialect) -> str:
+    name = HOST_C.spell(buffer.name)
+    if buffer.structure:
+        const = "" if buffer.copy_out else "const "
+        name = f"(({const}{buffer.type} *){name})" if offset != "0" else name
+    return name if offset == "0" else f"{name} + {offset}"
