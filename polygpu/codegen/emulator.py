@@ -84,7 +84,7 @@ def _launch(region: Region, index: int, statement: Launch) -> Iterator[str]:
         f"({scalar.type})({print_expr(value)})"
         for scalar, value in zip(kernel.scalars, statement.scalars, strict=True)
     ]
-    arrays = [f"&pg_{spell(array.name)}" for array in kernel.arrays]
+    arrays = [f"&pg_array_{spell(array.name)}" for array in kernel.arrays]
     arguments = ", ".join([f"&{region.name}_kernels[{index}]", *grid, *scalars, *arrays])
     yield f"{_kernel_name(region, kernel)}_launch({arguments});"
 
@@ -95,7 +95,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
     dimensions = len(buffer.extents)
     last = dimensions - 1
     pitch = buffer.pitch if dimensions > 1 else None
-    rows = [f"pg_{name}_extent[{d}]" for d in range(last)]
+    rows = [f"pg_extent_{name}[{d}]" for d in range(last)]
     host = [_host_extent(buffer.host_extents, d) for d in range(dimensions)]
     return {
         "name": name,
@@ -104,7 +104,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
         "extents": [f"polygpu_extent({print_expr(e)})" for e in buffer.extents] or ["1"],
         "host_extents": host or ["1"],
         "origin": [print_expr(o) for o in buffer.origin] or ["0"] * max(dimensions, 1),
-        "pitch": print_expr(pitch) if pitch is not None else f"pg_{name}_extent[{max(last, 0)}]",
+        "pitch": print_expr(pitch) if pitch is not None else f"pg_extent_{name}[{max(last, 0)}]",
         "rows": " * ".join(rows) or "1",
         "poison": poison(buffer.type),
         "copy_in": buffer.host and buffer.copy_in,
@@ -143,9 +143,9 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         "arrays": [{"name": s.c, "type": s.type} for s in arrays],
         "parameters": [
             *(f"{s.type} {spell(s.name)}" for s in kernel.scalars),
-            *(f"polygpu_array *pg_{s.c}" for s in arrays),
+            *(f"polygpu_array *pg_array_{s.c}" for s in arrays),
         ],
-        "parameter_names": [*(spell(s.name) for s in kernel.scalars), *(f"pg_{s.c}" for s in arrays)],
+        "parameter_names": [*(spell(s.name) for s in kernel.scalars), *(f"pg_array_{s.c}" for s in arrays)],
         "body": out.lines,
     }
 

@@ -200,11 +200,11 @@ class Lanes(Text):
     def _count(self, place: Place, reference: Reference, number: int, width: int) -> None:
         symbol, same = place.symbol, "_SAME" if place.same else ""
         space = "global" if symbol.kind is Kind.GLOBAL else "shared"
-        base = f"pg_{symbol.c}->address" if space == "global" else str(symbol.base)
+        base = f"pg_array_{symbol.c}->address" if space == "global" else str(symbol.base)
         field = f"(int)offsetof({symbol.type}, {reference.field})" if reference.field else "0"
         first = base if field == "0" else f"{base} + {field}"
         stride, size = size_text(symbol.type), size_text(reference.type, width)
-        array = f"pg_{symbol.c}" if space == "global" else f"{symbol.number}, {symbol.elements}"
+        array = f"pg_array_{symbol.c}" if space == "global" else f"{symbol.number}, {symbol.elements}"
         self.out.emit(
             f"POLYGPU_COUNT{same}({space}, {number}, {place.offset}, {self.mask.bits}, {first}, {stride}, {size});"
         )

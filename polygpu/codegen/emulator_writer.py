@@ -116,8 +116,11 @@ class KernelWriter:
 
     def uniform(self, expr: Expr) -> bool:
         """Whether `expr` is one value for the block, by its names alone."""
-        kinds = [self.symbol(name).kind for name in names_in(expr)]
-        return not any(True for _ in references(expr)) and all(kind is Kind.UNIFORM for kind in kinds)
+        names = names_in(expr)
+        known = self.symbols(frozenset(names))  # a lane's local of the same stage is not declared yet
+        if len(known) < len(names) or any(True for _ in references(expr)):
+            return False
+        return all(symbol.kind is Kind.UNIFORM for _, symbol in known)
 
     def space(self, array: str) -> Space:
         return _SPACES[self.symbol(array).kind]
