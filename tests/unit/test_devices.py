@@ -1,8 +1,10 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from polygpu import devices
+from polygpu.devices.errors import ENTRIES
 from polygpu.support.diagnostics import Diagnosed
 
 SHIPPED = Path(devices.__file__).parent
@@ -104,3 +106,8 @@ def test_bad_values(tmp_path: Path, old: str, new: str, message: str) -> None:
     file.write_text(text.replace(f"\n{old}", f"\n{new}"))
     identity, rendered = _rejection(str(file))
     assert identity == "PG803" and message in rendered
+
+
+def test_every_rejection_is_explained() -> None:
+    raised = set(re.findall(r'"(PG\d+)"', (SHIPPED / "__init__.py").read_text()))
+    assert raised == set(ENTRIES)
