@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 import click
@@ -24,12 +22,13 @@ def command(source: str, **values: Any) -> int:
 def _inspect(source: str, values: dict[str, Any]) -> int:
     from polygpu.cli.compile import compile_source
     from polygpu.report.facts_json import facts_json
-    from polygpu.report.text import inspect_text
+    from polygpu.report.terminal import inspect_report
 
     compilation = compile_source(source, values)
     if compilation.diagnostics or values["style"] != "text":
         console.show(compilation.diagnostics, values["style"])
-    color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    facts = compilation.facts
-    click.echo(facts_json(facts) if values["as_json"] else inspect_text(facts, color), nl=False)
+    if values["as_json"]:
+        click.echo(facts_json(compilation.facts), nl=False)
+    else:
+        inspect_report(compilation.facts)
     return 0

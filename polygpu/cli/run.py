@@ -141,7 +141,7 @@ def _recipe(plan: Plan) -> Recipe:
 
 def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bool) -> Execution:
     """Runs the compiled program; the report follows its output."""
-    from polygpu.cli import profile_text
+    from polygpu.report.terminal import run_report
     from polygpu.runtime import execute, profile
 
     values = plan.values
@@ -158,7 +158,8 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         sys.stdout.buffer.write(execution.stdout)
         sys.stdout.buffer.flush()
         if not values["quiet"] and (document.exists() or execution.status == 0):
-            click.echo(profile_text.render(profile.read_profile(document), compilation), err=True, nl=False)
+            found = profile.read_profile(document)
+            run_report(found.document, compilation.device, compilation.facts)
     return execution
 
 

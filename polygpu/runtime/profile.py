@@ -43,8 +43,7 @@ class SiteProfile:
 class KernelProfile:
     """All launches of one kernel; `grid` is the last one's.
 
-    `milliseconds` is device time, None on the emulator, which counts instead. `record` is the kernel's part
-    of the document, with the counters by stage and warp that `analysis.profile_time` reads.
+    `milliseconds` is device time, None on the emulator, which counts instead.
     """
 
     name: str
@@ -54,7 +53,6 @@ class KernelProfile:
     milliseconds: float | None
     counters: Counters
     sites: tuple[SiteProfile, ...]
-    record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +68,12 @@ class RegionProfile:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
+    """`document` is the whole document, with the counters by stage and warp that reports read."""
+
     target: str
     device: str
     regions: tuple[RegionProfile, ...]
+    document: Mapping[str, Any]
 
 
 def read_profile(path: Path) -> Profile:
@@ -90,7 +91,7 @@ def read_profile(path: Path) -> Profile:
 def parse_profile(document: dict[str, Any]) -> Profile:
     """Raises KeyError, TypeError or ValueError when `document` is no profile; unknown keys are ignored."""
     regions = tuple(_region(region) for region in document["regions"])
-    return Profile(str(document["target"]), str(document.get("device", "")), regions)
+    return Profile(str(document["target"]), str(document.get("device", "")), regions, document)
 
 
 def _region(record: dict[str, Any]) -> RegionProfile:
@@ -114,7 +115,6 @@ def _kernel(record: dict[str, Any]) -> KernelProfile:
         milliseconds=None if milliseconds is None else float(milliseconds),
         counters=_counters(record.get("counters", {})),
         sites=tuple(_site(site) for site in record.get("sites", ())),
-        record=record,
     )
 
 

@@ -32,8 +32,9 @@ def test_device_times() -> None:
 
 def test_counters_of_the_emulator() -> None:
     counters = {"requests": 8, "coalesced": 6, "instructions": {"mad": 5}}
-    site = {"site": 2, "array": "A", "write": True, "space": "global", "text": "A[i]", "file": "x.c", "line": 4,
-            "column": 7, "counters": {"requests": 8}}  # fmt: skip
+    place = {"file": "x.c", "line": 4, "column": 7}
+    access = {"site": 2, "array": "A", "write": True, "space": "global", "text": "A[i]"}
+    site = access | place | {"counters": {"requests": 8}}
     kernels = [KERNEL | {"counters": counters, "sites": [site]}]
     document = {"target": "emulator", "regions": [REGION | {"kernels": kernels}]}
     kernel = parse_profile(document).regions[0].kernels[0]

@@ -1,0 +1,64 @@
+"""The Makefile of benchmarks/make: builds, does nothing twice, and follows headers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "benchmarks/make"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    shutil.copytree(EXAMPLE, tmp_path / "make", ignore=shutil.ignore_patterns("build"))
+    return tmp_path / "make"
+
+
+def make(project: Path, *arguments: str) -> str:
+    command = ("make", f"POLYGPU={sys.executable} -m polygpu", *arguments)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    process = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
+
+
+def touch(path: Path) -> None:
+    """Gives `path` a time that is certainly later than that of all files made before."""
+    later = time.time() + 2
+    os.utime(path, (later, later))
+
+
+def test_the_program_prints_what_the_original_prints(project: Path) -> None:
+    assert "diff build/expected" in make(project, "check")
+    assert (project / "build/expected").read_text().count("\n") == 10
+
+
+def test_a_second_make_does_nothing(project: Path) -> None:
+    make(project)
+    assert "is up to date" in make(project)
+
+
+def test_a_touched_header_runs_the_compiler_but_builds_nothing_anew(project: Path) -> None:
+    make(project)
+    touch(project / "heat.h")
+    output = make(project)
+    assert "polygpu compile" in output
+    assert "heat_emulator.c -o" not in output
+
+
+def test_a_changed_header_reaches_the_kernel(project: Path) -> None:
+    make(project, "check")
+    before = (project / "build/expected").read_text()
+    header = project / "heat.h"
+    header.write_text(header.read_text().replace("0.125f", "0.25f"))
+    touch(header)
+    assert "heat_emulator.c -o" in make(project, "check")
+    assert (project / "build/expected").read_text() != before

@@ -1,0 +1,121 @@
+"""`polygpu run`: the whole program on the emulator, checked and reported on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygpu import cli, pipeline
+
+SUM = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    static float x[100], y[100];
+    int n = argc > 1 ? atoi(argv[1]) : 100;
+#pragma scop
+    for (int i = 0; i < 100; i++)
+        y[i] = x[i] + 0.5f * i;
+#pragma endscop
+    for (int i = 0; i < n; i++)
+        printf("%.9g\\n", y[i]);
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("sum.c").write_text(SUM)
+    return "sum.c"
+
+
+def run(*arguments: str) -> int:
+    return cli.run(["run", "--target", "emulator", *arguments])
+
+
+def test_output_and_status_are_the_programs(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "--", "3", "42") == 42
+    assert capfd.readouterr().out == "0\n0.5\n1\n"
+    assert [path.name for path in Path.cwd().iterdir()] == ["sum.c"]
+
+
+def test_the_report_names_each_kernel(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(source) == 0
+    report = capfd.readouterr().err
+    assert "emulator: emulated NVIDIA GeForce 8800 GTX" in report
+    assert "polygpu_main_0  1 call, " in report
+    assert "1 launch, grid " in report
+    assert "100 % of " in report
+    assert "modelled" in report
+
+
+def test_quiet_runs_say_nothing(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", source) == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_check_compares_with_the_original(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("--check", source, "--", "5") == 0
+    output = capfd.readouterr()
+    assert output.out == "0\n0.5\n1\n1.5\n2\n"
+    assert "check: prints what the original prints, to the bit" in output.err
+
+
+def test_a_wrong_program_has_status_3(
+    source: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the compiler had left out a store of the last element."""
+    honest = pipeline.compile_file
+
+    def wrong(path: str, options: Any) -> pipeline.Compilation:
+        compilation = honest(path, options)
+        host = compilation.files["_host.c"].replace(
+            "for (int i = 0; i < n; i++)", "y[4] = 7;\n    for (int i = 0; i < n; i++)"
+        )
+        return replace(compilation, files=compilation.files | {"_host.c": host})
+
+    monkeypatch.setattr(pipeline, "compile_file", wrong)
+    assert run("--check", source, "--", "4") == 0
+    assert run("--check", source, "--", "5") == 3
+    error = capfd.readouterr().err
+    assert "line 5 of the output differs from the original's\n  original: 2\n  compiled: 7 [PG905]" in error
+
+
+def test_no_output_means_nothing_was_compared(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("--check", source, "--", "0") == 0
+    assert "check: nothing was compared" in capfd.readouterr().err
+
+
+def test_files_and_program_are_kept_on_request(source: str) -> None:
+    assert run(source, "-o", "kept/build") == 0
+    kept = {path.name for path in Path("kept/build").iterdir()}
+    assert {"sum", "sum_host.c", "sum_emulator.c"} <= kept
+
+
+def test_headers_beside_the_source_are_found(source: str, tmp_path: Path) -> None:
+    """The host file is built elsewhere, and includes the header as the source does."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "count.h").write_text("#define COUNT 100\n")
+    (project / "sum.c").write_text('#include "count.h"\n' + SUM.replace("i < 100", "i < COUNT"))
+    assert run("--check", str(project / "sum.c")) == 0
+
+
+def test_a_program_that_cannot_be_built(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("bad.c").write_text(SUM + "int f(void) { return undeclared; }\n")
+    assert run("bad.c") == 1
+    error = capfd.readouterr().err
+    assert "[PG903]" in error
+    assert "undeclared" in error
+
+
+def test_a_directory_that_cannot_be_made(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "-o", "sum.c/build") == 1
+    assert "cannot write sum.c/build: Not a directory [PG901]" in capfd.readouterr().err
