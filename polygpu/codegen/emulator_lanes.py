@@ -37,8 +37,11 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an access goes. `offset` is an array over the lanes, or one number when `same`; the text of
-    an index for private arrays. `number` is the access's in the kernel."""
+    """Where an access goes.
+
+    `offset` is the name of an array over the lanes, or of one number when `same`; in private arrays it is
+    the index itself. `number` is the access's in the kernel.
+    """
 
     symbol: Symbol
     offset: str
@@ -181,8 +184,9 @@ class Lanes(Text):
 
     def _bounds(self, symbol: Symbol, index: list[str], sizes: list[str], width: int) -> None:
         """Check mode looks at each dimension but the first, whose end is the array's."""
-        for i, size in zip(index[1:], sizes, strict=True):
-            self.out.emit(f"POLYGPU_BOUND({self.mask.active}, {i}, {size}, {width});")
+        for k, (i, size) in enumerate(zip(index[1:], sizes, strict=True), start=2):
+            along = width if k == len(index) else 1  # elements of a wide access lie in the last dimension
+            self.out.emit(f"POLYGPU_BOUND({self.mask.active}, {i}, {size}, {along});")
 
     def _private(
         self, symbol: Symbol, reference: Reference, subscripts: list[str], access: int, width: int
@@ -192,9 +196,8 @@ class Lanes(Text):
             index = str(_constant_index([s for s in reference.subscripts if isinstance(s, Int)], symbol))
         elif self.mask.lanes and not all(self.out.uniform(s) for s in reference.subscripts):
             index = f"({self.mask.active} ? {index} : 0)"
-        self.out.emit(
-            f"POLYGPU_CHECK_PRIVATE({access}, {symbol.number}, {symbol.elements}, {index}, {self.mask.bits}, {width});"
-        )
+        array = f"{symbol.number}, {symbol.elements}"
+        self.out.emit(f"POLYGPU_CHECK_PRIVATE({access}, {array}, {index}, {self.mask.bits}, {width});")
         return Place(symbol, index, False, "", access)
 
     def _count(self, place: Place, reference: Reference, number: int, width: int) -> None:
@@ -205,13 +208,10 @@ class Lanes(Text):
         first = base if field == "0" else f"{base} + {field}"
         stride, size = size_text(symbol.type), size_text(reference.type, width)
         array = f"pg_array_{symbol.c}" if space == "global" else f"{symbol.number}, {symbol.elements}"
-        self.out.emit(
-            f"POLYGPU_COUNT{same}({space}, {number}, {place.offset}, {self.mask.bits}, {first}, {stride}, {size});"
-        )
-        self.out.emit(
-            f"POLYGPU_CHECK_{space.upper()}{same}"
-            f"({place.number}, {array}, {place.offset}, {self.mask.bits}, {field}, {stride}, {size}, {width});"
-        )
+        where = f"{place.offset}, {self.mask.bits}"
+        self.out.emit(f"POLYGPU_COUNT{same}({space}, {number}, {where}, {first}, {stride}, {size});")
+        check = f"POLYGPU_CHECK_{space.upper()}{same}"
+        self.out.emit(f"{check}({place.number}, {array}, {where}, {field}, {stride}, {size}, {width});")
 
 
 def size_text(ctype: str, width: int = 1) -> str:

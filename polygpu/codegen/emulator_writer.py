@@ -62,7 +62,8 @@ class KernelWriter:
         self._stage_used = False
         self._depth = 0
         self._serial = 0
-        self._open: Point | None = None
+        self._open: int | None = None
+        self._numbers: Counter[Space] = Counter()
         self._names: Counter[str] = Counter()
         self._scopes: list[dict[str, Symbol]] = [_built_in() | _arguments(kernel) | _shared(kernel.shared)]
         for symbol in self._scopes[0].values():
@@ -131,7 +132,8 @@ class KernelWriter:
     def access(self, reference: Reference, write: bool) -> tuple[int, int]:
         """Registers an access; returns its number in the kernel and that in its space."""
         space = self.space(reference.array)
-        number = sum(a.space == space for a in self.accesses)
+        number = self._numbers[space]
+        self._numbers[space] += 1
         self.accesses.append(
             AccessRecord(
                 space, write, self.stage, number, reference.site, reference.array,
@@ -145,31 +147,32 @@ class KernelWriter:
         if not rounds and not +cost:
             return
         if self._open is None:
-            self._open = self._point()
-            self.emit(f"POLYGPU_POINT({len(self.points) - 1});")
-        self._open.cost.update(cost)
-        self._open.rounds += rounds
+            self._open = self._new_point()
+            self.emit(f"POLYGPU_POINT({self._open});")
+        self.points[self._open].cost.update(cost)
+        self.points[self._open].rounds += rounds
 
     def charge_all(self, cost: Counter[str]) -> None:
         """Charges every warp of the block, outside the loop over warps."""
         if +cost:
-            self._point().cost.update(cost)
-            self.emit(f"POLYGPU_POINT_ALL({len(self.points) - 1});")
+            point = self._new_point()
+            self.points[point].cost.update(cost)
+            self.emit(f"POLYGPU_POINT_ALL({point});")
 
     def branch(self, cost: Counter[str]) -> int:
         """Charges a branch and returns the number of its point."""
         self.charge(cost)
-        assert self._open is not None
-        return self.points.index(self._open)
+        assert self._open is not None, "a branch costs something"
+        return self._open
 
     def close(self) -> None:
         """Control flow parts here: later costs belong to another point."""
         self._open = None
 
-    def _point(self) -> Point:
+    def _new_point(self) -> int:
         self._stage_used = True
         self.points.append(Point(self.stage))
-        return self.points[-1]
+        return len(self.points) - 1
 
     def start_stage(self) -> None:
         self._stage_used = True

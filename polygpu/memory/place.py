@@ -153,7 +153,8 @@ def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
     if broadcast and deep and (strict or _stages_others(m, group)):
         return "uncoalesced" if strict else "reuse"
-    if deep and m.mapping.buffering == "ring" and all(p.kind(lane) == "unit" for p in group):
+    streams = len(m.mapping.axes) == 1 and m.mapping.buffering != "none"
+    if deep and streams and all(p.kind(lane) == "unit" for p in group):
         return "in flight"
     shared_by = max((a.tile for d, a in enumerate(m.mapping.axes) if _unmoved(group, d)), default=1)
     return "reuse" if shared_by > 1 and deep and (strict or _registers(m)) else ""

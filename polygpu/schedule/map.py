@@ -59,7 +59,9 @@ def buffering(kind: NestClass, count: int, device: Device) -> str:
         return "none"
     if kind.product and kind.rectangular:
         return "prefetch"
-    return "ring" if device.asynchronous_copies and count == 1 and kind.loops else "none"
+    if count > 1 or not kind.loops:
+        return "none"
+    return "ring" if device.asynchronous_copies else "prefetch"
 
 
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], threads: list[int]) -> tuple[Axis, ...]:

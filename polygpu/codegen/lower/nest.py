@@ -323,14 +323,12 @@ class NestLowering:
         """Tiles in flight: `stages` slots, each filled `stages - 1` tiles before it is used."""
         copies = [self._copy(s) for s in stepped]
         stages, width = self.m.mapping.stages, step.width
+        here = Binary("%", Binary("/", Name(step.name), Int(width)), Int(stages))
 
         def fill(tiles_ahead: int, base: Expr) -> tuple[Statement, ...]:
-            target = add(base, tiles_ahead * width)
-            slot = Binary("%", simplify(Binary("/", target, Int(width))), Int(stages))
-            moves = tuple(x for c in copies for x in c.in_flight(slot))
-            return (*substituted(moves, {step.name: target}), CommitCopies())
+            moves = tuple(x for c in copies for x in c.in_flight(here))
+            return (*substituted(moves, {step.name: add(base, tiles_ahead * width)}), CommitCopies())
 
-        here = Binary("%", Binary("/", Name(step.name), Int(width)), Int(stages))
         body = (
             WaitCopies(stages - 2),
             Barrier(),
