@@ -23,7 +23,6 @@ from polygpu.model.kernel import (
     Assign,
     Barrier,
     Buffer,
-    Declare,
     DeclareArray,
     For,
     Kernel,
@@ -59,7 +58,7 @@ def loop(index: str, upper: Expr, *body: Statement, step: int = 1, unroll: bool 
 
 
 def product(tile: tuple[int, int, int], block: tuple[int, int]) -> Kernel:
-    """`C = A * B` for sizes that the tile (rows, columns, depth) divides; the threads deal them cyclically."""
+    """`C = A * B` for sizes that the tile (rows, columns, depth) divides, dealt to threads cyclically."""
     rows, columns, depth = tile
     x, y = block
     tx, ty, i, j, k = (Name(name) for name in ("thread_x", "thread_y", "i", "j", "k"))

@@ -10,10 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polygpu.codegen.emulator_body import poison, print_body
+from polygpu.codegen.emulator_body import print_body
 from polygpu.codegen.emulator_cost import CLASSES, accesses
 from polygpu.codegen.emulator_names import bodies, spell
 from polygpu.codegen.emulator_text import INTEGERS, c_string
+from polygpu.codegen.emulator_warp import poison
 from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
 from polygpu.model.device import Device

@@ -34,7 +34,8 @@ class Rounds:
             waits += 1
             self._arrived()
         loads = [r for expr in _read(statement) for r in references(expr) if self.is_global(r.array)]
-        waits += any(self.is_global(inner.array) for r in loads for s in r.subscripts for inner in references(s))
+        addresses = [inner for load in loads for s in load.subscripts for inner in references(s)]
+        waits += any(self.is_global(inner.array) for inner in addresses)
         if loads and not _is_asynchronous(statement):
             self._issue(statement)
         return waits
@@ -66,8 +67,8 @@ class Rounds:
         match statement:
             case Declare(name=name, value=Reference()) | Assign(Name(name), Reference()):
                 self.loading.add(name)
-            case Assign(Reference(array=name), Reference()) | Move(Reference(array=name)) if self.is_private(name):
-                self.loading.add(name)
+            case Assign(Reference() as target, Reference()) | Move(target) if self.is_private(target.array):
+                self.loading.add(target.array)
             case _:
                 self.used = True
 

@@ -33,7 +33,8 @@ _SUFFIXES = dict(INTEGERS)
 class Text:
     """Prints expressions as C means them; a subclass says what names, elements and hazards become."""
 
-    def text(self, expr: Expr) -> str:
+    def text(self, expr: Expr) -> str:  # noqa: PLR0911 - one case a node kind
+        """The text of `expr`; an operand of another operator needs `atom`."""
         match expr:
             case Int(value):
                 return integer(value)
@@ -127,7 +128,8 @@ def row_major(indices: list[str], sizes: list[str]) -> str:
         return "0"
     total = indices[0]
     for index, size in zip(indices[1:], sizes, strict=True):
-        total = index if total == "0" else f"{parenthesised(total)} * {parenthesised(size)} + {parenthesised(index)}"
+        row = f"{parenthesised(total)} * {parenthesised(size)}"
+        total = index if total == "0" else f"{row} + {parenthesised(index)}"
     return total
 
 

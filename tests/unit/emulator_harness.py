@@ -55,12 +55,14 @@ def less(left: Expr, right: Expr) -> Expr:
     return Binary("<", left, right)
 
 
-def at(name: str, *subscripts: Expr, type: str = "float", site: int = -1, member: str = "") -> Reference:
-    return Reference(name, subscripts, type, member, site)
+def at(name: str, *subscripts: Expr, ctype: str = "float", site: int = -1, member: str = "") -> Reference:
+    return Reference(name, subscripts, ctype, member, site)
 
 
-def argument(name: str, *extents: Expr | None, type: str = "float", pitch: Expr | None = None) -> ArrayArgument:
-    return ArrayArgument(name, type, extents or (None,), pitch, read=True, written=True)
+def argument(
+    name: str, *extents: Expr | None, ctype: str = "float", pitch: Expr | None = None
+) -> ArrayArgument:
+    return ArrayArgument(name, ctype, extents or (None,), pitch, read=True, written=True)
 
 
 def kernel(
@@ -83,12 +85,12 @@ def kernel(
     )
 
 
-def buffer(name: str, *extents: int, type: str = "float", pitch: int | None = None) -> Buffer:
+def buffer(name: str, *extents: int, ctype: str = "float", pitch: int | None = None) -> Buffer:
     """A host array of these extents, copied in and out; `pitch` elements a row on the device."""
     shape = tuple(Int(extent) for extent in extents)
     row = Int(pitch if pitch is not None else extents[-1])
     origin = (Int(0),) * len(extents)
-    return Buffer(name, type, shape, shape, origin, row if len(extents) > 1 else None, True, True, True)
+    return Buffer(name, ctype, shape, shape, origin, row if len(extents) > 1 else None, True, True, True)
 
 
 def site(number: int, name: str, text: str, write: bool = False) -> Site:
@@ -189,7 +191,9 @@ def _read(path: Path, ctype: str) -> list[Any]:
 def _main(program: Program) -> str:
     """A host program that reads each buffer from a file, calls the region, and writes the buffers."""
     structures = "".join(b.structure.definition + "\n" for b in program.buffers if b.structure)
-    parameters = [f"int {name}" for name in program.scalars] + [f"{b.type} *{b.name}" for b in program.buffers]
+    parameters = [f"int {name}" for name in program.scalars] + [
+        f"{b.type} *{b.name}" for b in program.buffers
+    ]
     arguments = [str(value) for value in program.scalars.values()] + [b.name for b in program.buffers]
     lines = [
         f"#include <stdio.h>\n{structures}void polygpu_test_1({', '.join(parameters)});",

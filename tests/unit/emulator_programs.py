@@ -33,7 +33,7 @@ from tests.unit.emulator_harness import (
     times,
 )
 
-N, I, J, K = Name("n"), Name("i"), Name("j"), Name("k")
+N, ROW, J, K = Name("n"), Name("i"), Name("j"), Name("k")
 ZERO = Literal("0.0f", "float")
 
 
@@ -43,11 +43,11 @@ def uniform(index: str, upper: Expr, *body: Statement, unroll: bool = False) -> 
 
 def saxpy(n: int, block: int, shift: int = 0) -> Program:
     """`y[i] = 2 * x[i + shift] + y[i]` for i < n."""
-    index = plus(I, Int(shift)) if shift else I
-    value = plus(times(Literal("2.0f", "float"), at("x", index, site=0)), at("y", I, site=1))
-    body = [
+    index = plus(ROW, Int(shift)) if shift else ROW
+    value = plus(times(Literal("2.0f", "float"), at("x", index, site=0)), at("y", ROW, site=1))
+    body: list[Statement] = [
         Declare("i", "int", plus(times(BX, Int(block)), X)),
-        If(less(I, N), (Assign(at("y", I, site=2), value),), (), uniform=False),
+        If(less(ROW, N), (Assign(at("y", ROW, site=2), value),), (), uniform=False),
     ]
     return Program(
         (kernel(body, [argument("x"), argument("y")], (block, 1, 1), scalars=["n"]),),
@@ -80,52 +80,52 @@ def transpose(n: int, padding: int, barrier: bool = True) -> Program:
 def reduction(blocks: int) -> Program:
     """`out[b]` is the sum of 128 numbers, by halves, with a barrier in a loop and a value that crosses it."""
     s, half = Name("s"), Name("half")
-    body = [
-        Declare("mine", "int", at("x", plus(times(BX, Int(128)), X), type="int"), mutable=True),
-        Assign(at("part", X, type="int"), Name("mine")),
+    body: list[Statement] = [
+        Declare("mine", "int", at("x", plus(times(BX, Int(128)), X), ctype="int"), mutable=True),
+        Assign(at("part", X, ctype="int"), Name("mine")),
         Barrier(),
         uniform(
             "s", Int(7),
             Declare("half", "int", Binary(">>", Int(64), s)),
             If(
                 less(X, half),
-                (Assign(Name("mine"), plus(Name("mine"), at("part", plus(X, half), type="int"))),
-                 Assign(at("part", X, type="int"), Name("mine"))),
+                (Assign(Name("mine"), plus(Name("mine"), at("part", plus(X, half), ctype="int"))),
+                 Assign(at("part", X, ctype="int"), Name("mine"))),
                 (),
                 uniform=False,
             ),
             Barrier(),
         ),
-        If(Binary("==", X, Int(0)), (Assign(at("out", BX, type="int"), Name("mine")),), (), uniform=False),
+        If(Binary("==", X, Int(0)), (Assign(at("out", BX, ctype="int"), Name("mine")),), (), uniform=False),
     ]  # fmt: skip
     return Program(
         (
             kernel(
                 body,
-                [argument("x", type="int"), argument("out", type="int")],
+                [argument("x", ctype="int"), argument("out", ctype="int")],
                 (128, 1, 1),
                 [SharedArray("part", "int", (128,))],
             ),
         ),
-        (buffer("x", 128 * blocks, type="int"), buffer("out", blocks, type="int")),
+        (buffer("x", 128 * blocks, ctype="int"), buffer("out", blocks, ctype="int")),
         (blocks, 1, 1),
     )
 
 
 def triangle(n: int) -> Program:
     """`out[i] = a[i][0] + ... + a[i][i]` for i < n, a thread a row."""
-    body = [
+    body: list[Statement] = [
         Declare("i", "int", plus(times(BX, Int(64)), X)),
         Declare("sum", "float", ZERO, mutable=True),
         If(
-            less(I, N),
+            less(ROW, N),
             (
                 For(
-                    "j", Int(0), plus(I, Int(1)), 1,
-                    (Assign(Name("sum", "float"), plus(Name("sum", "float"), at("a", I, J, site=0))),),
+                    "j", Int(0), plus(ROW, Int(1)), 1,
+                    (Assign(Name("sum", "float"), plus(Name("sum", "float"), at("a", ROW, J, site=0))),),
                     uniform=False,
                 ),
-                Assign(at("out", I, site=1), Name("sum", "float")),
+                Assign(at("out", ROW, site=1), Name("sum", "float")),
             ),
             (),
             uniform=False,
@@ -145,10 +145,12 @@ def triangle(n: int) -> Program:
 def wide(n: int) -> Program:
     """`y[4*i + j] = x[4*i + j]` four at a time, added up in registers on the way."""
     place = times(plus(times(BX, Int(32)), X), Int(4))
-    body = [
+    body: list[Statement] = [
         DeclareArray("four", "float", (4,)),
         Move(at("four", Int(0)), at("x", place, site=0), 4),
-        uniform("j", Int(4), Assign(at("four", J), plus(at("four", J), Literal("1.0f", "float"))), unroll=True),
+        uniform(
+            "j", Int(4), Assign(at("four", J), plus(at("four", J), Literal("1.0f", "float"))), unroll=True
+        ),
         Move(at("y", place, site=1), at("four", Int(0)), 4),
     ]
     return Program(
@@ -171,7 +173,7 @@ def ring(rows: int, pending: int) -> Program:
         move = Move(at("buffer", place, X), at("x", row, X, site=0), 1, asynchronous=True)
         return (If(less(row, Int(rows)), (move,), (), uniform=True), CommitCopies())
 
-    body = [
+    body: list[Statement] = [
         *fetch(Int(0), Int(0)),
         uniform(
             "r", Int(rows),
@@ -203,7 +205,11 @@ def products(n: int) -> tuple[Program, Program]:
     naive = kernel(
         [
             begin,
-            uniform("k", Int(n), Assign(acc, plus(acc, times(at("A", row, K, site=0), at("B", K, column, site=1))))),
+            uniform(
+                "k",
+                Int(n),
+                Assign(acc, plus(acc, times(at("A", row, K, site=0), at("B", K, column, site=1)))),
+            ),
             end,
         ],
         pitched,

@@ -79,7 +79,7 @@ def neighbour(by: int) -> Expr:
 
 def test_an_unwritten_shared_word() -> None:
     """Half of the threads fill the array, all of them read it."""
-    body = [
+    body: list[Statement] = [
         If(less(X, Int(16)), (Assign(at("s", X), at("y", X)),), (), uniform=False),
         Barrier(),
         Assign(at("y", X, site=1), at("s", neighbour(1), site=0)),
@@ -91,7 +91,7 @@ def test_an_unwritten_shared_word() -> None:
 
 
 def test_an_unwritten_private_word() -> None:
-    body = [
+    body: list[Statement] = [
         DeclareArray("mine", "float", (4,)),
         Assign(at("mine", Binary("%", X, Int(4))), at("y", X)),
         Assign(at("y", X), at("mine", Int(0), site=0)),
@@ -113,10 +113,8 @@ def test_an_unwritten_private_word() -> None:
         (at("mine", plus(X, Int(-1)), site=1), (), 1),
     ],
 )
-def test_addresses_out_of_bounds(
-    target: Reference, shared: tuple[SharedArray, ...], problems: int
-) -> None:
-    body = [DeclareArray("mine", "float", (31,)), Assign(target, Literal("1.0f", "float"))]
+def test_addresses_out_of_bounds(target: Reference, shared: tuple[SharedArray, ...], problems: int) -> None:
+    body: list[Statement] = [DeclareArray("mine", "float", (31,)), Assign(target, Literal("1.0f", "float"))]
     outcome = check(one_block(body, *shared))
     assert outcome.status == 3
     assert "test.c:11:5: error: out of bounds: write of 'second'" in outcome.errors
@@ -132,20 +130,24 @@ def test_beyond_a_pitched_row() -> None:
 
 
 def test_two_blocks_that_write_one_word() -> None:
-    body = [Assign(at("y", plus(X, times(BX, Int(16))), site=1), at("y", X, site=0))]
+    body: list[Statement] = [Assign(at("y", plus(X, times(BX, Int(16))), site=1), at("y", X, site=0))]
     outcome = check(one_block(body, blocks=2))
     assert outcome.status == 3
     assert "race between blocks: write of 'second'" in outcome.errors
 
 
 def test_bytes_of_one_word_are_no_race() -> None:
-    body = [Assign(at("c", X, type="char"), X)]
-    program = Program((kernel(body, [argument("c", type="char")], (32, 1, 1)),), (buffer("c", 32, type="char"),))
+    body: list[Statement] = [Assign(at("c", X, ctype="char"), X)]
+    program = Program(
+        (kernel(body, [argument("c", ctype="char")], (32, 1, 1)),), (buffer("c", 32, ctype="char"),)
+    )
     assert check(program).status == 0
 
 
 def test_threads_that_part_ways_around_a_barrier() -> None:
-    body = [If(less(X, Int(16)), (Barrier(), Assign(at("y", X), at("y", X))), (), uniform=True)]
+    body: list[Statement] = [
+        If(less(X, Int(16)), (Barrier(), Assign(at("y", X), at("y", X))), (), uniform=True)
+    ]
     outcome = check(one_block(body))
     assert outcome.status == 3
     assert "part ways around a barrier" in outcome.errors

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from polygpu.model.expr import Int
-from polygpu.model.kernel import Assign, Barrier, Declare, If, SharedArray
+from polygpu.model.kernel import Assign, Barrier, Declare, If, SharedArray, Statement
 from tests.unit.emulator_harness import (
     BX,
     Program,
@@ -25,19 +25,18 @@ from tests.unit.emulator_harness import (
 from tests.unit.emulator_programs import products, reduction, ring, saxpy, transpose, triangle, wide
 
 
-def chosen(counters: dict[str, Any], *names: str) -> dict[str, int]:
+def chosen(counters: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: counters[name] for name in names}
 
 
 def test_a_coalesced_stream() -> None:
     """1024 floats: 64 half-warps read x and y and write y, 64 bytes each."""
     outcome = run(saxpy(1024, 128), {"x": [0.0] * 1024, "y": [0.0] * 1024})
-    assert chosen(
-        outcome.counters, "requests", "coalesced", "transactions_64", "bytes", "wide_bytes", "lanes", "divergent"
-    ) == {
+    expected = {
         "requests": 192, "coalesced": 192, "transactions_64": 192, "bytes": 64 * 192, "wide_bytes": 64 * 192,
         "lanes": 0, "divergent": 0,
     }  # fmt: skip
+    assert chosen(outcome.counters, *expected) == expected
     assert outcome.counters["lane_accesses"] == 3 * 1024
     region = outcome.profile["regions"][0]
     assert (region["bytes_in"], region["bytes_out"]) == (8192, 8192)
@@ -56,7 +55,10 @@ def test_a_guard_diverges_in_the_warp_that_it_cuts() -> None:
 @pytest.mark.parametrize(
     ("device", "expected"),
     [
-        ("8800gtx", {"requests": 8, "coalesced": 0, "transactions_32": 128, "transactions_128": 0, "lanes": 128}),
+        (
+            "8800gtx",
+            {"requests": 8, "coalesced": 0, "transactions_32": 128, "transactions_128": 0, "lanes": 128},
+        ),
         # Half-warps read bytes 64h + 4 up to 64h + 68. Even ones lie across the middle of their 128 B
         # segment and take all of it; odd ones take its upper half and 32 B of the next.
         ("gtx285", {"requests": 8, "coalesced": 8, "transactions_32": 4, "transactions_128": 4, "lanes": 0}),
@@ -78,9 +80,9 @@ def test_padding_takes_the_tile_of_a_transpose_from_16_way_to_free(padding: int,
     assert outcome.site(-1, "tile", write=True)["conflict_steps"] == 0
     assert outcome.site(0, "a")["coalesced"] == outcome.site(1, "b", write=True)["coalesced"] == 9 * 16
     entry = outcome.kernel["sites"][0]
-    assert chosen(entry, "site", "array", "space", "text", "file", "line", "column") == {
-        "site": 0, "array": "a", "space": "global", "text": "a[i][j]", "file": "test.c", "line": 10, "column": 5,
-    }  # fmt: skip
+    assert chosen(entry, "site", "array", "space") == {"site": 0, "array": "a", "space": "global"}
+    place = {"text": "a[i][j]", "file": "test.c", "line": 10, "column": 5}
+    assert chosen(entry, *place) == place
 
 
 def test_unpadded_tiles_on_32_banks() -> None:
@@ -124,7 +126,9 @@ def test_far_fetches_are_those_in_other_rows_of_the_memory() -> None:
     n = 16
     column = at("a", X, Int(0), site=0)
     code = kernel(
-        [Assign(at("y", X), column)], [argument("a", None, Int(1024), pitch=Int(1024)), argument("y")], (n, 1, 1)
+        [Assign(at("y", X), column)],
+        [argument("a", None, Int(1024), pitch=Int(1024)), argument("y")],
+        (n, 1, 1),
     )
     program = Program(
         (code,), (buffer("y", n), buffer("a", n, 1024)), sites=(site(0, "a", "a[i][0]"),)
@@ -182,15 +186,15 @@ def test_the_tiled_product_counts_as_published() -> None:
 def test_a_uniform_guard_and_a_shared_scalar() -> None:
     """Threads of an even block write one word, all of them read it: one step by broadcast."""
     even = less(BX, Int(1))
-    body = [
-        If(even, (Assign(at("s", Int(0), type="int"), Int(3)),), (), uniform=True),
-        If(less(Int(0), BX), (Assign(at("s", Int(0), type="int"), Int(5)),), (), uniform=True),
+    body: list[Statement] = [
+        If(even, (Assign(at("s", Int(0), ctype="int"), Int(3)),), (), uniform=True),
+        If(less(Int(0), BX), (Assign(at("s", Int(0), ctype="int"), Int(5)),), (), uniform=True),
         Barrier(),
-        Declare("v", "int", at("s", Int(0), type="int")),
-        Assign(at("y", plus(times(BX, Int(32)), X), type="int"), plus(at("s", Int(0), type="int"), X)),
+        Declare("v", "int", at("s", Int(0), ctype="int")),
+        Assign(at("y", plus(times(BX, Int(32)), X), ctype="int"), plus(at("s", Int(0), ctype="int"), X)),
     ]
-    code = kernel(body, [argument("y", type="int")], (32, 1, 1), [SharedArray("s", "int", (1,))])
-    outcome = run(Program((code,), (buffer("y", 64, type="int"),), (2, 1, 1)), {"y": [0] * 64})
+    code = kernel(body, [argument("y", ctype="int")], (32, 1, 1), [SharedArray("s", "int", (1,))])
+    outcome = run(Program((code,), (buffer("y", 64, ctype="int"),), (2, 1, 1)), {"y": [0] * 64})
     assert outcome.arrays["y"] == [3 + i for i in range(32)] + [5 + i for i in range(32)]
     assert outcome.counters["conflict_steps"] == outcome.counters["divergent"] == 0
     assert outcome.counters["shared_requests"] == 2 * 3 * 2

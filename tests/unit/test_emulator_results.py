@@ -22,7 +22,7 @@ from tests.unit.emulator_harness import (
     run,
     times,
 )
-from tests.unit.emulator_programs import I, N, products, reduction, ring, saxpy, transpose, triangle, wide
+from tests.unit.emulator_programs import ROW, N, products, reduction, ring, saxpy, transpose, triangle, wide
 
 SERIAL = ("-Wno-unknown-pragmas",)
 
@@ -92,18 +92,20 @@ def test_lanes_that_are_off_neither_divide_nor_load() -> None:
     x = list(range(64))
     where = [(7 * i) % 64 for i in range(n)] + [wild] * 24
     divisor = [i % 5 + 1 for i in range(n)] + [0] * 24
-    left = Select(Binary(">", X, Int(0)), at("x", Binary("-", X, Int(1)), type="int"), Int(-1))
-    quotient = Binary("/", at("x", at("where", X, type="int"), type="int"), at("divisor", X, type="int"))
-    either = Binary("&&", Binary(">", X, Int(3)), Binary("==", at("x", Binary("-", X, Int(4)), type="int"), Int(2)))
-    store = Assign(at("y", X, type="int"), plus(quotient, times(left, Int(1000)), times(either, Int(100))))
+    left = Select(Binary(">", X, Int(0)), at("x", Binary("-", X, Int(1)), ctype="int"), Int(-1))
+    quotient = Binary("/", at("x", at("where", X, ctype="int"), ctype="int"), at("divisor", X, ctype="int"))
+    either = Binary(
+        "&&", Binary(">", X, Int(3)), Binary("==", at("x", Binary("-", X, Int(4)), ctype="int"), Int(2))
+    )
+    store = Assign(at("y", X, ctype="int"), plus(quotient, times(left, Int(1000)), times(either, Int(100))))
     names = ("x", "where", "divisor", "y")
     code = kernel(
         [If(less(X, N), (store,), (), uniform=False)],
-        [argument(name, type="int") for name in names],
+        [argument(name, ctype="int") for name in names],
         (64, 1, 1),
         scalars=["n"],
     )
-    program = Program((code,), tuple(buffer(name, 64, type="int") for name in names), scalars={"n": n})
+    program = Program((code,), tuple(buffer(name, 64, ctype="int") for name in names), scalars={"n": n})
     data = {"x": x, "where": where, "divisor": divisor, "y": [0] * 64}
     expected = [x[where[i]] // divisor[i] + 1000 * (i - 1) + 100 * (i == 6) for i in range(n)]
     assert run(program, data).arrays["y"] == expected + [0] * 24
@@ -117,9 +119,9 @@ def test_integer_functions_follow_c_and_the_polyhedral_model() -> None:
         times(Int(10_000), Call("min", (X, Int(20), plus(X, Int(-1))), "int")),
         Call("twice", (shifted,), "int"),
     )
-    code = kernel([Assign(at("y", X, type="int"), value)], [argument("y", type="int")], (32, 1, 1))
+    code = kernel([Assign(at("y", X, ctype="int"), value)], [argument("y", ctype="int")], (32, 1, 1))
     function = "static int twice(int a)\n{\n    return 2 * a;\n}\n"
-    program = Program((code,), (buffer("y", 32, type="int"),), functions=(function,))
+    program = Program((code,), (buffer("y", 32, ctype="int"),), functions=(function,))
     expected = [
         (i - 16) // 3 + 100 * int((i - 16) / 3) + 10_000 * min(20, i - 1) + 2 * (i - 16) for i in range(32)
     ]
@@ -134,8 +136,10 @@ def test_structures_and_origins() -> None:
         structure,
     )  # fmt: skip
     row, column = plus(BX, Int(2)), plus(X, Int(1))
-    store = Assign(at("p", row, column, member="y"), plus(at("p", row, column, member="x"), Literal("1.0f", "float")))
-    points = argument("p", None, Int(16), type="struct point", pitch=Int(32))
+    store = Assign(
+        at("p", row, column, member="y"), plus(at("p", row, column, member="x"), Literal("1.0f", "float"))
+    )
+    points = argument("p", None, Int(16), ctype="struct point", pitch=Int(32))
     points = type(points)(
         "p", "struct point", (None, Int(16)), Int(32), True, True, structure, (Int(2), Int(1))
     )
@@ -150,11 +154,11 @@ def test_structures_and_origins() -> None:
 
 def test_the_host_loops_over_launches_and_skips_empty_grids() -> None:
     t = Name("t")
-    guard = less(I, N)
-    add = Assign(at("y", I, type="int"), plus(at("y", I, type="int"), Name("t")))
+    guard = less(ROW, N)
+    add = Assign(at("y", ROW, ctype="int"), plus(at("y", ROW, ctype="int"), Name("t")))
     code = kernel(
         [Declare("i", "int", plus(times(BX, Int(32)), X)), If(guard, (add,), (), uniform=False)],
-        [argument("y", type="int")],
+        [argument("y", ctype="int")],
         (32, 1, 1),
         scalars=["n", "t"],
     )
@@ -163,7 +167,7 @@ def test_the_host_loops_over_launches_and_skips_empty_grids() -> None:
         HostFor("t", Int(0), Int(5), 2, (HostIf(Binary("!=", t, Int(2)), (Launch("k", grid, (N, t)),)),)),
         Launch("k", (Int(0), Int(1), Int(1)), (N, Int(1))),
     )
-    program = Program((code,), (buffer("y", 40, type="int"),), scalars={"n": 40}, body=body)
+    program = Program((code,), (buffer("y", 40, ctype="int"),), scalars={"n": 40}, body=body)
     outcome = run(program, {"y": [1] * 40})
     assert outcome.arrays["y"] == [1 + 0 + 4] * 40
     assert outcome.kernel["launches"] == 2
@@ -173,8 +177,8 @@ def test_the_host_loops_over_launches_and_skips_empty_grids() -> None:
 
 def test_a_chip_without_doubles_computes_in_double_and_says_so() -> None:
     value = times(Cast("double", Literal("0.1", "double")), Literal("3.0", "double"))
-    code = kernel([Assign(at("y", X, type="double"), value)], [argument("y", type="double")], (32, 1, 1))
-    program = Program((code,), (buffer("y", 32, type="double"),))
+    code = kernel([Assign(at("y", X, ctype="double"), value)], [argument("y", ctype="double")], (32, 1, 1))
+    program = Program((code,), (buffer("y", 32, ctype="double"),))
     outcome = run(program, {"y": [0.0] * 32})
     assert outcome.arrays["y"] == [0.1 * 3.0] * 32
     assert outcome.errors.count("no double precision") == 1

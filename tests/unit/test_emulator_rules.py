@@ -1,5 +1,6 @@
 """The emulator's request rules in C, against the manual's text (CUDA C Programming Guide 4.2, appendix F)
-turned into brute force here: sets of bytes and words, no shared code."""
+turned into brute force here: sets of bytes and words, no shared code.
+"""
 
 from __future__ import annotations
 
