@@ -76,24 +76,26 @@ _CPP = words("""
 """)
 _CUDA_NAMES = words("""
     threadIdx blockIdx blockDim gridDim warpSize dim3 min max floord floord_long offset_t
-    shared_memory
+    shared_memory lanes
 """) | {f"{stem}{n}" for stem in (*_STEMS, "longlong", "ulonglong") for n in (1, 2, 3, 4)}
 _OPENCL_NAMES = words("""
     kernel global local constant private generic read_only write_only read_write half bool true false uchar
     ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t quad complex imaginary event_t sampler_t pipe
-    image1d_t image2d_t image3d_t min max floord floord_long offset_t
+    image1d_t image2d_t image3d_t min max floord floord_long offset_t lanes
 """) | {f"{stem}{n}" for stem in (*_STEMS, "half") for n in (2, 3, 4, 8, 16)}
 _OPENCL_FUNCTIONS = words("""
     abs_diff add_sat all any barrier bitselect clamp clz cross degrees distance dot exp10 fract
     half_sqrt length hadd rhadd isequal isgreater isless mad mad24 mad_hi mad_sat maxmag minmag mix
-    mul24 mul_hi nan normalize popcount pown powr prefetch radians rootn rotate rsqrt select shuffle shuffle2 sign sincos sinpi cospi
+    mul24 mul_hi nan normalize popcount pown powr prefetch radians rootn rotate
+    rsqrt select shuffle shuffle2 sign sincos sinpi cospi
     tanpi smoothstep step sub_sat upsample
 """)
 _HOST_NAMES = words("""
     region description kernels kernel wide grid grid_x grid_y grid_z from_x from_y from_z block cl
 """) | (
     _RUNTIME := words("""
-    name_device write_string write_kernel write_region write_profile open_profile profile_launch profiled_device
+    name_device write_string write_kernel write_region write_profile open_profile profile_launch
+    profiled_device
     open_region close_region check allocate upload download begin_launch end_launch set_argument open_kernel
     run_kernel find_device device_of open_device close_device status_text build_program print_build_log source
 """)

@@ -158,8 +158,8 @@ def _wide_move(move: Move, names: Names) -> list[str]:
         value = _wide(move.source, vector, "const ", names)
     if not names.private(move.target):
         return [f"{_wide(move.target, vector, '', names)} = {value};"]
-    stores = [f"{print_place(_later(move.target, k), names)} = v.{'xyzw'[k]};" for k in range(move.width)]
-    return ["{", *indented([f"const {vector} v = {value};", *stores]), "}"]
+    stores = [f"{print_place(_later(move.target, k), names)} = lanes.{'xyzw'[k]};" for k in range(move.width)]
+    return ["{", *indented([f"const {vector} lanes = {value};", *stores]), "}"]
 
 
 def _wide(reference: Reference, vector: str, const: str, names: Names) -> str:
