@@ -1,0 +1,123 @@
+"""Recovering the shape of flattened arrays from their subscripts.
+
+    A[i * n + j], A[(i + 1) * n + j - 1]    ->    A[i][j], A[i + 1][j - 1] with rows of n elements
+
+After Maslov ("Delinearization", PLDI'92) in the form of Groesslinger and others ("Optimistic
+delinearization of parametrically sized arrays", ICS'15): the products of parameters that multiply the
+iterators are the strides; that the inner subscripts stay in bounds is assumed and tested at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from math import gcd
+
+from polygpu.frontend.affine import Polynomial, expression, multiply, names_in, product
+from polygpu.model.expr import Expr, Int, Name, Reference
+
+
+@dataclass(frozen=True)
+class Stride:
+    """`factor` times the product of `parameters` (sorted) elements."""
+
+    factor: int
+    parameters: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`strides` from the outermost dimension to 1; `extents` of all dimensions but the outermost."""
+
+    strides: tuple[Stride, ...]
+    extents: tuple[Expr, ...]
+
+
+def find_shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str:
+    """The shape that fits all subscripts of one array, or why there is none."""
+    grouped: dict[tuple[Expr, ...], int] = {(): 1}
+    for subscript in subscripts:
+        for monomial, factor in subscript.items():
+            parameters = tuple(atom for atom in monomial if is_parameter(atom, iterators))
+            if len(parameters) < len(monomial) - 1:
+                return "it multiplies values that are unknown at compile time"
+            if len(parameters) == len(monomial) - 1 and parameters:
+                grouped[parameters] = gcd(grouped.get(parameters, 0), factor)
+    if len(grouped) == 1:
+        return "it is no sum of iterators and parameters"
+    chain = sorted((Stride(factor, parameters) for parameters, factor in grouped.items()), key=_degree)
+    extents = []
+    for inner, outer in zip(chain, chain[1:], strict=False):
+        extent = _quotient(outer, inner)
+        if extent is None:
+            return f"its parts have the strides {_text(inner)} and {_text(outer)}, which fit no one shape"
+        extents.append(extent)
+    return Shape(tuple(reversed(chain)), tuple(reversed(extents)))
+
+
+def is_parameter(atom: Expr, iterators: Set[str]) -> bool:
+    return isinstance(atom, Name) and atom.name not in iterators
+
+
+def _degree(stride: Stride) -> int:
+    return len(stride.parameters)
+
+
+def _quotient(outer: Stride, inner: Stride) -> Expr | None:
+    """outer / inner if that is a constant times one parameter."""
+    remaining = _without(outer.parameters, inner.parameters)
+    if remaining is None or len(remaining) != 1 or outer.factor % inner.factor:
+        return None
+    return multiply(Int(outer.factor // inner.factor), product(remaining))
+
+
+def _without(atoms: tuple[Expr, ...], removed: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+    """The product `atoms` divided by `removed`, None where that is no product."""
+    remaining = list(atoms)
+    for atom in removed:
+        if atom not in remaining:
+            return None
+        remaining.remove(atom)
+    return tuple(remaining)
+
+
+def _text(stride: Stride) -> str:
+    names = [str(sorted(names_in(p))[0]) for p in stride.parameters]
+    return "'" + " * ".join(([str(stride.factor)] if stride.factor != 1 or not names else []) + names) + "'"
+
+
+def subscripts_for(subscript: Polynomial, shape: Shape, iterators: Set[str]) -> tuple[Expr, ...]:
+    """The subscripts of one access, outermost first, so that their weighted sum is `subscript`."""
+    parts: list[Polynomial] = [{} for _ in shape.strides]
+    for monomial, factor in subscript.items():
+        dimension, atoms, amount = _place(monomial, factor, shape)
+        parts[dimension][atoms] = parts[dimension].get(atoms, 0) + amount
+    for dimension in range(len(parts) - 1, 0, -1):
+        _borrow(parts, dimension, shape.extents[dimension - 1], iterators)
+    return tuple(expression(part) for part in parts)
+
+
+def _place(monomial: tuple[Expr, ...], factor: int, shape: Shape) -> tuple[int, tuple[Expr, ...], int]:
+    """(dimension, remaining atoms, remaining factor) for the largest stride that divides the term."""
+    for dimension, stride in enumerate(shape.strides):
+        remaining = _without(monomial, stride.parameters)
+        if remaining is not None and factor % stride.factor == 0:
+            return dimension, remaining, factor // stride.factor
+    raise AssertionError("the last stride is 1")
+
+
+def _borrow(parts: list[Polynomial], dimension: int, extent: Expr, iterators: Set[str]) -> None:
+    """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`: a subscript that only falls below 0 is in the row before."""
+    part = {monomial: factor for monomial, factor in parts[dimension].items() if factor}
+    rising = any(factor > 0 for factor in part.values())
+    if not part or rising:
+        return
+    if not (isinstance(extent, Name) or isinstance(extent, Int)):
+        return
+    parts[dimension][(extent,)] = parts[dimension].get((extent,), 0) + 1
+    parts[dimension - 1][()] = parts[dimension - 1].get((), 0) - 1
+
+
+def inner_subscripts(reference: Reference, shape: Shape) -> list[tuple[Expr, Expr]]:
+    """(subscript, extent) of the dimensions whose bounds are assumed."""
+    return list(zip(reference.subscripts[1:], shape.extents, strict=True))

@@ -1,0 +1,176 @@
+"""Whether a variable's value is used behind a region, by structured backward analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast
+
+
+@dataclass(frozen=True)
+class Block:
+    """Items `start` to `end` (exclusive) of `node`, a block of the function; or `node` itself, a loop."""
+
+    node: Any
+    start: int
+    end: int
+
+
+def live_after(body: Any, region: Block, declaration: Any, partial: bool = False) -> bool:
+    """Whether the value that the variable has at the region's end may be read.
+
+    `partial` holds for arrays, of which an assignment replaces only a part. Jumps by goto, and a
+    variable whose address is taken, count as a use.
+    """
+    name = declaration.name
+    if _address_taken(body, name) or _contains(body, c_ast.Goto):
+        return True
+    analysis = _Analysis(region, declaration, partial)
+    analysis.before(body, False)
+    return analysis.answer
+
+
+def _contains(node: Any, kind: type) -> bool:
+    return isinstance(node, kind) or any(_contains(child, kind) for _, child in node.children())
+
+
+def _address_taken(node: Any, name: str) -> bool:
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&" and mentions(node.expr, name):
+        return True
+    return any(_address_taken(child, name) for _, child in node.children())
+
+
+def mentions(node: Any, name: str) -> bool:
+    """Whether an expression or statement names the variable at all."""
+    if isinstance(node, c_ast.ID) and node.name == name:
+        return True
+    return any(mentions(child, name) for _, child in node.children())
+
+
+def assigned_names(node: Any) -> set[str]:
+    """Names assigned or incremented in a tree, but for the iterators in headers of loops."""
+    found: set[str] = set()
+    match node:
+        case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
+            found.add(name)
+        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=c_ast.ID(name=name)):
+            found.add(name)
+        case c_ast.UnaryOp(op="&", expr=c_ast.ID(name=name)):
+            found.add(name)
+        case c_ast.For():
+            return assigned_names(node.stmt) | _header_names(node)
+    for _, child in node.children():
+        found |= assigned_names(child)
+    return found
+
+
+def _header_names(node: Any) -> set[str]:
+    """Names that the header changes besides its iterator."""
+    names = {name for part in (node.init, node.cond, node.next) if part is not None for name in assigned_names(part)}
+    return names - {iterator_name(node)}
+
+
+def iterator_name(node: Any) -> str:
+    """The name that a `for` header sets, "" where it sets none or several."""
+    match node.init:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
+            return str(name)
+        case c_ast.DeclList(decls=[declaration]):
+            return str(declaration.name)
+    return ""
+
+
+@dataclass
+class _Analysis:
+    """`before(node, after)`: is the value read at or behind `node`, given that for behind it?"""
+
+    region: Block
+    declaration: Any
+    partial: bool
+    answer: bool = False
+    exits: list[tuple[bool, bool]] = field(default_factory=list)  # live at (break, continue)
+
+    @property
+    def name(self) -> str:
+        return str(self.declaration.name)
+
+    def before(self, node: Any, after: bool) -> bool:
+        if node is self.region.node and isinstance(node, c_ast.For):
+            self.answer |= after
+        match node:
+            case None:
+                return after
+            case c_ast.Compound():
+                return self._block(node, node.block_items or [], after)
+            case c_ast.If():
+                branches = self.before(node.iftrue, after) or self.before(node.iffalse, after)
+                return self._reads(node.cond) or branches
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                return self._loop(node, after)
+            case c_ast.Switch():
+                self.exits.append((after, self.exits[-1][1] if self.exits else after))
+                inner = self.before(node.stmt, after) or after
+                self.exits.pop()
+                return self._reads(node.cond) or inner
+            case c_ast.Case() | c_ast.Default():
+                return self._block(node, node.stmts or [], after)
+            case c_ast.Label():
+                return self.before(node.stmt, after)
+            case c_ast.Return():
+                return node.expr is not None and self._reads(node.expr)
+            case c_ast.Break() | c_ast.Continue():
+                live = self.exits[-1] if self.exits else (after, after)
+                return live[isinstance(node, c_ast.Continue)]
+        return self._simple(node, after)
+
+    def _block(self, node: Any, items: Sequence[Any], after: bool) -> bool:
+        shadow = next((k for k, item in enumerate(items) if self._declares(item)), len(items))
+        live = after
+        for index in range(len(items) - 1, -1, -1):
+            if node is self.region.node and index == self.region.end - 1:
+                self.answer |= live
+            if index <= shadow:
+                live = self.before(items[index], after if index == shadow else live)
+        if node is self.region.node and not self.region.start < self.region.end:
+            self.answer |= live
+        return live
+
+    def _declares(self, item: Any) -> bool:
+        """Another variable of the name, which hides this one."""
+        return isinstance(item, c_ast.Decl) and item.name == self.name and item is not self.declaration
+
+    def _loop(self, node: Any, after: bool) -> bool:
+        if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList):
+            if any(self._declares(item) for item in node.init.decls):
+                return after or any(self._reads(d.init) for d in node.init.decls if d.init is not None)
+        following = getattr(node, "next", None)
+        condition = node.cond is not None and self._reads(node.cond)
+        head = condition or after
+        for _ in range(2):  # a second round sees what the first found at the loop's end
+            end = self._simple(following, head)
+            self.exits.append((after, end))
+            body = self.before(node.stmt, end)
+            self.exits.pop()
+            head = head or body
+        if isinstance(node, c_ast.DoWhile):
+            return body
+        return self._simple(getattr(node, "init", None), head)
+
+    def _simple(self, node: Any, after: bool) -> bool:
+        """An expression or declaration."""
+        match node:
+            case None:
+                return after
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)) if name == self.name:
+                return self._reads(node.rvalue) or (after and self.partial)
+            case c_ast.Decl():
+                return after or (node.init is not None and self._reads(node.init)) or self._extent_reads(node)
+        return after or self._reads(node)
+
+    def _extent_reads(self, node: Any) -> bool:
+        return node.type is not None and mentions(node.type, self.name)
+
+    def _reads(self, node: Any) -> bool:
+        return mentions(node, self.name)

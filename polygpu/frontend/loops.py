@@ -1,0 +1,182 @@
+"""`for` headers: the iterator, its start, its step and the conditions that bound it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.affine import conjuncts, names_in, polynomial, scaled, subtract, total
+from polygpu.frontend.expressions import Reader
+from polygpu.frontend.reasons import nonaffine
+from polygpu.frontend.scopes import Variable
+from polygpu.frontend.state import Finished, Iterator
+from polygpu.frontend.types import Basic, describe
+from polygpu.frontend.unsupported import refusal
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, is_floating
+from polygpu.model.scop import Loop
+from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.position import Position
+
+_FORM = "write it as 'for (int i = lower; i < upper; i++)'"
+
+
+@dataclass(frozen=True)
+class Header:
+    """A loop over `iterator` (its unique name). `domain` holds its bounds and its stride."""
+
+    variable: Variable
+    iterator: str
+    domain: tuple[Expr, ...]
+    step: int
+
+
+def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
+    """Enters the loop: its iterator is bound in the region until `leave`. Raises Diagnosed."""
+    region = reader.region
+    position = region.at(node)
+    variable, start = _start(reader, node, position)
+    ctype = _iterator_type(region.at(node.init), variable)
+    if isinstance(region.bindings.get(variable), Iterator):
+        message = f"the iterator '{variable.name}' of an outer loop is used again"
+        help_text = "give the inner loop an iterator of its own"
+        raise refusal("PG105", position, message, help_text, 3)
+    first = region.affine.value(start)
+    if first is None:
+        raise nonaffine(region, start, region.at(node.init), f"the loop over '{variable.name}' starts at")
+    name = region.unique(variable.name)
+    region.bindings[variable] = Iterator(name, ctype)
+    step = _step(reader, node, variable, position)
+    tests = _tests(reader, node, Name(name), step, ctype, position)
+    region.loops.append(Loop(name, position, text, step))
+    return Header(variable, name, (_first(Name(name), first, step), *tests, *_stride(name, first, step)), step)
+
+
+def leave(reader: Reader, header: Header, position: Position) -> None:
+    """Behind the loop its iterator is no value that can be used."""
+    reader.region.bindings[header.variable] = Finished(position)
+    if header.variable.place != "region":
+        reader.region.outer_iterators.setdefault(header.variable, position)
+
+
+def _start(reader: Reader, node: c_ast.For, position: Position) -> tuple[Variable, Expr]:
+    init = node.init
+    if isinstance(init, c_ast.DeclList) and len(init.decls) == 1 and init.decls[0].init is not None:
+        declaration = init.decls[0]
+        start = reader.value(declaration.init)
+        variable = reader.scope.declare(declaration, "region")
+    elif isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
+        variable, start = reader.variable(init.lvalue), reader.value(init.rvalue)
+    else:
+        what = "does not set its iterator" if init is None else "sets more than one iterator, or none"
+        raise refusal("PG104", position, f"the loop's header {what}", _FORM, 3)
+    if not isinstance(variable, Variable):
+        raise refusal("PG104", position, "the loop has no iterator", _FORM, 3)
+    return variable, start
+
+
+def _iterator_type(position: Position, variable: Variable) -> str:
+    ctype = variable.type
+    if not isinstance(ctype, Basic) or is_floating(ctype.name) or ctype.qualifiers & {"volatile", "_Atomic"}:
+        message = f"the iterator '{variable.name}' is no plain integer but {describe(ctype)}"
+        raise refusal("PG104", position, message, "use an int", len(variable.name))
+    if variable.place == "global":
+        message = f"the iterator '{variable.name}' is a global variable: other code sees its value"
+        raise refusal("PG106", position, message, "declare it in the loop: 'for (int i = ...'")
+    # Arithmetic promotes narrow types to int, which holds all their values.
+    return ctype.name if SIZES[ctype.name] >= 4 else "int"
+
+
+def _step(reader: Reader, node: c_ast.For, variable: Variable, position: Position) -> int:
+    following = node.next
+    if following is None:
+        raise refusal("PG104", position, "the loop's header does not change its iterator", _FORM, 3)
+    where = reader.region.at(following)
+    amount = _amount(reader, following, variable)
+    if amount is None:
+        message = f"the loop's header changes '{variable.name}' in a way that is no constant step"
+        raise refusal("PG103", where, message, f"{_FORM}, or with 'i += constant'", len(variable.name))
+    if amount == 0:
+        raise refusal("PG103", where, "the loop's step is 0", "use a step that is not 0")
+    return amount
+
+
+def _amount(reader: Reader, node: Any, variable: Variable) -> int | None:
+    """The constant that one iteration adds to the iterator."""
+    match node:
+        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" as op, expr=c_ast.ID(name=name)):
+            return (1 if "+" in op else -1) if name == variable.name else None
+        case c_ast.Assignment(op="+=" | "-=" as op, lvalue=c_ast.ID(name=name)):
+            change = reader.region.affine.value(reader.value(node.rvalue))
+            if name == variable.name and isinstance(change, Int):
+                return change.value if op == "+=" else -change.value
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)) if name == variable.name:
+            own = polynomial(reader.value(c_ast.ID(name, node.coord)))
+            difference = total(polynomial(reader.value(node.rvalue)), scaled(own, -1))
+            if set(difference) <= {()}:
+                return difference.get((), 0)
+    return None
+
+
+def _tests(
+    reader: Reader, node: c_ast.For, iterator: Name, step: int, ctype: str, position: Position
+) -> tuple[Expr, ...]:
+    """The conditions of the header, each of which ends the loop for good once it fails."""
+    region = reader.region
+    if node.cond is None:
+        raise refusal("PG104", position, "the loop's header has no condition", _FORM, 3)
+    where = region.at(node.cond)
+    found: list[Expr] = []
+    bounded = False
+    for test in conjuncts(reader.value(node.cond)):
+        condition = region.affine.condition(test, unsigned=True)
+        if condition is None:
+            raise nonaffine(region, test, where, f"the bound of the loop over '{iterator.name}' is")
+        bounded |= _bounds(condition, iterator, step, ctype, where)
+        found.append(condition)
+    if not bounded:
+        raise _unbounded(iterator, step, where)
+    return tuple(found)
+
+
+def _unbounded(iterator: Name, step: int, where: Position) -> Diagnosed:
+    direction = "up" if step > 0 else "down"
+    message = f"the loop over '{iterator.name}' counts {direction}, but its condition does not end it there"
+    help_text = f"use '{'<' if step > 0 else '>'}' or '{'<=' if step > 0 else '>='}' in the condition"
+    return refusal("PG104", where, message, help_text)
+
+
+def _bounds(condition: Expr, iterator: Name, step: int, ctype: str, where: Position) -> bool:
+    """Whether the condition bounds the iterator in the loop's direction; False if it is not about it."""
+    if iterator.name not in names_in(condition):
+        return False
+    match condition:
+        case Binary("<" | "<=" | ">" | ">=" as op, left, right):
+            difference = polynomial(subtract(left, right))
+            factor = difference.pop((iterator,), 0)
+            if not any(iterator.name in names_in(atom) for atoms in difference for atom in atoms):
+                if ctype.startswith("unsigned") and op == ">=" and (left, right) == (iterator, Int(0)):
+                    message = f"'{iterator.name} >= 0' always holds: '{iterator.name}' is unsigned"
+                    raise refusal("PG104", where, message, "use a signed iterator")
+                upwards = factor > 0 if op in ("<", "<=") else factor < 0
+                if factor and upwards == (step > 0):
+                    return True
+                raise _unbounded(iterator, step, where)
+        case Binary("!=", _, _):
+            message = f"the loop over '{iterator.name}' ends at '!=': whether it is reached depends on the step"
+            help_text = f"use '{'<' if step > 0 else '>'}' instead of '!='"
+            raise refusal("PG104", where, message, help_text)
+    message = f"the condition of the loop over '{iterator.name}' is no comparison that bounds it"
+    raise refusal("PG104", where, message, "join comparisons such as 'i < n' with '&&'")
+
+
+def _first(iterator: Name, first: Expr, step: int) -> Expr:
+    return Binary(">=" if step > 0 else "<=", iterator, first)
+
+
+def _stride(name: str, first: Expr, step: int) -> tuple[Expr, ...]:
+    if abs(step) == 1:
+        return ()
+    distance = subtract(Name(name), first) if step > 0 else subtract(first, Name(name))
+    return (Binary("==", Binary("%", distance, Int(abs(step))), Int(0)),)

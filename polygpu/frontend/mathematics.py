@@ -1,0 +1,58 @@
+"""The C library's mathematical functions: result and argument types."""
+
+from __future__ import annotations
+
+_ONE = (
+    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p sqrt "
+    "cbrt fabs floor ceil round trunc rint nearbyint erf erfc tgamma lgamma logb"
+).split()
+_TWO = "pow atan2 fmod hypot fmin fmax fdim copysign remainder nextafter".split()
+
+Signature = tuple[str, tuple[str, ...]]
+
+
+def _signatures() -> dict[str, Signature]:
+    found: dict[str, Signature] = {
+        "abs": ("int", ("int",)),
+        "labs": ("long", ("long",)),
+        "llabs": ("long long", ("long long",)),
+    }
+    for suffix, ctype in (("", "double"), ("f", "float")):
+        found |= {name + suffix: (ctype, (ctype,)) for name in _ONE}
+        found |= {name + suffix: (ctype, (ctype, ctype)) for name in _TWO}
+        found["fma" + suffix] = (ctype, (ctype, ctype, ctype))
+        found["ldexp" + suffix] = (ctype, (ctype, "int"))
+        found["lrint" + suffix] = ("long", (ctype,))
+        found["lround" + suffix] = ("long", (ctype,))
+    return found
+
+
+# Names of the C library, without `long double`.
+FUNCTIONS: dict[str, Signature] = _signatures()
+
+# Macros that work for any floating type.
+CLASSIFICATIONS = frozenset({"isnan", "isinf", "isfinite", "signbit"})
+
+# Built-ins that the macros of <math.h> become: constants by their C spelling.
+CONSTANTS = {
+    "__builtin_inff": ("INFINITY", "float"),
+    "__builtin_inf": ("INFINITY", "float"),
+    "__builtin_huge_val": ("INFINITY", "float"),
+    "__builtin_huge_valf": ("INFINITY", "float"),
+    "__builtin_nanf": ("NAN", "float"),
+    "__builtin_nan": ("NAN", "float"),
+}
+DOUBLE_CONSTANTS = frozenset({"__builtin_inf", "__builtin_huge_val", "__builtin_nan"})
+_ALIASES = {"isinf_sign": "isinf"}
+
+# Names that a device language defines itself: the user's own functions of that name are renamed.
+DEVICE_NAMES = frozenset(
+    "min max clamp mix sign step smoothstep length distance dot cross normalize radians degrees select mad "
+    "mul24 rotate popcount clz saturate rsqrt rsqrtf norm any all barrier".split()
+) | frozenset(FUNCTIONS)
+
+
+def library_name(name: str) -> str:
+    """`__builtin_sqrtf` as the function that it stands for."""
+    plain = name.removeprefix("__builtin_")
+    return _ALIASES.get(plain, plain)

@@ -1,0 +1,127 @@
+"""Where the regions of a file are: between pragmas, or as maximal loop nests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.liveness import Block
+from polygpu.frontend.scopes import Scope, function_scope
+from polygpu.frontend.scops import Extract
+from polygpu.frontend.state import FileContext
+from polygpu.frontend.statements import pragma_word
+from polygpu.frontend.unsupported import note
+from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.position import Position
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """The items of one block (or one statement without braces) with the scope at its start."""
+
+    function: Any
+    node: Any
+    items: tuple[Any, ...]
+    scope: Scope
+
+
+def functions(context: FileContext) -> Iterator[Sequence]:
+    """The body of each function of the file."""
+    for node in context.root.ext:
+        if isinstance(node, c_ast.FuncDef):
+            scope = function_scope(node, context.scope)
+            yield Sequence(node, node.body, tuple(node.body.block_items or ()), scope)
+
+
+def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequence]:
+    """The blocks directly within a statement."""
+    if isinstance(node, c_ast.Compound):
+        yield Sequence(outer.function, node, tuple(node.block_items or ()), scope.child())
+        return
+    if isinstance(node, c_ast.Case | c_ast.Default):
+        yield Sequence(outer.function, node, tuple(node.stmts or ()), scope.child())
+        return
+    inner = scope.child()
+    for part in ("init", "stmt", "iftrue", "iffalse"):
+        child = getattr(node, part, None)
+        if isinstance(child, c_ast.DeclList):
+            for declaration in child.decls:
+                inner.declare(declaration, "local")
+        elif isinstance(child, c_ast.Compound):
+            yield from inner_sequences(outer, child, inner)
+        elif isinstance(child, c_ast.Node) and part != "init":
+            yield Sequence(outer.function, child, (child,), inner.child())
+
+
+def has_pragmas(node: Any) -> bool:
+    if isinstance(node, c_ast.Pragma):
+        return pragma_word(node) in ("scop", "endscop")
+    return any(has_pragmas(child) for _, child in node.children())
+
+
+@dataclass
+class Marked:
+    """Regions between pragmas, and what is wrong with the pragmas. `ends` pairs extracts' pragmas."""
+
+    extracts: list[tuple[Extract, Any, Any]] = field(default_factory=list)
+    errors: list[Diagnostic] = field(default_factory=list)
+
+
+def marked(context: FileContext) -> Marked:
+    """All regions between `#pragma scop` and `#pragma endscop`, in the order of the file."""
+    found = Marked()
+    for node in context.root.ext:
+        if isinstance(node, c_ast.Pragma) and (word := pragma_word(node)) in ("scop", "endscop"):
+            message = f"'#pragma {word}' outside of a function"
+            found.errors.append(_error("PG110", message, context.at(node), "move it around the loops of a function"))
+    for sequence in functions(context):
+        _mark(context, sequence, found)
+    return found
+
+
+def _error(identity: str, message: str, position: Position, help_text: str, *notes: Diagnostic) -> Diagnostic:
+    return Diagnostic(identity, "error", message, position, help_text, notes)
+
+
+def _mark(context: FileContext, sequence: Sequence, found: Marked) -> None:
+    opened: tuple[Any, int, Scope] | None = None
+    scope = sequence.scope
+    for index, item in enumerate(sequence.items):
+        word = pragma_word(item) if isinstance(item, c_ast.Pragma) else ""
+        if word == "scop":
+            if opened is not None:
+                first = note("the region begins here", context.at(opened[0]))
+                help_text = "end the first region with '#pragma endscop' before the next begins"
+                found.errors.append(
+                    _error("PG111", "'#pragma scop' within a region", context.at(item), help_text, first)
+                )
+            opened = item, index, _copied(scope)
+        elif word == "endscop":
+            if opened is None:
+                help_text = "put '#pragma scop' before the first loop of the region, in the same block"
+                message = "'#pragma endscop' without '#pragma scop' in this block"
+                found.errors.append(_error("PG110", message, context.at(item), help_text))
+                continue
+            start, begin, at_start = opened
+            block = Block(sequence.node, begin, index + 1)
+            items = sequence.items[begin + 1 : index]
+            extract = Extract(sequence.function, at_start, block, items, context.at(start))
+            found.extracts.append((extract, start, item))
+            opened = None
+        elif opened is None:
+            for inner in inner_sequences(sequence, item, scope):
+                _mark(context, inner, found)
+        if not word:
+            scope.declare(item, "local")
+    if opened is not None:
+        help_text = "put '#pragma endscop' behind the last loop of the region, in the same block"
+        message = "'#pragma scop' without '#pragma endscop' in this block"
+        found.errors.append(_error("PG110", message, context.at(opened[0]), help_text))
+
+
+def _copied(scope: Scope) -> Scope:
+    """The scope as it is now: later declarations of the block are not visible in the region."""
+    return Scope(scope.parent, dict(scope.symbols), dict(scope.typedefs), dict(scope.records), scope.hidden)

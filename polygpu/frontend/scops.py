@@ -1,0 +1,208 @@
+"""One region of the tree to one Scop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend import statements
+from polygpu.frontend.affine import names_in
+from polygpu.frontend.expressions import Reader
+from polygpu.frontend.functions import texts
+from polygpu.frontend.liveness import Block, assigned_names, iterator_name, live_after, mentions
+from polygpu.frontend.scopes import Scope, Variable
+from polygpu.frontend.shapes import Shaped, shape
+from polygpu.frontend.state import FileContext, RawArray, Region
+from polygpu.frontend.types import Basic, Pointer, Qualified, Vector, definition_of, element_of, fields_of, rank
+from polygpu.frontend.unsupported import note, refusal
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.scop import Array, Scalar, Scop, Structure
+from polygpu.support.position import Position
+
+
+@dataclass(frozen=True)
+class Extract:
+    """A region as found in the tree: `items` of `block`, within `scope`."""
+
+    function: Any
+    scope: Scope
+    block: Block
+    items: tuple[Any, ...]
+    position: Position
+
+
+def lift_region(context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool) -> Scop:
+    """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
+    written = frozenset(name for item in extract.items for name in assigned_names(item))
+    region = Region(context, written, changed_names(extract.function.body), _reserved(extract))
+    reader = Reader(region, extract.scope.child())
+    statements.walk(reader, extract.items, statements.Path())
+    shaped = shape(reader)
+    _check_iterators(region, extract)
+    _check_declarations(region, extract)
+    affine = _affine_names(shaped)
+    scalars = tuple(Scalar(s.name, s.type, s.name in affine) for s in region.scalars.values())
+    return Scop(
+        name=name,
+        function=extract.function.decl.name,
+        file=context.source.path,
+        start=span[0],
+        end=span[1],
+        position=extract.position,
+        scalars=scalars,
+        arrays=tuple(_array(array, shaped, extract) for array in region.arrays.values()),
+        loops=tuple(region.loops),
+        statements=tuple(shaped.statements),
+        context=tuple(_at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type),
+        assumptions=tuple(shaped.assumptions),
+        functions=texts(context, region.functions),
+        no_alias=no_alias,
+    )
+
+
+def _at_least_zero(scalar: Scalar) -> Expr:
+    return Binary(">=", Name(scalar.name, scalar.type), Int(0))
+
+
+def changed_names(body: Any) -> frozenset[str]:
+    """Variables that the function assigns, the iterators of its loops included."""
+    return frozenset(assigned_names(body)) | frozenset(_outer_iterators(body))
+
+
+def _outer_iterators(node: Any) -> Iterator[str]:
+    if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.Assignment):
+        yield iterator_name(node)
+    for _, child in node.children():
+        yield from _outer_iterators(child)
+
+
+def _reserved(extract: Extract) -> frozenset[str]:
+    """Names of outer variables that the region uses, and of those that size its arrays."""
+    iterators = {name for item in extract.items for name in _outer_iterators(item)}
+    found = set()
+    for name in _free(list(extract.items), frozenset()):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable):
+            found.add(name)
+            found |= set(_free([symbol.node.type], frozenset()))
+    return frozenset(found - iterators)
+
+
+def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
+    """Names used but not declared in a sequence of nodes."""
+    for node in nodes:
+        if isinstance(node, c_ast.ID):
+            if node.name not in bound:
+                yield node.name
+            continue
+        yield from _free([child for _, child in node.children()], bound)
+        if isinstance(node, c_ast.Decl) and node.name:
+            bound |= {node.name}
+        elif isinstance(node, c_ast.DeclList):
+            bound |= {declaration.name for declaration in node.decls}
+
+
+def _check_iterators(region: Region, extract: Extract) -> None:
+    """The value that a loop leaves in an iterator is not computed: nothing may use it."""
+    for variable, position in region.outer_iterators.items():
+        if live_after(extract.function.body, extract.block, variable.node):
+            message = f"the value of the iterator '{variable.name}' is used behind the region"
+            help_text = f"declare it in the loop ('for (int {variable.name} = ...'), or set it again before its use"
+            notes = (note(f"'{variable.name}' is declared here", region.at(variable.node)),)
+            raise refusal("PG106", position, message, help_text, 3, notes)
+
+
+def _check_declarations(region: Region, extract: Extract) -> None:
+    """The region becomes a call: what it declares is gone behind it."""
+    following = _items_of(extract.block.node)[extract.block.end :] if extract.block.end else ()
+    for item in extract.items:
+        if isinstance(item, c_ast.Decl) and item.name and any(mentions(other, item.name) for other in following):
+            message = f"'{item.name}' is declared in the region and used behind it"
+            help_text = "declare it before the region"
+            raise refusal("PG114", region.at(item), message, help_text, len(item.name))
+
+
+def _items_of(node: Any) -> list[Any]:
+    return list((node.block_items if isinstance(node, c_ast.Compound) else node.stmts) or ())
+
+
+def _affine_names(shaped: Shaped) -> set[str]:
+    """Names in domains, affine subscripts, extents and assumptions."""
+    found: set[str] = set()
+    for statement in shaped.statements:
+        for condition in statement.domain:
+            found |= names_in(condition)
+        for access in statement.accesses:
+            if access.affine:
+                found = found.union(*map(names_in, access.reference.subscripts))
+    for extents in shaped.extents.values():
+        found = found.union(*(names_in(e) for e in extents if e is not None))
+    for assumption in shaped.assumptions:
+        found |= names_in(assumption.value) | names_in(assumption.bound)
+    return found
+
+
+def _storage(variable: Variable) -> str:
+    if variable.place == "region":
+        return "region"
+    if isinstance(variable.type, Pointer) or (variable.place == "parameter" and isinstance(variable.type, Vector)):
+        return "parameter"
+    return "local" if variable.place == "parameter" else variable.place
+
+
+def _array(array: RawArray, shaped: Shaped, extract: Extract) -> Array:
+    variable = array.variable
+    element = element_of(variable.type)
+    storage = _storage(variable)
+    structure = None
+    if isinstance(element, Qualified):
+        record = element.record
+        structure = Structure(record.name, definition_of(record), tuple(fields_of(record)))
+    return Array(
+        name=array.name,
+        element=element.name if isinstance(element, Basic) else structure.name if structure else "",
+        extents=shaped.extents[array],
+        storage=storage,
+        position=array.position,
+        host="" if storage == "region" else _host(array),
+        restrict="restrict" in variable.type.qualifiers,
+        constant="const" in element.qualifiers,
+        live_out=storage in ("parameter", "global") or (storage == "local" and _live(array, extract)),
+        structure=structure,
+    )
+
+
+def _host(array: RawArray) -> str:
+    depth = rank(array.variable.type)
+    if depth == 1:
+        return array.name
+    return f"&{array.name}{'[0]' * depth}"
+
+
+def _live(array: RawArray, extract: Extract) -> bool:
+    body = extract.function.body
+    depth = rank(array.variable.type)
+    if depth and _escapes(body, array.name, depth):
+        return True
+    if isinstance(array.variable.type, Qualified) and _escapes(body, array.name, 1):
+        return True
+    return live_after(body, extract.block, array.variable.node, partial=not isinstance(array.variable.type, Basic))
+
+
+def _escapes(node: Any, name: str, depth: int) -> bool:
+    """Whether an array is used other than element by element: a pointer to it may be kept."""
+    if isinstance(node, c_ast.ArrayRef):
+        base, subscripts = node, []
+        while isinstance(base, c_ast.ArrayRef):
+            subscripts.append(base.subscript)
+            base = base.name
+        if isinstance(base, c_ast.ID) and base.name == name and len(subscripts) >= depth:
+            return any(_escapes(subscript, name, depth) for subscript in subscripts)
+    if isinstance(node, c_ast.StructRef) and isinstance(node.name, c_ast.ID):
+        return False
+    if isinstance(node, c_ast.ID):
+        return bool(node.name == name)
+    return any(_escapes(child, name, depth) for _, child in node.children())

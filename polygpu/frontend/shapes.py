@@ -1,0 +1,229 @@
+"""From raw statements to the scop's: final array shapes, affine subscripts, lists of accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polygpu.frontend.affine import names_in, polynomial
+from polygpu.frontend.delinearize import Shape, find_shape, inner_subscripts, subscripts_for
+from polygpu.frontend.expressions import Reader
+from polygpu.frontend.reasons import reason_for
+from polygpu.frontend.selects import rewritten
+from polygpu.frontend.state import RawArray, RawStatement, Region
+from polygpu.frontend.types import CType, Pointer, Vector, rank
+from polygpu.frontend.unsupported import note, refusal
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Reference, Select, Unary
+from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Statement, Store
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One reference of a body. `always`: it is made in every instance of the statement."""
+
+    reference: Reference
+    write: bool
+    always: bool
+
+
+@dataclass
+class Shaped:
+    """The final statements and what was assumed for them."""
+
+    statements: list[Statement] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    extents: dict[RawArray, tuple[Expr | None, ...]] = field(default_factory=dict)
+
+
+def shape(reader: Reader) -> Shaped:
+    """Raises Diagnosed for a write whose subscript is not affine."""
+    region = reader.region
+    shaped = Shaped()
+    by_name = {array.name: array for array in region.arrays.values()}
+    visits = [v for statement in region.statements for v in visits_of(statement.body)]
+    shapes: dict[str, Shape] = {}
+    for array in list(by_name.values()):
+        own = [v for v in visits if v.reference.array == array.name]
+        shaped.extents[array] = _extents(reader, array)
+        found = _flattened(region, array, own)
+        if isinstance(found, Shape):
+            shapes[array.name] = found
+            shaped.extents[array] = (None, *found.extents)
+        _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
+    for number, raw in enumerate(region.statements):
+        _finish(region, raw, f"S{number}", shapes, shaped)
+    return shaped
+
+
+def visits_of(body: tuple[Action, ...], always: bool = True) -> Iterator[Visit]:
+    """Every reference of a body, reads of an action before its write."""
+    for action in body:
+        match action:
+            case Store(target, value):
+                for subscript in target.subscripts:
+                    yield from _visits(subscript, always)
+                yield from _visits(value, always)
+                yield Visit(target, True, always)
+            case Let(_, _, value, _):
+                yield from _visits(value, always)
+            case Branch(test, then, otherwise):
+                yield from _visits(test, always)
+                yield from visits_of(then, False)
+                yield from visits_of(otherwise, False)
+
+
+def _visits(expr: Expr, always: bool) -> Iterator[Visit]:
+    match expr:
+        case Reference():
+            for subscript in expr.subscripts:
+                yield from _visits(subscript, always)
+            yield Visit(expr, False, always)
+        case Unary(_, operand) | Cast(_, operand):
+            yield from _visits(operand, always)
+        case Binary(op, left, right):
+            yield from _visits(left, always)
+            yield from _visits(right, always and op not in ("&&", "||"))
+        case Select(test, yes, no):
+            yield from _visits(test, always)
+            yield from _visits(yes, False)
+            yield from _visits(no, False)
+        case Call(_, arguments, _):
+            for argument in arguments:
+                yield from _visits(argument, always)
+
+
+def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
+    """The declared extents in terms of constants and parameters; None for an unknown outermost one."""
+    ctype: CType = array.variable.type
+    found: list[Expr | None] = []
+    if isinstance(ctype, Pointer):
+        found.append(None)
+        ctype = ctype.target
+    while isinstance(ctype, Vector):
+        found.append(_extent(reader, array, ctype, outermost=not found))
+        ctype = ctype.element
+    return tuple(found)
+
+
+def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> Expr | None:
+    node = ctype.extent
+    if node is None:
+        return _counted(array) if outermost else None
+    try:
+        value = replace(reader, scope=ctype.scope or reader.scope).value(node)
+    except Diagnosed:
+        if outermost:
+            return None  # it is only wanted for checks: what is accessed decides what is copied
+        raise
+    extent = reader.region.affine.value(value)
+    changed = [name for name in sorted(names_in(value)) if name in reader.region.changed]
+    if extent is not None and not changed:
+        return extent
+    if outermost:
+        return None
+    reason = f"'{changed[0]}' is changed in the function" if changed else reason_for(reader.region, value)[0]
+    message = f"the size of a row of '{array.name}' is not affine: {reason}"
+    help_text = "give the array a row size that is a constant or a variable of its own"
+    raise refusal("PG160", array.position, message, help_text, len(array.name))
+
+
+def _counted(array: RawArray) -> Expr | None:
+    """The extent of `float c[] = {1, 2, 3}`."""
+    initial = getattr(array.variable.initial, "exprs", None)
+    if initial is None or any(type(expr).__name__ == "NamedInitializer" for expr in initial):
+        return None
+    return Int(len(initial))
+
+
+def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | str | None:
+    """The shape of a one-dimensional array whose subscripts are no affine forms; why not; or None."""
+    if rank(array.variable.type) != 1:
+        return None
+    subscripts = [v.reference.subscripts[0] for v in visits]
+    if all(region.affine.value(subscript) is not None for subscript in subscripts):
+        return None
+    iterators = frozenset(loop.iterator for loop in region.loops) | region.locals
+    return find_shape(map(polynomial, subscripts), iterators)
+
+
+def _check_writes(
+    region: Region, array: RawArray, visits: list[Visit], shapes: dict[str, Shape], why: str
+) -> None:
+    for visit in visits:
+        if not visit.write:
+            continue
+        final = _reshaped(region, visit.reference, shapes)
+        for subscript in final.subscripts:
+            if region.affine.value(subscript) is None:
+                site = region.sites[visit.reference.site]
+                reason, help_text = reason_for(region, subscript)
+                notes: tuple[Diagnostic, ...] = ()
+                if why and not isinstance(subscript, Reference):
+                    notes = (note(f"'{array.name}' is declared here without its shape", array.position),)
+                    reason = f"{reason}; {why}" if "data" not in reason else reason
+                message = f"the subscript of the write to '{site.text}' is not affine: {reason}"
+                raise refusal("PG102", site.position, message, help_text, 1, notes)
+
+
+def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) -> Reference:
+    """The reference with its final subscripts, in affine form where they have one."""
+    found = shapes.get(reference.array)
+    subscripts = reference.subscripts
+    if found is not None:
+        iterators = frozenset(loop.iterator for loop in region.loops)
+        subscripts = subscripts_for(polynomial(subscripts[0]), found, iterators)
+    final = tuple(region.affine.value(s) or s for s in subscripts)
+    return replace(reference, subscripts=final)
+
+
+def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shape], shaped: Shaped) -> None:
+    def change(expr: Expr) -> Expr:
+        if not isinstance(expr, Reference):
+            return expr
+        inner = replace(expr, subscripts=tuple(rewritten(s, change) for s in expr.subscripts))
+        return _reshaped(region, inner, shapes)
+
+    body = tuple(_changed(action, change) for action in raw.body)
+    accesses = []
+    for visit in visits_of(body):
+        affine = all(region.affine.value(s) is not None for s in visit.reference.subscripts)
+        site = region.sites[visit.reference.site]
+        accesses.append(Access(visit.reference, visit.write, visit.always, affine, site.position, site.text))
+        if visit.reference.array in shapes:
+            _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
+    shaped.statements.append(
+        Statement(
+            name, raw.iterators, raw.loops, raw.domain, raw.schedule, body, tuple(accesses), raw.position, raw.text
+        )
+    )
+
+
+def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
+    site = region.sites[visit.reference.site]
+    for value, extent in inner_subscripts(visit.reference, found):
+        if region.affine.value(value) is None:
+            reason, help_text = reason_for(region, value)
+            message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
+            raise refusal("PG161", site.position, message, f"declare the array with its shape; {help_text}")
+        reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
+        made = Assumption(name, value, extent, reason, site.position)
+        if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
+            assumptions.append(made)
+
+
+def _changed(action: Action, change: Any) -> Action:
+    match action:
+        case Store(target, value):
+            new = change(target)
+            assert isinstance(new, Reference)
+            return Store(new, rewritten(value, change))
+        case Let(name, ctype, value, assign):
+            return Let(name, ctype, rewritten(value, change), assign)
+        case Branch(test, then, otherwise):
+            return Branch(
+                rewritten(test, change),
+                tuple(_changed(a, change) for a in then),
+                tuple(_changed(a, change) for a in otherwise),
+            )

@@ -1,0 +1,224 @@
+"""C types as the front end sees them.
+
+    ctype ::= Basic | Pointer | Vector | Record | Opaque
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+NO_QUALIFIERS: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Basic:
+    """An arithmetic type by its canonical name (`polygpu.model.expr`)."""
+
+    name: str
+    qualifiers: frozenset[str] = NO_QUALIFIERS
+
+
+@dataclass(frozen=True)
+class Pointer:
+    target: CType
+    qualifiers: frozenset[str] = NO_QUALIFIERS
+
+
+@dataclass(frozen=True)
+class Vector:
+    """An array. `extent` is the expression's node, or None; `qualifiers` those within the brackets.
+
+    A parameter declared as an array is a Vector too, although C makes it a pointer.
+    """
+
+    element: CType
+    extent: Any
+    scope: Any = field(default=None, compare=False, repr=False)
+    qualifiers: frozenset[str] = NO_QUALIFIERS
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    type: CType
+    bits: bool
+
+
+@dataclass(eq=False)
+class Record:
+    """A structure. `name` is how C refers to it ("struct point", or a typedef's name; "" for neither).
+
+    `members` is None while it is incomplete. `refusal` says why it cannot be laid out on the device.
+    """
+
+    name: str
+    members: tuple[Member, ...] | None = None
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Qualified:
+    """A Record with qualifiers."""
+
+    record: Record
+    qualifiers: frozenset[str] = NO_QUALIFIERS
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A type that regions cannot use; `what` is what the user calls it."""
+
+    what: str
+    qualifiers: frozenset[str] = NO_QUALIFIERS
+
+
+CType: TypeAlias = Basic | Pointer | Vector | Qualified | Opaque
+
+_CANONICAL = {
+    "_Bool": "_Bool", "bool": "_Bool",
+    "char": "char", "char signed": "signed char", "char unsigned": "unsigned char",
+    "short": "short", "int short": "short", "short signed": "short", "int short signed": "short",
+    "short unsigned": "unsigned short", "int short unsigned": "unsigned short",
+    "int": "int", "signed": "int", "int signed": "int",
+    "unsigned": "unsigned int", "int unsigned": "unsigned int",
+    "long": "long", "int long": "long", "long signed": "long", "int long signed": "long",
+    "long unsigned": "unsigned long", "int long unsigned": "unsigned long",
+    "long long": "long long", "int long long": "long long", "long long signed": "long long",
+    "int long long signed": "long long", "long long unsigned": "unsigned long long",
+    "int long long unsigned": "unsigned long long",
+    "float": "float", "double": "double",
+}  # fmt: skip
+
+
+def arithmetic(names: list[str]) -> CType:
+    """The type that a list of type specifiers means: `unsigned long int`."""
+    name = _CANONICAL.get(" ".join(sorted(names)))
+    return Basic(name) if name else Opaque(" ".join(names))
+
+
+def qualified(ctype: CType, qualifiers: frozenset[str]) -> CType:
+    """`ctype` with more qualifiers; those of an array go to its elements."""
+    if not qualifiers:
+        return ctype
+    both = ctype.qualifiers | qualifiers
+    match ctype:
+        case Basic(name, _):
+            return Basic(name, both)
+        case Pointer(target, _):
+            return Pointer(target, both)
+        case Qualified(record, _):
+            return Qualified(record, both)
+        case Vector(element, extent, scope, own):
+            return Vector(qualified(element, qualifiers), extent, scope, own)
+        case Opaque(what, _):
+            return Opaque(what, both)
+
+
+def describe(ctype: CType) -> str:
+    """The type in words, for messages."""
+    match ctype:
+        case Basic(name, _):
+            return name
+        case Pointer(target, _):
+            return f"pointer to {describe(target)}"
+        case Vector(element, _, _, _):
+            return f"array of {describe(element)}"
+        case Qualified(record, _):
+            return record.name or "unnamed structure"
+        case Opaque(what, _):
+            return what
+
+
+def element_of(ctype: CType) -> CType:
+    """What remains after all subscripts: of an array or a pointer to (arrays of) elements."""
+    if isinstance(ctype, Pointer):
+        ctype = ctype.target
+    while isinstance(ctype, Vector):
+        ctype = ctype.element
+    return ctype
+
+
+def rank(ctype: CType) -> int:
+    """How many subscripts lead to an element."""
+    depth = 0
+    if isinstance(ctype, Pointer):
+        ctype, depth = ctype.target, 1
+    while isinstance(ctype, Vector):
+        ctype, depth = ctype.element, depth + 1
+    return depth
+
+
+def fields_of(record: Record, prefix: str = "") -> list[tuple[str, str]]:
+    """(member path, scalar type) of every scalar in the structure; arrays by element."""
+    found: list[tuple[str, str]] = []
+    for member in record.members or ():
+        found += _scalars(member.type, f"{prefix}{member.name}")
+    return found
+
+
+def _scalars(ctype: CType, path: str) -> list[tuple[str, str]]:
+    match ctype:
+        case Basic(name, _):
+            return [(path, name)]
+        case Qualified(record, _):
+            return fields_of(record, f"{path}.")
+        case Vector(element, int() as extent, _, _):
+            return [pair for k in range(extent) for pair in _scalars(element, f"{path}[{k}]")]
+    return []
+
+
+def refusal_of(record: Record) -> str:
+    """Why the structure cannot be used on the device, "" when it can."""
+    if record.members is None:
+        return "its definition is not visible"
+    if record.refusal:
+        return record.refusal
+    if not record.name:
+        return "it has no name"
+    for member in record.members:
+        if reason := _member_refusal(member):
+            return reason
+    return ""
+
+
+def _member_refusal(member: Member) -> str:
+    if member.bits:
+        return f"member '{member.name}' is a bit-field"
+    ctype = member.type
+    while isinstance(ctype, Vector):
+        if not isinstance(ctype.extent, int):
+            return f"member '{member.name}' is an array without a constant size"
+        ctype = ctype.element
+    match ctype:
+        case Pointer():
+            return f"member '{member.name}' is a pointer"
+        case Opaque(what, _):
+            return f"member '{member.name}' is a {what}"
+        case Qualified(record, _):
+            return refusal_of(record)
+    return ""
+
+
+def definition_of(record: Record, done: set[str] | None = None) -> str:
+    """C text that defines the structure, those that it contains first."""
+    done = set() if done is None else done
+    before = ""
+    for member in record.members or ():
+        inner = element_of(member.type)
+        if isinstance(inner, Qualified) and inner.record.name not in done:
+            before += definition_of(inner.record, done) + "\n"
+    done.add(record.name)
+    body = " ".join(_declaration(member) for member in record.members or ())
+    if record.name.startswith("struct "):
+        return f"{before}{record.name} {{ {body} }};"
+    return f"{before}typedef struct {{ {body} }} {record.name};"
+
+
+def _declaration(member: Member) -> str:
+    suffix = ""
+    ctype = member.type
+    while isinstance(ctype, Vector):
+        suffix += f"[{ctype.extent}]"
+        ctype = ctype.element
+    return f"{describe(ctype)} {member.name}{suffix};"
