@@ -68,7 +68,7 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
         name=array.name,
         type=array.element,
         extents=tuple(extents),
-        host_extents=array.extents,
+        host_extents=array.extents if host else tuple(extents),
         origin=shift,
         pitch=pitch,
         host=host,

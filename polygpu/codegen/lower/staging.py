@@ -14,6 +14,7 @@ from math import prod
 
 from polygpu.codegen.linear import add, divides, linear, maximum, minimum, multiply, simplify, subtract
 from polygpu.codegen.lower.buffers import Layout
+from polygpu.codegen.tidy import substituted
 from polygpu.memory.place import Staged
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Comment, Declare, DeclareArray, For, If, Move, Statement
@@ -205,7 +206,7 @@ def _dealt(
     if total % stride:
         body = (If(Binary("<", Name(index), Int(total)), body, (), uniform=False),)
     if count == 1:
-        return (Declare(index, "int", start), *body)
+        return substituted(body, {index: start})
     turn = Name(f"{index}_r")
     body = (Declare(index, "int", add(start, multiply(turn, stride))), *body)
     return (For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= 32),)
