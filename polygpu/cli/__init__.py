@@ -40,7 +40,7 @@ def polygpu() -> None:
     """
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def invoke(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line `arguments` and returns the exit status; no exception leaves."""
     try:
         status = polygpu.main(args=arguments, prog_name="polygpu", standalone_mode=False)
@@ -61,4 +61,4 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The entry point of the `polygpu` program."""
-    sys.exit(run())
+    sys.exit(invoke())

@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compile_c(*arguments: str) -> int:
-    return cli.run(["compile", "-Iinclude", *arguments])
+    return cli.invoke(["compile", "-Iinclude", *arguments])
 
 
 def written(directory: Path) -> list[str]:
@@ -83,7 +83,7 @@ def test_a_second_run_touches_nothing(project: Path, capsys: pytest.CaptureFixtu
 def test_options_in_both_spellings_of_gcc(project: Path, spelling: list[str]) -> None:
     text = SCALE.replace('#include "factor.h"\n', "").replace("FACTOR *", "FACTOR * FACTOR2 *")
     (project / "plain.c").write_text(text)
-    assert cli.run(["compile", *spelling, "plain.c", "-o", "out/"]) == 0
+    assert cli.invoke(["compile", *spelling, "plain.c", "-o", "out/"]) == 0
 
 
 def test_an_error_in_one_of_several_files_leaves_all_unwritten(
@@ -92,7 +92,7 @@ def test_an_error_in_one_of_several_files_leaves_all_unwritten(
     assert compile_c("scale.c", "broken.c", "-o", "out/") == 1
     assert written(project / "out") == []
     error = capsys.readouterr().err
-    assert error.startswith("broken.c:9:1: error: ")
+    assert error.startswith("broken.c:9:2: error: ")
     assert error.count("error: ") == 1
 
 
@@ -105,7 +105,7 @@ def test_usage_errors_have_status_2(project: Path, capsys: pytest.CaptureFixture
     ):
         assert compile_c(*arguments) == 2
         assert capsys.readouterr().err.startswith("Usage: polygpu compile")
-    assert cli.run(["nonsense"]) == 2
+    assert cli.invoke(["nonsense"]) == 2
     assert written(project / "out") == []
 
 
@@ -226,7 +226,7 @@ def in_process_of_its_own(code: str, directory: Path, **environment: str) -> str
 
 
 HEAVY = "{'sympy', 'numpy', 'rich', 'pyopencl'}"
-COMMAND = "import sys; from polygpu import cli; status = cli.run({}); "
+COMMAND = "import sys; from polygpu import cli; status = cli.invoke({}); "
 
 
 def test_compile_does_not_import_what_only_reports_need(project: Path) -> None:
