@@ -16,6 +16,7 @@ from polygpu.codegen.emulator_names import bodies, spell
 from polygpu.codegen.emulator_text import INTEGERS, c_string
 from polygpu.codegen.emulator_warp import poison
 from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
+from polygpu.codegen.folding import basename
 from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr
@@ -42,8 +43,13 @@ def print_emulator(unit: Unit, device: Device) -> str:
         load_environment()
         .get_template("emulator/emulator.c.j2")
         .render(
-            unit=unit,
+            source=_comment(basename(unit.source)),
+            title=_comment(device.title),
             device=device,
+            device_json=c_string(json.dumps(device.name)),
+            device_text=c_string(device.title),
+            weak="POLYGPU_WEAK",
+            weak_end="",
             stripe=int(device.costs.get("row_stripe", 0)),
             integers=INTEGERS,
             classes=CLASSES,
@@ -129,7 +135,7 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
     return {
         "name": _kernel_name(region, kernel),
         "plain_name": kernel.name,
-        "comment": [line.replace("*/", "* /") for line in kernel.comment] or [kernel.name],
+        "comment": [_comment(line) for line in kernel.comment] or [kernel.name],
         "block": kernel.block,
         "warps": out.warps,
         "stages": out.stages,
@@ -186,7 +192,7 @@ def _access(
         "granule": 4 if access.words else 1,
         "row": list(rows).index(_row(access)) if access.space != "private" else 0,
         "text": c_string(named),
-        "file": c_string(site.position.file if site else ""),
+        "file": c_string(basename(site.position.file) if site else ""),
         "line": site.position.line if site else 0,
         "column": site.position.column if site else 0,
     }
@@ -201,11 +207,16 @@ def _site(access: AccessRecord, sites: Mapping[int, Site]) -> str:
         "space": access.space,
         "write": access.write,
         "text": site.text if site else access.text,
-        "file": site.position.file if site else None,
+        "file": basename(site.position.file) if site else None,
         "line": site.position.line if site else None,
         "column": site.position.column if site else None,
     }
     return json.dumps(entry)[1:-1]
+
+
+def _comment(text: str) -> str:
+    """`text` inside a C comment."""
+    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _uses_doubles(region: Region) -> bool:
