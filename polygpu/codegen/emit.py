@@ -28,7 +28,7 @@ def emit_device(unit: Unit, device: Device, target: str) -> dict[str, str]:
         case "emulator":
             from polygpu.codegen.emulator import print_emulator  # noqa: PLC0415 - only this target pays for it
 
-            return print_emulator(unit, device)
+            return {"_emulator.c": print_emulator(unit, device)}
     raise ValueError(f"no target {target}")
 
 

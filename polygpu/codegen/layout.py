@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from polygpu.codegen.dialects import CUDA, HOST_C, Dialect
 from polygpu.codegen.folding import basename, folded
@@ -52,13 +53,14 @@ class BufferText:
 
 @dataclass(frozen=True, slots=True)
 class RegionText:
-    """One device function."""
+    """One device function. `unused` are parameters that nothing of it names."""
 
     name: str
     place: str
     parameters: tuple[str, ...]
     kernels: tuple[KernelText, ...]
     buffers: tuple[BufferText, ...]
+    unused: tuple[str, ...]
     wide: str  # the test that 32-bit offsets do not reach; "" where no kernel asks
     body: str
 
@@ -68,14 +70,17 @@ def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
     kernels = tuple(kernel_text(i, k, region, device, dialect) for i, k in enumerate(region.kernels))
     by_name = {kernel.name: text for kernel, text in zip(region.kernels, kernels, strict=True)}
     body = print_host(region.body, lambda launch: [_launch(launch, by_name[launch.kernel], region, dialect)])
-    buffers = tuple(_buffer_text(buffer, dialect) for buffer in region.buffers)
+    touched = {array.name for kernel in region.kernels for array in kernel.arrays}
+    used = tuple(buffer for buffer in region.buffers if buffer.name in touched)
+    buffers = tuple(_buffer_text(buffer, dialect) for buffer in used)
     return RegionText(
         name=region.name,
         place=_place(region),
         parameters=region_parameters(region, host_dialect(dialect)) or ("void",),
         kernels=kernels,
         buffers=buffers,
-        wide=_wide_test(region, buffers) if any(kernel.wide for kernel in kernels) else "",
+        unused=_unused(region, buffers, body),
+        wide=_wide_test(used, buffers) if any(kernel.wide for kernel in kernels) else "",
         body="\n".join(folded(indented(body))),
     )
 
@@ -103,8 +108,16 @@ def pointer_type(buffer: Buffer, dialect: Dialect) -> str:
     return f"{const}{'void' if buffer.structure else dialect.type(buffer.type)} *"
 
 
-def _wide_test(region: Region, buffers: tuple[BufferText, ...]) -> str:
-    pitched = [text for buffer, text in zip(region.buffers, buffers, strict=True) if len(buffer.extents) > 1]
+def _unused(region: Region, buffers: tuple[BufferText, ...], body: Iterable[str]) -> tuple[str, ...]:
+    parameters = [*(s.name for s in region.scalars), *(b.name for b in region.buffers if b.host)]
+    copied = [buffer.transfer for buffer in buffers if buffer.copy_in or buffer.copy_out]
+    sizes = [(buffer.sizes, buffer.elements) for buffer in buffers]
+    words = set(re.findall(r"\w+", f"{sizes} {[astuple(t) for t in copied]} {' '.join(body)}"))
+    return tuple(name for name in map(HOST_C.spell, parameters) if name not in words)
+
+
+def _wide_test(used: tuple[Buffer, ...], buffers: tuple[BufferText, ...]) -> str:
+    pitched = [text for buffer, text in zip(used, buffers, strict=True) if len(buffer.extents) > 1]
     return " ||\n        ".join(f"{text.elements} > INT_MAX" for text in pitched)
 
 

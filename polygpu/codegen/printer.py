@@ -241,6 +241,8 @@ def sum_of(left: Expr, right: Expr) -> Expr:
             return Int(a + b)
         case (Int(0), other) | (other, Int(0)):
             return other
+        case (Int(), _):
+            return sum_of(right, left)
         case (_, Unary("-", operand)):
             return Binary("-", left, operand)
         case (Binary("+", inner, Int(a)), Int(b)):

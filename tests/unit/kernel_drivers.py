@@ -180,7 +180,8 @@ cl_int __wrap_clReleaseCommandQueue(cl_command_queue q) { RELEASED(__real_clRele
 cl_int __real_clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
                                      const size_t *, cl_uint, const cl_event *, cl_event *);
 cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint d, const size_t *o,
-                                     const size_t *g, const size_t *l, cl_uint n, const cl_event *w, cl_event *e)
+                                     const size_t *g, const size_t *l, cl_uint n, const cl_event *w,
+                                     cl_event *e)
 {
     if (launches++ == FAILING)
         return CL_OUT_OF_RESOURCES;
