@@ -13,6 +13,16 @@ settings.register_profile("polygpu", deadline=None)
 settings.load_profile("polygpu")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="rewrite expected texts that differ")
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether expected texts are to be rewritten."""
+    return bool(request.config.getoption("--update"))
+
+
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages in English, and none of the caller's settings of polygpu."""
