@@ -1,4 +1,4 @@
-"""C files to scops: preprocessing, parsing, finding regions, lifting them; the only part that knows pycparser."""
+"""C files to scops: preprocess, parse, find regions, lift them. Nothing else knows pycparser."""
 
 from polygpu.frontend.lift import lift
 from polygpu.frontend.options import FrontendOptions, Lifted

@@ -202,7 +202,8 @@ class Affine:
 
     def condition(self, expr: Expr, unsigned: bool = False) -> Expr | None:
         """A test in affine form. Differences of unsigned values wrap around in C, so that comparing
-        them is refused unless `unsigned` says that the caller takes them as integers."""
+        them is refused unless `unsigned` says that the caller takes them as integers.
+        """
         match expr:
             case Binary("&&" | "||" as op, left, right):
                 first, second = self.condition(left, unsigned), self.condition(right, unsigned)

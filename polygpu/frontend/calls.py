@@ -88,7 +88,9 @@ def _user_call(reader: Reader, node: c_ast.FuncCall, symbol: Function) -> Expr:
     found = user_function(context, name)
     if isinstance(found, Impure):
         message = f"'{name}' is called in a region, but {found.reason}"
-        help_text = "write its statements into the region, or make it a function of scalars without side effects"
+        help_text = (
+            "write its statements into the region, or make it a function of scalars without side effects"
+        )
         notes = (note("this is in the way", found.position),)
         raise refusal("PG130", reader.region.at(node), message, help_text, len(name), notes)
     values = tuple(reader.value(argument) for argument in arguments(node))

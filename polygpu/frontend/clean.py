@@ -24,8 +24,10 @@ _RESPELLED = {
 _BALANCED = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "asm")
 _SPECIAL = ("__builtin_va_arg", "__builtin_types_compatible_p")
 _SCAN = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|[{}]|\b(?:%s)\b"
-    % "|".join(sorted((*_RESPELLED, *_BALANCED, *_SPECIAL), key=len, reverse=True))
+    r'"(?:[^"\\\n]|\\.)*"|'
+    r"'(?:[^'\\\n]|\\.)*'|[{}]|\b(?:"
+    + "|".join(sorted((*_RESPELLED, *_BALANCED, *_SPECIAL), key=len, reverse=True))
+    + r")\b"
 )
 _PAREN = re.compile(r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|[(),]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -106,11 +108,11 @@ def _append(lines: list[_Line], file: str, number: int, body: str) -> None:
         if text.strip():
             last = lines[-1] if lines else None
             directive = text.lstrip().startswith("#")
-            if last and (last.file, last.number) == (file, number) and not directive:
-                if not last.text.lstrip().startswith("#"):
-                    last.text += " " + text.strip()
-                    number += 1
-                    continue
+            joined = last is not None and (last.file, last.number) == (file, number) and not directive
+            if joined and last is not None and not last.text.lstrip().startswith("#"):
+                last.text += " " + text.strip()
+                number += 1
+                continue
             lines.append(_Line(file, number, text.rstrip("\r")))
         number += 1
 
@@ -134,7 +136,9 @@ def _hide(text: str) -> tuple[str, list[Attribute]]:
             replacement = _RESPELLED[word]
         elif word in _BALANCED:
             end = _closing(text, _behind_qualifiers(text, end))
-            statement = "asm" in word and depth > 0 and text[:start].rstrip()[-1:] in (";", "{", "}", ")", ":")
+            statement = (
+                "asm" in word and depth > 0 and text[:start].rstrip()[-1:] in (";", "{", "}", ")", ":")
+            )
             replacement = f"{INLINE_ASSEMBLY}()" if statement else ""
             if "asm" not in word:
                 attributes.append(Attribute(text.count("\n", 0, start) + 1, text[start:end]))

@@ -24,7 +24,9 @@ def entered(reader: Reader, node: c_ast.Decl) -> Variable:
     where = reader.region.at(node)
     variable = reader.scope.declare(node, "region")
     if not isinstance(variable, Variable):
-        raise refusal("PG126", where, "a function or type declared in a region", "declare it before the region")
+        raise refusal(
+            "PG126", where, "a function or type declared in a region", "declare it before the region"
+        )
     if variable.storage and set(variable.storage) - {"auto", "register"}:
         message = f"'{variable.name}' is declared {variable.storage[0]} in a region"
         raise refusal("PG126", where, message, "declare it before the region", len(variable.name))
@@ -48,7 +50,11 @@ def substituted(reader: Reader, variable: Variable) -> bool:
         return True
     if not isinstance(variable.type, Basic) or is_floating(variable.type.name):
         return False
-    if variable.initial is None or variable.name in region.written or isinstance(variable.initial, c_ast.InitList):
+    if (
+        variable.initial is None
+        or variable.name in region.written
+        or isinstance(variable.initial, c_ast.InitList)
+    ):
         return False
     sites = len(region.sites)
     value = reader.value(variable.initial)
@@ -113,5 +119,3 @@ def _refused(reader: Reader, variable: Variable, what: str) -> Exception:
     message = f"the initialiser of '{variable.name}' sets {what}"
     help_text = "set the elements in a loop"
     return refusal("PG152", reader.region.at(variable.node), message, help_text, len(variable.name))
-
-

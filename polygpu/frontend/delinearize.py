@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 
 from polygpu.frontend.affine import Polynomial, expression, multiply, names_in, product
@@ -47,7 +48,7 @@ def find_shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape |
         return "it is no sum of iterators and parameters"
     chain = sorted((Stride(factor, parameters) for parameters, factor in grouped.items()), key=_degree)
     extents = []
-    for inner, outer in zip(chain, chain[1:], strict=False):
+    for inner, outer in pairwise(chain):
         extent = _quotient(outer, inner)
         if extent is None:
             return f"its parts have the strides {_text(inner)} and {_text(outer)}, which fit no one shape"
@@ -82,7 +83,7 @@ def _without(atoms: tuple[Expr, ...], removed: tuple[Expr, ...]) -> tuple[Expr, 
 
 
 def _text(stride: Stride) -> str:
-    names = [str(sorted(names_in(p))[0]) for p in stride.parameters]
+    names = [min(names_in(p)) for p in stride.parameters]
     return "'" + " * ".join(([str(stride.factor)] if stride.factor != 1 or not names else []) + names) + "'"
 
 
@@ -107,12 +108,12 @@ def _place(monomial: tuple[Expr, ...], factor: int, shape: Shape) -> tuple[int, 
 
 
 def _borrow(parts: list[Polynomial], dimension: int, extent: Expr, iterators: Set[str]) -> None:
-    """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`: a subscript that only falls below 0 is in the row before."""
+    """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`: what can only be below 0 is in the row before."""
     part = {monomial: factor for monomial, factor in parts[dimension].items() if factor}
     rising = any(factor > 0 for factor in part.values())
     if not part or rising:
         return
-    if not (isinstance(extent, Name) or isinstance(extent, Int)):
+    if not (isinstance(extent, Name | Int)):
         return
     parts[dimension][(extent,)] = parts[dimension].get((extent,), 0) + 1
     parts[dimension - 1][()] = parts[dimension - 1].get((), 0) - 1

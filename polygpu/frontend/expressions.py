@@ -22,7 +22,17 @@ from polygpu.frontend.state import (
     Scalar,
     Substitute,
 )
-from polygpu.frontend.types import Basic, Opaque, Pointer, Qualified, Vector, describe, element_of, rank, refusal_of
+from polygpu.frontend.types import (
+    Basic,
+    Opaque,
+    Pointer,
+    Qualified,
+    Vector,
+    describe,
+    element_of,
+    rank,
+    refusal_of,
+)
 from polygpu.frontend.unsupported import expression_refusal, note, refusal
 from polygpu.model.expr import SIZES, Binary, Cast, Expr, Int, Name, Reference, Select, Unary, type_of
 
@@ -144,10 +154,14 @@ class Reader:
                 raise refusal("PG140", position, message, help_text, length)
             case Pointer() | Vector():
                 message = f"'{variable.name}' is a {describe(ctype)}: its rows lie anywhere in memory"
-                help_text = f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
+                help_text = (
+                    f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
+                )
                 raise refusal("PG145", position, message, help_text, length)
             case Qualified(record, _) if reason := refusal_of(record):
-                message = f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
+                message = (
+                    f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
+                )
                 help_text = "use a structure of numbers, or separate arrays"
                 raise refusal("PG146", position, message, help_text, length)
 
@@ -181,7 +195,9 @@ class Reader:
         if isinstance(ctype, Basic):
             return Cast(ctype.name, self.value(node.expr))
         message = f"a conversion to {describe(ctype)} in a region"
-        raise refusal("PG140", self.region.at(node), message, "use int, unsigned, long, char, float or double")
+        raise refusal(
+            "PG140", self.region.at(node), message, "use int, unsigned, long, char, float or double"
+        )
 
     def comma(self, node: c_ast.ExprList) -> Expr:
         if len(node.exprs) == 1:

@@ -74,7 +74,12 @@ def user_function(context: FileContext, name: str, active: tuple[str, ...] = ())
     for problem in _problems(context, scope, definition.body, calls, (*active, name)):
         return problem
     return UserFunction(
-        device_name(name), definition, result.name, tuple(parameters), tuple(calls), _returned(definition.body)
+        device_name(name),
+        definition,
+        result.name,
+        tuple(parameters),
+        tuple(calls),
+        _returned(definition.body),
     )
 
 
@@ -186,7 +191,7 @@ class _Generator(c_generator.CGenerator):  # type: ignore[misc]
         self.scope = function_scope(function.definition, context.scope)
 
     def text(self) -> str:
-        names = [name for name in self.scope.symbols]
+        names = list(self.scope.symbols)
         pairs = zip(self.function.parameters, names, strict=True)
         parameters = ", ".join(f"{ctype} {name}" for ctype, name in pairs) or "void"
         body = self.visit(self.function.definition.body)

@@ -113,7 +113,9 @@ def _marked_regions(context: FileContext, no_alias: bool) -> tuple[list[Scop], l
             continue
         if not scop.statements:
             message = "the region is empty: it stays on the host"
-            diagnostics.append(Diagnostic("PG112", "warning", message, extract.position, "remove its pragmas"))
+            diagnostics.append(
+                Diagnostic("PG112", "warning", message, extract.position, "remove its pragmas")
+            )
             continue
         counts[function] += 1
         scops.append(scop)
@@ -123,5 +125,6 @@ def _marked_regions(context: FileContext, no_alias: bool) -> tuple[list[Scop], l
 def _ordered(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """By place, those of one place as found."""
     return sorted(
-        diagnostics, key=lambda d: (d.position.file, d.position.line, d.position.column) if d.position else ("", 0, 0)
+        diagnostics,
+        key=lambda d: (d.position.file, d.position.line, d.position.column) if d.position else ("", 0, 0),
     )

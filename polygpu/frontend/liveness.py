@@ -37,8 +37,12 @@ def _contains(node: Any, kind: type) -> bool:
 
 
 def _address_taken(node: Any, name: str) -> bool:
-    if isinstance(node, c_ast.UnaryOp) and node.op == "&" and mentions(node.expr, name):
-        return True
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+        base = node.expr
+        while isinstance(base, c_ast.ArrayRef | c_ast.StructRef):
+            base = base.name
+        if isinstance(base, c_ast.ID) and base.name == name:
+            return True
     return any(_address_taken(child, name) for _, child in node.children())
 
 
@@ -68,7 +72,12 @@ def assigned_names(node: Any) -> set[str]:
 
 def _header_names(node: Any) -> set[str]:
     """Names that the header changes besides its iterator."""
-    names = {name for part in (node.init, node.cond, node.next) if part is not None for name in assigned_names(part)}
+    names = {
+        name
+        for part in (node.init, node.cond, node.next)
+        if part is not None
+        for name in assigned_names(part)
+    }
     return names - {iterator_name(node)}
 
 
@@ -142,9 +151,9 @@ class _Analysis:
         return isinstance(item, c_ast.Decl) and item.name == self.name and item is not self.declaration
 
     def _loop(self, node: Any, after: bool) -> bool:
-        if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList):
-            if any(self._declares(item) for item in node.init.decls):
-                return after or any(self._reads(d.init) for d in node.init.decls if d.init is not None)
+        declared = node.init.decls if isinstance(getattr(node, "init", None), c_ast.DeclList) else ()
+        if any(self._declares(item) for item in declared):
+            return after or any(self._reads(d.init) for d in declared if d.init is not None)
         following = getattr(node, "next", None)
         condition = node.cond is not None and self._reads(node.cond)
         head = condition or after

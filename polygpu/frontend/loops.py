@@ -50,7 +50,9 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
     step = _step(reader, node, variable, position)
     tests = _tests(reader, node, Name(name), step, ctype, position)
     region.loops.append(Loop(name, position, text, step))
-    return Header(variable, name, (_first(Name(name), first, step), *tests, *_stride(name, first, step)), step)
+    return Header(
+        variable, name, (_first(Name(name), first, step), *tests, *_stride(name, first, step)), step
+    )
 
 
 def leave(reader: Reader, header: Header, position: Position) -> None:
@@ -164,7 +166,9 @@ def _bounds(condition: Expr, iterator: Name, step: int, ctype: str, where: Posit
                     return True
                 raise _unbounded(iterator, step, where)
         case Binary("!=", _, _):
-            message = f"the loop over '{iterator.name}' ends at '!=': whether it is reached depends on the step"
+            message = (
+                f"the loop over '{iterator.name}' ends at '!=': whether it is reached depends on the step"
+            )
             help_text = f"use '{'<' if step > 0 else '>'}' instead of '!='"
             raise refusal("PG104", where, message, help_text)
     message = f"the condition of the loop over '{iterator.name}' is no comparison that bounds it"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,7 +104,8 @@ def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None
             size -= 1
         name = sequence.function.decl.name
         scop = replace(
-            _lift(found, sequence, start, good[0], good[size - 1]), name=f"polygpu_{name}_{found.counts[name]}"
+            _lift(found, sequence, start, good[0], good[size - 1]),
+            name=f"polygpu_{name}_{found.counts[name]}",
         )
         found.counts[name] += 1
         found.scops.append(scop)
@@ -161,5 +161,3 @@ def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
             "PG181", "warning", "this loop is not offloaded", position, problem.help, (why, *problem.notes), 3
         )
     )
-
-

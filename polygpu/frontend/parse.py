@@ -78,7 +78,7 @@ def parse(clean: Clean, sources: dict[str, Source]) -> Tree:
         raise Diagnosed(
             Diagnostic("PG005", "error", message, positions.at(line, column), help_text)
         ) from None
-    except Exception as error:  # pycparser trips over some malformed declarations (AssertionError, ...)
+    except Exception as error:  # noqa: BLE001 (pycparser asserts on some malformed declarations)
         line, column = _last_token(parser)
         raise Diagnosed(_at(positions, line, column, f"cannot parse this ({type(error).__name__})")) from None
 

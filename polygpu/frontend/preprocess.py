@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from os import environ
+from pathlib import Path
 
 from polygpu.frontend.options import FrontendOptions
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -34,7 +35,7 @@ class Preprocessed:
 def read_source(path: str) -> str:
     """The file's text, losslessly: invalid UTF-8 becomes surrogates, line ends are kept."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with Path(path).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             return file.read()
     except OSError as error:
         reason = error.strerror or str(error)
@@ -115,7 +116,7 @@ def _message(position: Position, warning: bool, message: str) -> Diagnostic:
 
 def _with_pcpp(path: str, text: str, options: FrontendOptions) -> Preprocessed:
     # pcpp takes 50 ms to import and is only wanted where there is no compiler.
-    from polygpu.frontend.pure import run
+    from polygpu.frontend.pure import run  # noqa: PLC0415
 
     messages: list[Diagnostic] = []
     out = io.StringIO()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from pcpp.parser import Action, OutputDirective
@@ -95,7 +96,7 @@ class _Pure(Preprocessor):  # type: ignore[misc]
         self.report(self.name_of(file), line, False, msg)
 
     def on_file_open(self, is_system_include: bool, includepath: str) -> Any:
-        file = open(includepath, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 (pcpp closes it)
+        file = Path(includepath).open(encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 (pcpp closes it)
         self.name_of(includepath)
         return file
 
@@ -122,12 +123,12 @@ class _Pure(Preprocessor):  # type: ignore[misc]
 
 def run(path: str, text: str, options: FrontendOptions, out: TextIO, report: Report) -> None:
     """Writes the preprocessed `text` with linemarkers to `out`; errors go to `report`."""
-    preprocessor = _Pure(report, relative=not os.path.isabs(path))
-    preprocessor.names[os.path.abspath(path)] = path
+    preprocessor = _Pure(report, relative=not Path(path).is_absolute())
+    preprocessor.names[os.path.normpath(Path(path).absolute())] = path
     for directory in options.include_dirs:
         preprocessor.add_path(directory)
     if not options.include_dirs:
-        preprocessor.add_path(os.path.dirname(path) or ".")
+        preprocessor.add_path(str(Path(path).parent))
     preprocessor.rewrite_paths = []  # add_path adds one a directory; `name_of` does it better
     for definition in options.defines:
         if match := _MACRO.match(definition):
@@ -138,10 +139,9 @@ def run(path: str, text: str, options: FrontendOptions, out: TextIO, report: Rep
     try:
         _write(preprocessor, forced, COMMAND_LINE, out)
         _write(preprocessor, text.replace("\r\n", "\n"), path, out)
-    except Exception as error:  # pcpp has no exception type of its own for malformed input
+    except Exception as error:  # noqa: BLE001 (pcpp has no exception of its own for malformed input)
         report(path, 1, False, f"cannot preprocess this file without a C compiler ({error})")
-    for opened in preprocessor.names.values():
-        out.write(f'\n# 1 "{_quoted(opened)}"\n')
+    out.writelines(f'\n# 1 "{_quoted(opened)}"\n' for opened in preprocessor.names.values())
 
 
 def _write(preprocessor: _Pure, text: str, source: str, out: TextIO) -> None:

@@ -5,12 +5,26 @@ from __future__ import annotations
 from polygpu.frontend.affine import names_in
 from polygpu.frontend.state import Region
 from polygpu.frontend.unsupported import refusal
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary, is_floating
+from polygpu.model.expr import (
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Int,
+    Literal,
+    Name,
+    Reference,
+    Select,
+    Unary,
+    is_floating,
+)
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 
-def nonaffine(region: Region, expr: Expr, position: Position, what: str, identity: str = "PG101") -> Diagnosed:
+def nonaffine(
+    region: Region, expr: Expr, position: Position, what: str, identity: str = "PG101"
+) -> Diagnosed:
     """The refusal of an expression that the polyhedral model cannot hold; `what` begins the sentence."""
     reason, help_text = reason_for(region, expr)
     return refusal(identity, position, f"{what} not affine: {reason}", help_text)

@@ -76,7 +76,9 @@ def marked(context: FileContext) -> Marked:
     for node in context.root.ext:
         if isinstance(node, c_ast.Pragma) and (word := pragma_word(node)) in ("scop", "endscop"):
             message = f"'#pragma {word}' outside of a function"
-            found.errors.append(_error("PG110", message, context.at(node), "move it around the loops of a function"))
+            found.errors.append(
+                _error("PG110", message, context.at(node), "move it around the loops of a function")
+            )
     for sequence in functions(context):
         _mark(context, sequence, found)
     return found

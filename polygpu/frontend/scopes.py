@@ -67,7 +67,7 @@ class Scope:
     symbols: dict[str, Symbol] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
-    hidden: Hidden = field(default_factory=lambda: Hidden())
+    hidden: Hidden = field(default_factory=Hidden)
 
     def child(self) -> Scope:
         return Scope(parent=self, hidden=self.hidden)
@@ -174,7 +174,9 @@ class Scope:
         for node in nodes:
             if isinstance(node, c_ast.Decl):
                 ctype = self._constant_extents(self._shielded(node))
-                yield Member(node.name or "", ctype if node.name else Opaque("unnamed member"), bool(node.bitsize))
+                yield Member(
+                    node.name or "", ctype if node.name else Opaque("unnamed member"), bool(node.bitsize)
+                )
 
     def _constant_extents(self, ctype: CType) -> CType:
         if isinstance(ctype, Vector):
@@ -219,7 +221,11 @@ class Scope:
                 "const" in qualifiers and "volatile" not in qualifiers and initial is not None
             ):
                 # The initialiser cannot name its own variable, so this ends.
-                return scope.constant(initial) if scope and _is_integer(ctype) and _plain(initial, name) else None
+                return (
+                    scope.constant(initial)
+                    if scope and _is_integer(ctype) and _plain(initial, name)
+                    else None
+                )
         return None
 
 

@@ -16,7 +16,16 @@ from polygpu.frontend.liveness import Block, assigned_names, iterator_name, live
 from polygpu.frontend.scopes import Scope, Variable
 from polygpu.frontend.shapes import Shaped, shape
 from polygpu.frontend.state import FileContext, RawArray, Region
-from polygpu.frontend.types import Basic, Pointer, Qualified, Vector, definition_of, element_of, fields_of, rank
+from polygpu.frontend.types import (
+    Basic,
+    Pointer,
+    Qualified,
+    Vector,
+    definition_of,
+    element_of,
+    fields_of,
+    rank,
+)
 from polygpu.frontend.unsupported import note, refusal
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.scop import Array, Scalar, Scop, Structure
@@ -34,7 +43,9 @@ class Extract:
     position: Position
 
 
-def lift_region(context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool) -> Scop:
+def lift_region(
+    context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
+) -> Scop:
     """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
     written = frozenset(name for item in extract.items for name in assigned_names(item))
     region = Region(context, written, changed_names(extract.function.body), _reserved(extract))
@@ -56,7 +67,9 @@ def lift_region(context: FileContext, extract: Extract, name: str, span: tuple[i
         arrays=tuple(_array(array, shaped, extract) for array in region.arrays.values()),
         loops=tuple(region.loops),
         statements=tuple(shaped.statements),
-        context=tuple(_at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type),
+        context=tuple(
+            _at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type
+        ),
         assumptions=tuple(shaped.assumptions),
         functions=texts(context, region.functions),
         no_alias=no_alias,
@@ -110,7 +123,9 @@ def _check_iterators(region: Region, extract: Extract) -> None:
     for variable, position in region.outer_iterators.items():
         if live_after(extract.function.body, extract.block, variable.node):
             message = f"the value of the iterator '{variable.name}' is used behind the region"
-            help_text = f"declare it in the loop ('for (int {variable.name} = ...'), or set it again before its use"
+            help_text = (
+                f"declare it in the loop ('for (int {variable.name} = ...'), or set it again before its use"
+            )
             notes = (note(f"'{variable.name}' is declared here", region.at(variable.node)),)
             raise refusal("PG106", position, message, help_text, 3, notes)
 
@@ -119,7 +134,11 @@ def _check_declarations(region: Region, extract: Extract) -> None:
     """The region becomes a call: what it declares is gone behind it."""
     following = _items_of(extract.block.node)[extract.block.end :] if extract.block.end else ()
     for item in extract.items:
-        if isinstance(item, c_ast.Decl) and item.name and any(mentions(other, item.name) for other in following):
+        if (
+            isinstance(item, c_ast.Decl)
+            and item.name
+            and any(mentions(other, item.name) for other in following)
+        ):
             message = f"'{item.name}' is declared in the region and used behind it"
             help_text = "declare it before the region"
             raise refusal("PG114", region.at(item), message, help_text, len(item.name))
@@ -148,7 +167,9 @@ def _affine_names(shaped: Shaped) -> set[str]:
 def _storage(variable: Variable) -> str:
     if variable.place == "region":
         return "region"
-    if isinstance(variable.type, Pointer) or (variable.place == "parameter" and isinstance(variable.type, Vector)):
+    if isinstance(variable.type, Pointer) or (
+        variable.place == "parameter" and isinstance(variable.type, Vector)
+    ):
         return "parameter"
     return "local" if variable.place == "parameter" else variable.place
 
@@ -189,7 +210,9 @@ def _live(array: RawArray, extract: Extract) -> bool:
         return True
     if isinstance(array.variable.type, Qualified) and _escapes(body, array.name, 1):
         return True
-    return live_after(body, extract.block, array.variable.node, partial=not isinstance(array.variable.type, Basic))
+    return live_after(
+        body, extract.block, array.variable.node, partial=not isinstance(array.variable.type, Basic)
+    )
 
 
 def _escapes(node: Any, name: str, depth: int) -> bool:

@@ -1,6 +1,6 @@
 """Splitting a statement at `?:` with affine tests, so that each case reads only its own elements.
 
-    x[i] = i > 0 ? a[i - 1] : 0    ->    x[i] = a[i - 1] where i > 0;  x[i] = 0 where i <= 0
+x[i] = i > 0 ? a[i - 1] : 0    ->    x[i] = a[i - 1] where i > 0;  x[i] = 0 where i <= 0
 """
 
 from __future__ import annotations

@@ -195,7 +195,15 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(
         Statement(
-            name, raw.iterators, raw.loops, raw.domain, raw.schedule, body, tuple(accesses), raw.position, raw.text
+            name,
+            raw.iterators,
+            raw.loops,
+            raw.domain,
+            raw.schedule,
+            body,
+            tuple(accesses),
+            raw.position,
+            raw.text,
         )
     )
 

@@ -31,7 +31,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Source:
-    """One file. Lines end with "\\n" (a "\\r" before it belongs to the line)."""
+    """One file. Lines end with a line feed; a carriage return before it belongs to the line end."""
 
     path: str
     text: str

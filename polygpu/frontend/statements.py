@@ -155,5 +155,3 @@ def _statement_text(region: Region, node: Any) -> str:
             return " ".join(source.text[start:end].split())
     text = source_text(node)
     return text if text.endswith(("}", ";")) else f"{text};"
-
-

@@ -49,7 +49,7 @@ def prelude(words: set[str], system_text: str | None) -> str:
 def _typedefs(text: str) -> dict[str, str]:
     """Underlying types by name; what is no plain type is stood for by an incomplete structure."""
     found = {name: f"struct polygpu_{name}" for name in _BRACED.findall(text)}
-    found |= {name: "void *" for name in _FUNCTION.findall(text)}
+    found |= dict.fromkeys(_FUNCTION.findall(text), "void *")
     found |= {name: " ".join(body.split()) for body, name in _SIMPLE.findall(text)}
     return found
 

@@ -1,6 +1,6 @@
 """C types as the front end sees them.
 
-    ctype ::= Basic | Pointer | Vector | Record | Opaque
+ctype ::= Basic | Pointer | Vector | Record | Opaque
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Diagnostic:
     length: int = 1
 
 
-class Diagnosed(Exception):
+class Diagnosed(Exception):  # noqa: N818 (it carries warnings too)
     """Compilation cannot go on; `diagnostics` say why, the first error first."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
