@@ -57,7 +57,7 @@ class Coster:
     doubles: bool  # the chip has them; else their arithmetic counts as float
     unrolled: set[str] = field(default_factory=set)
 
-    def value(self, expr: Expr) -> Cost:  # noqa: PLR0911 - one case a node kind
+    def value(self, expr: Expr) -> Cost:
         """The instructions that compute `expr`, loads included."""
         match expr:
             case Binary():
@@ -87,7 +87,7 @@ class Coster:
             cost[f"{kind}_{space}"] += 1
         return cost
 
-    def statement(self, statement: Statement) -> Cost:  # noqa: PLR0911 - one case a node kind
+    def statement(self, statement: Statement) -> Cost:
         """A statement without a body of its own."""
         match statement:
             case Declare(value=None):

@@ -33,7 +33,7 @@ _SUFFIXES = dict(INTEGERS)
 class Text:
     """Prints expressions as C means them; a subclass says what names, elements and hazards become."""
 
-    def text(self, expr: Expr) -> str:  # noqa: PLR0911 - one case a node kind
+    def text(self, expr: Expr) -> str:
         """The text of `expr`; an operand of another operator needs `atom`."""
         match expr:
             case Int(value):

@@ -85,7 +85,7 @@ class Warp:
         if value is not None and not statement.mutable and not persistent and out.uniform(value):
             self.declare_uniform(statement, value)
             return
-        c = out.spelling(statement.name)
+        c = out.spelling(statement.name, kept=persistent)
         symbol = Symbol(c, statement.type, Kind.LANES, persistent=persistent)
         if persistent:
             out.state.append(f"{symbol.type} {c}[{WARP * out.warps}]")
@@ -103,7 +103,7 @@ class Warp:
     def _declare_array(self, statement: DeclareArray, persistent: bool) -> None:
         out = self.out
         symbol = Symbol(
-            out.spelling(statement.name), statement.type, Kind.PRIVATE, statement.extents,
+            out.spelling(statement.name, kept=True), statement.type, Kind.PRIVATE, statement.extents,
             number=out.private_arrays, persistent=persistent,
         )  # fmt: skip
         out.private_arrays += 1

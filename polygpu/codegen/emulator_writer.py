@@ -105,11 +105,14 @@ class KernelWriter:
         self._scopes[-1][name] = symbol
         return symbol
 
-    def spelling(self, name: str) -> str:
-        """A C name for a declaration, new in the whole kernel."""
+    def spelling(self, name: str, kept: bool = False) -> str:
+        """A C name for a declaration, new where it is visible; new in the whole kernel when `kept`."""
         plain = spell(name)
+        visible = any(symbol.c == plain for scope in self._scopes for symbol in scope.values())
+        if not kept and not visible:
+            return plain
         self._names[plain] += 1
-        return plain if self._names[plain] == 1 else f"{plain}_pg{self._names[plain]}"
+        return plain if self._names[plain] == 1 and not visible else f"{plain}_pg{self._names[plain]}"
 
     def fresh(self) -> int:
         self._serial += 1

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from polygpu.codegen.emulator import print_emulator
+from polygpu.devices import load
 from polygpu.model.expr import Int
-from polygpu.model.kernel import Assign, Barrier, Declare, If, SharedArray, Statement
+from polygpu.model.kernel import Assign, Barrier, Declare, If, SharedArray, Statement, Unit
 from tests.unit.emulator_harness import (
     BX,
+    CC,
+    FLAGS,
     Program,
     X,
     argument,
@@ -205,3 +214,21 @@ def test_counters_do_not_depend_on_threads() -> None:
     parallel = run(program, data, flags=("-fopenmp", "-O2", "-march=native"))
     serial = run(program, data, flags=("-Wno-unknown-pragmas",))
     assert parallel.profile == serial.profile
+
+
+def test_files_of_one_program_write_one_profile(tmp_path: Path) -> None:
+    if CC is None:
+        pytest.skip("no C compiler")
+    (region,) = saxpy(64, 32).unit().regions
+    for name in ("one", "two"):
+        unit = Unit(f"{name}.c", name, (replace(region, name=f"polygpu_{name}_1"),))
+        (tmp_path / f"{name}.c").write_text(print_emulator(unit, load("8800gtx")))
+    calls = "polygpu_two_1(n, x, y);\n    polygpu_one_1(n, x, y);\n    polygpu_two_1(n, x, y);"
+    prototypes = "".join(f"void polygpu_{name}_1(int, float *, float *);\n" for name in ("one", "two"))
+    data = "int n = 64;\n    float x[64] = {0}, y[64] = {0};"
+    (tmp_path / "main.c").write_text(f"{prototypes}int main(void)\n{{\n    {data}\n    {calls}\n}}\n")
+    subprocess.run([CC, *FLAGS, "-fopenmp", "one.c", "two.c", "main.c", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run(["./a.out"], cwd=tmp_path, check=True, env={**os.environ, "POLYGPU_PROFILE": "p.json"})
+    regions = json.loads((tmp_path / "p.json").read_text())["regions"]
+    assert [(r["name"], r["calls"]) for r in regions] == [("polygpu_two_1", 2), ("polygpu_one_1", 1)]
+    assert not (tmp_path / "p.json.tmp").exists()
