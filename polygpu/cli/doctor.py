@@ -112,7 +112,7 @@ def _gpu() -> Finding:
     from polygpu.runtime import toolchain
 
     if toolchain.has_cuda_device():
-        return Finding("CUDA device", "found by nvidia-smi")
+        return Finding("CUDA device", "found by the driver")
     return Finding(
         "CUDA device", "", "CUDA programs compile but do not run here; --target emulator needs no GPU"
     )

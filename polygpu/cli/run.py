@@ -14,6 +14,7 @@ import click
 from polygpu.cli import console
 from polygpu.cli.options import GccStyleCommand, language_flags, source_options
 from polygpu.cli.outputs import place
+from polygpu.support.diagnostics import Diagnosed
 
 if TYPE_CHECKING:
     from polygpu.pipeline import Compilation
@@ -99,6 +100,7 @@ def _run_in(directory: Path, plan: Plan) -> int:
     from polygpu.cli.compile import compile_source
     from polygpu.runtime import build
 
+    _check_device(plan.values["target"])
     compilation = compile_source(plan.source, plan.values)
     console.show(compilation.diagnostics, plan.values["style"])
     recipe = _recipe(plan)
@@ -111,6 +113,14 @@ def _run_in(directory: Path, plan: Plan) -> int:
     with console.progress(f"building {original.name}"):
         build.build_original(Path(plan.source), original, recipe)
     return _check(program, original, plan, compilation)
+
+
+def _check_device(target: str) -> None:
+    from polygpu.runtime import errors, toolchain
+
+    if target == "cuda" and not toolchain.has_cuda_device():
+        help_text = "use --target emulator, or `polygpu compile` here and build where a GPU is"
+        raise Diagnosed(errors.error("PG902", "no CUDA device to run on", help_text))
 
 
 def _write(compilation: Compilation, directory: Path, plan: Plan) -> dict[str, Path]:

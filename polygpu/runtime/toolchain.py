@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import shlex
@@ -72,12 +73,13 @@ def opencl_devices(cc: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def has_cuda_device() -> bool:
-    """Whether nvidia-smi names a device."""
-    smi = shutil.which("nvidia-smi")
-    if smi is None:
+    """Whether the driver finds a device."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
         return False
-    listing = subprocess.run([smi, "-L"], capture_output=True, text=True, check=False)
-    return listing.returncode == 0 and "GPU " in listing.stdout
+    count = ctypes.c_int()
+    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
 def version_of(command: tuple[str, ...]) -> str:

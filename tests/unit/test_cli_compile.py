@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,18 @@ def test_a_bug_of_ours_is_one_message_and_status_4(
     monkeypatch.setenv("POLYGPU_DEBUG", "1")
     assert compile_c("scale.c") == 4
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_file_without_regions_has_status_1_and_no_output(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = pipeline.compile_file
+    monkeypatch.setattr(
+        pipeline, "compile_file", lambda *words: replace(honest(*words), regions=(), files={})
+    )
+    assert compile_c("scale.c", "-o", "out/") == 1
+    assert "no region of scale.c can run on the device [PG907]" in capsys.readouterr().err
+    assert written(project / "out") == []
 
 
 def gcc_dependencies(*flags: str) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support_kernels import require_nvcc, require_opencl
+
 EXAMPLE = Path(__file__).parents[2] / "benchmarks/make"
 
 
@@ -39,6 +41,17 @@ def touch(path: Path) -> None:
 def test_the_program_prints_what_the_original_prints(project: Path) -> None:
     assert "diff build/expected" in make(project, "check")
     assert (project / "build/expected").read_text().count("\n") == 10
+
+
+def test_on_opencl(project: Path) -> None:
+    require_opencl()
+    assert "diff build/expected" in make(project, "check", "TARGET=opencl")
+
+
+def test_cuda_builds(project: Path) -> None:
+    require_nvcc()
+    make(project, "TARGET=cuda", f"NVCC={os.environ['NVCC']}")
+    assert "is up to date" in make(project, "TARGET=cuda")
 
 
 def test_a_second_make_does_nothing(project: Path) -> None:

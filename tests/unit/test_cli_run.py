@@ -119,3 +119,14 @@ def test_a_program_that_cannot_be_built(source: str, capfd: pytest.CaptureFixtur
 def test_a_directory_that_cannot_be_made(source: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(source, "-o", "sum.c/build") == 1
     assert "cannot write sum.c/build: Not a directory [PG901]" in capfd.readouterr().err
+
+
+def test_cuda_programs_need_a_device(
+    source: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polygpu.runtime.toolchain.has_cuda_device", lambda: False)
+    assert cli.invoke(["run", "--target", "cuda", source]) == 1
+    error = capfd.readouterr().err
+    assert error.startswith(
+        "polygpu: error: no CUDA device to run on [PG902]\npolygpu: note: use --target emulator"
+    )
