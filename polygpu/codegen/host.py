@@ -11,12 +11,16 @@ from polygpu.codegen.dialects import Dialect
 from polygpu.codegen.folding import basename
 from polygpu.codegen.layout import pointer_type, region_parameters
 from polygpu.codegen.printer import Names, print_expr, product_of
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Select
+from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Select, Unary
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.scop import Array, Scop
 
 _USER = Names(Dialect("c"))  # the user's own names, in the user's own file
-_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?:scop|endscop|polygpu)\b.*$", re.MULTILINE)
+_PRAGMA = re.compile(
+    r"^[ \t]*#[ \t]*pragma[ \t]+(?:scop|endscop|polygpu)\b.*$"
+    r'|_Pragma\s*\(\s*"(?:scop|endscop|polygpu)\b[^"]*"\s*\)',
+    re.MULTILINE,
+)
 _DISJOINT = """\
 static inline int polygpu_disjoint(const void *p, long long m, const void *q, long long n)
 {
@@ -152,6 +156,12 @@ def _plain(expr: Expr) -> Expr:
             return Binary("/", Select(Binary("<", a, Int(0)), below, a), b)
         case Binary(op, left, right):
             return Binary(op, _plain(left), _plain(right))
+        case Unary(op, operand):
+            return Unary(op, _plain(operand))
+        case Cast(ctype, operand):
+            return Cast(ctype, _plain(operand))
+        case Select(test, yes, no):
+            return Select(_plain(test), _plain(yes), _plain(no))
     return expr
 
 
@@ -192,10 +202,11 @@ def _escaped(text: str) -> str:
 
 def _replacement(text: str, scop: Scop, call: HostCall) -> str:
     original = text[scop.start : scop.end]
+    indent = original[: len(original) - len(original.lstrip(" \t"))]
     run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
     tests = _tests(call)
     if not tests:
-        return run + "\n" * original.count("\n")
+        return indent + run + "\n" * original.count("\n")
     file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
     column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "

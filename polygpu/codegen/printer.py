@@ -150,7 +150,10 @@ def _binary(expr: Binary, names: Names) -> str:
 
 
 def _confusing(op: str, operand: Expr) -> bool:
-    """Where C needs no parentheses but compilers warn without them (-Wparentheses)."""
+    """Where C needs no parentheses but compilers warn without them."""
+    comparison = op in COMPARISONS and op not in ("&&", "||")
+    if isinstance(operand, Unary):
+        return operand.op == "!" and (comparison or op in ("|", "^", "&"))
     if not isinstance(operand, Binary):
         return False
     if op == "||":
@@ -159,7 +162,7 @@ def _confusing(op: str, operand: Expr) -> bool:
         return operand.op != op
     if op in ("<<", ">>"):
         return operand.op in ("+", "-", "<<", ">>")
-    return op in COMPARISONS and op != "&&" and operand.op in COMPARISONS
+    return comparison and operand.op in COMPARISONS
 
 
 def _call(call: Call, names: Names) -> tuple[str, int]:

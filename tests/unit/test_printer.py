@@ -123,7 +123,7 @@ def test_printed_expressions_mean_the_same_to_a_c_compiler(expressions: list[Exp
         source, program = Path(folder, "main.c"), Path(folder, "main")
         source.write_text(f"#include <stdio.h>\nint main(void)\n{{\n{variables}{prints}    return 0;\n}}\n")
         # GCC asks for more parentheses than C in these places; readers do too.
-        command = ["gcc", "-Wparentheses", "-Werror", str(source), "-o", str(program)]
+        command = ["gcc", "-Wparentheses", "-Wlogical-not-parentheses", "-Werror", str(source), "-o", str(program)]
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stderr
         output = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
