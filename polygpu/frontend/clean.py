@@ -159,7 +159,7 @@ def _behind_qualifiers(text: str, offset: int) -> int:
 
 
 def _closing(text: str, offset: int) -> int:
-    """The offset behind the parenthesis that closes the one at `offset` (blanks skipped), or `offset`."""
+    """The offset after the parenthesis that closes the one at `offset` (blanks skipped), or `offset`."""
     opening = re.compile(r"\s*\(").match(text, offset)
     if not opening:
         return offset

@@ -18,6 +18,9 @@ from polygpu.frontend.affine import Polynomial, expression, multiply, names_in, 
 from polygpu.model.expr import Expr, Int, Name, Reference
 
 
+STRIDES = "its accesses have the strides"
+
+
 @dataclass(frozen=True)
 class Stride:
     """`factor` times the product of `parameters` (sorted) elements."""
@@ -51,7 +54,7 @@ def find_shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape |
     for inner, outer in pairwise(chain):
         extent = _quotient(outer, inner)
         if extent is None:
-            return f"its parts have the strides {_text(inner)} and {_text(outer)}, which fit no one shape"
+            return f"{STRIDES} {_text(inner)} and {_text(outer)}, which fit no one shape"
         extents.append(extent)
     return Shape(tuple(reversed(chain)), tuple(reversed(extents)))
 

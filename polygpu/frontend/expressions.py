@@ -89,7 +89,7 @@ class Reader:
         return refusal(
             "PG106",
             self.region.at(node),
-            f"the iterator '{node.name}' is used behind its loop",
+            f"the iterator '{node.name}' is used after its loop",
             "compute the value that it has there from the loop's bound",
             len(node.name),
             (note("the loop is here", loop),),

@@ -1,4 +1,4 @@
-"""Whether a variable's value is used behind a region, by structured backward analysis."""
+"""Whether a variable's value is used after a region, by structured backward analysis."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def iterator_name(node: Any) -> str:
 
 @dataclass
 class _Analysis:
-    """`before(node, after)`: is the value read at or behind `node`, given that for behind it?"""
+    """`before(node, after)`: is the value read at or after `node`, given that for after it?"""
 
     region: Block
     declaration: Any

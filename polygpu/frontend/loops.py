@@ -44,7 +44,7 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
         raise refusal("PG105", position, message, help_text, 3)
     first = region.affine.value(start)
     if first is None:
-        raise nonaffine(region, start, region.at(node.init), f"the loop over '{variable.name}' starts at")
+        raise nonaffine(region, start, region.at(node.init), f"the start of the loop over '{variable.name}' is")
     name = region.unique(variable.name)
     region.bindings[variable] = Iterator(name, ctype)
     step = _step(reader, node, variable, position)
@@ -56,7 +56,7 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
 
 
 def leave(reader: Reader, header: Header, position: Position) -> None:
-    """Behind the loop its iterator is no value that can be used."""
+    """After the loop its iterator is no value that can be used."""
     reader.region.bindings[header.variable] = Finished(position)
     if header.variable.place != "region":
         reader.region.outer_iterators.setdefault(header.variable, position)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pycparser import c_ast, c_parser
@@ -50,6 +50,12 @@ class Positions:
         token = self._token(line, column, file, number)
         return Position(file, token.line, token.column) if token else Position(file, number, 1)
 
+    def word(self, line: int, column: int) -> str:
+        """The identifier at a line and column of the clean text, "" where there is none."""
+        text = self.clean.text.split("\n")[line - 1][column - 1 :] if line > 0 else ""
+        match = re.match(r"[A-Za-z_]\w*", text)
+        return match[0] if match else ""
+
     def _token(self, line: int, column: int, file: str, number: int) -> Token | None:
         if file not in self.sources:
             return None
@@ -87,6 +93,9 @@ def _syntax_error(text: str, parser: c_parser.CParser, positions: Positions) -> 
     match = _PLACE.match(text)
     message = text[match.end() :] if match else re.sub(r"^[^:]*: ", "", text)
     line, column = (int(match[1]), int(match[2])) if match else _last_token(parser)
+    if message == "Invalid declaration" and (name := positions.word(line, column)):
+        found = _at(positions, line, column, f"syntax error: '{name}' is no type that is known here")
+        return replace(found, help=f"include the header that declares '{name}', or add a typedef", length=len(name))
     return _at(positions, line, column, _worded(message))
 
 

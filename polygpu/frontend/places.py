@@ -121,6 +121,10 @@ def address(reader: Reader, node: Any) -> Address:
             if target.subscripts and not target.field:
                 return Address(target.array, target.subscripts, target.type)
             raise expression_refusal(node, reader.region.at(node))
+        case c_ast.UnaryOp(op="p++" | "p--" | "++" | "--", expr=c_ast.ID(name=name)):
+            message = f"the pointer '{name}' is changed in the region"
+            help_text = "subscript it instead of moving it"
+            raise refusal("PG157", reader.region.at(node), message, help_text, len(name))
         case c_ast.Cast():
             return _cast(reader, node)
     return _decayed(reader, place(reader, node), node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polygpu.frontend.affine import names_in
-from polygpu.frontend.state import Region
+from polygpu.frontend.state import Iterator, Region
 from polygpu.frontend.unsupported import refusal
 from polygpu.model.expr import (
     Binary,
@@ -26,11 +26,20 @@ def nonaffine(
     region: Region, expr: Expr, position: Position, what: str, identity: str = "PG101"
 ) -> Diagnosed:
     """The refusal of an expression that the polyhedral model cannot hold; `what` begins the sentence."""
-    reason, help_text = reason_for(region, expr)
+    reason, help_text = reason_for(region, expr, identity)
     return refusal(identity, position, f"{what} not affine: {reason}", help_text)
 
 
-def reason_for(region: Region, expr: Expr) -> tuple[str, str]:
+# What to do about a dependence on data, by the diagnostic that tells of it.
+_DATA_HELP = {
+    "PG101": "let the loop run to a bound known before it starts, and put 'if (...)' with the data around its body",
+    "PG102": "let each iteration write an element of its own; only reads may have subscripts that depend on data",
+    "PG160": "copy the value to a variable before the array's declaration",
+    "PG161": "declare the array with its shape, as in 'float (*a)[n]'",
+}
+
+
+def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str, str]:
     """(reason, what to do) for the first part of `expr` that is not affine."""
     part = culprit(region, expr)
     match part:
@@ -42,13 +51,10 @@ def reason_for(region: Region, expr: Expr) -> tuple[str, str]:
         case Reference(_, _, _, _, site):
             return (
                 f"it depends on the data in '{region.sites[site].text}'",
-                "bounds, subscripts of writes and loop conditions must not depend on array elements",
+                _DATA_HELP[identity],
             )
         case Binary("*", left, right):
-            return (
-                f"it multiplies {_named(left)} by {_named(right)}, both unknown at compile time",
-                "compute the product before the region into a variable of its own",
-            )
+            return _multiplied(region, left, right)
         case Binary("/" | "%" | "<<" | ">>" as op, _, _):
             return f"'{op}' by a value that is no positive constant", "use a constant"
         case Name(name, ctype) if is_floating(ctype):
@@ -60,6 +66,15 @@ def reason_for(region: Region, expr: Expr) -> tuple[str, str]:
         case Call(name, _, _):
             return f"it calls '{name}'", "compute the value before the region"
     return "it is no sum of iterators, parameters and constants", "use sums of iterators times constants"
+
+
+def _multiplied(region: Region, left: Expr, right: Expr) -> tuple[str, str]:
+    reason = f"it multiplies {_named(left)} by {_named(right)}, which is no constant"
+    iterators = {b.name for b in region.bindings.values() if isinstance(b, Iterator)}
+    iterators |= {loop.iterator for loop in region.loops}
+    if iterators & (names_in(left) | names_in(right)):
+        return reason, "use sums of iterators times constants"
+    return reason, "compute the product before the region into a variable of its own"
 
 
 def _named(expr: Expr) -> str:

@@ -119,7 +119,7 @@ def _mark(context: FileContext, sequence: Sequence, found: Marked) -> None:
         if not word:
             scope.declare(item, "local")
     if opened is not None:
-        help_text = "put '#pragma endscop' behind the last loop of the region, in the same block"
+        help_text = "put '#pragma endscop' after the last loop of the region, in the same block"
         message = "'#pragma scop' without '#pragma endscop' in this block"
         found.errors.append(_error("PG110", message, context.at(opened[0]), help_text))
 

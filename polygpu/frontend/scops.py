@@ -122,7 +122,7 @@ def _check_iterators(region: Region, extract: Extract) -> None:
     """The value that a loop leaves in an iterator is not computed: nothing may use it."""
     for variable, position in region.outer_iterators.items():
         if live_after(extract.function.body, extract.block, variable.node):
-            message = f"the value of the iterator '{variable.name}' is used behind the region"
+            message = f"the value of the iterator '{variable.name}' is used after the region"
             help_text = (
                 f"declare it in the loop ('for (int {variable.name} = ...'), or set it again before its use"
             )
@@ -131,7 +131,7 @@ def _check_iterators(region: Region, extract: Extract) -> None:
 
 
 def _check_declarations(region: Region, extract: Extract) -> None:
-    """The region becomes a call: what it declares is gone behind it."""
+    """The region becomes a call: what it declares is gone after it."""
     following = _items_of(extract.block.node)[extract.block.end :] if extract.block.end else ()
     for item in extract.items:
         if (
@@ -139,7 +139,7 @@ def _check_declarations(region: Region, extract: Extract) -> None:
             and item.name
             and any(mentions(other, item.name) for other in following)
         ):
-            message = f"'{item.name}' is declared in the region and used behind it"
+            message = f"'{item.name}' is declared in the region and used after it"
             help_text = "declare it before the region"
             raise refusal("PG114", region.at(item), message, help_text, len(item.name))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polygpu.frontend.affine import names_in, polynomial
-from polygpu.frontend.delinearize import Shape, find_shape, inner_subscripts, subscripts_for
+from polygpu.frontend.delinearize import STRIDES, Shape, find_shape, inner_subscripts, subscripts_for
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.reasons import reason_for
 from polygpu.frontend.selects import rewritten
@@ -158,11 +158,11 @@ def _check_writes(
         for subscript in final.subscripts:
             if region.affine.value(subscript) is None:
                 site = region.sites[visit.reference.site]
-                reason, help_text = reason_for(region, subscript)
+                reason, help_text = reason_for(region, subscript, "PG102")
                 notes: tuple[Diagnostic, ...] = ()
-                if why and not isinstance(subscript, Reference):
+                if why.startswith(STRIDES):
                     notes = (note(f"'{array.name}' is declared here without its shape", array.position),)
-                    reason = f"{reason}; {why}" if "data" not in reason else reason
+                    reason, help_text = why, f"declare its shape, as in 'float (*{array.name})[m]'"
                 message = f"the subscript of the write to '{site.text}' is not affine: {reason}"
                 raise refusal("PG102", site.position, message, help_text, 1, notes)
 
@@ -212,9 +212,9 @@ def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: 
     site = region.sites[visit.reference.site]
     for value, extent in inner_subscripts(visit.reference, found):
         if region.affine.value(value) is None:
-            reason, help_text = reason_for(region, value)
+            reason, help_text = reason_for(region, value, "PG161")
             message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
-            raise refusal("PG161", site.position, message, f"declare the array with its shape; {help_text}")
+            raise refusal("PG161", site.position, message, help_text)
         reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
         made = Assumption(name, value, extent, reason, site.position)
         if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):

@@ -78,7 +78,7 @@ class Source:
         return found
 
     def statement_end(self, offset: int) -> int | None:
-        """The offset behind the statement that starts at `offset`, found without parsing.
+        """The offset after the statement that starts at `offset`, found without parsing.
 
         `for`, `if`, `while`, `else` and blocks are followed; None where the text does not close, or
         where a conditional directive stands inside (its branches may not balance).
@@ -86,7 +86,7 @@ class Source:
         return _Scanner(self.text, offset).statement()
 
     def header_end(self, offset: int) -> int | None:
-        """The offset behind the closing parenthesis of the keyword at `offset`."""
+        """The offset after the closing parenthesis of the keyword at `offset`."""
         scanner = _Scanner(self.text, offset)
         scanner.next()
         return scanner.parenthesis()
@@ -116,7 +116,7 @@ class _Scanner:
         return self.pending[0] if self.pending else ""
 
     def parenthesis(self) -> int | None:
-        """Skips a bracketed text; gives the offset behind it."""
+        """Skips a bracketed text; gives the offset after it."""
         depth = 0
         while match := self.next():
             if match[0] in ("(", "[", "{"):

@@ -29,7 +29,7 @@ class Iterator:
 
 @dataclass(frozen=True)
 class Finished:
-    """A counter behind its loop."""
+    """A counter after its loop."""
 
     position: Position
 

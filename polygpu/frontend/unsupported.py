@@ -110,6 +110,9 @@ def expression_refusal(node: Any, position: Position, statement: bool = False) -
     if isinstance(node, c_ast.UnaryOp) and node.op == "&":
         help_text = "name the array element itself"
         return refusal("PG154", position, "the address of an object is taken in a region", help_text)
+    if isinstance(node, c_ast.Constant):
+        message = f"the string {node.value} in a region"
+        return refusal("PG153", position, message, "copy it to an array before the region", len(node.value))
     if statement:
         message = "a statement without effect on memory in a region"
         return refusal("PG155", position, message, "assign its value, or remove it")

@@ -104,7 +104,7 @@ _REGIONS = {
         "for (int i = 0; i < n; i += 2)\n    a[i] = 0;",
     ),
     "PG106": Entry(
-        "an iterator's value is used behind its loop",
+        "an iterator's value is used after its loop",
         "The value that a loop leaves in its iterator is not computed on the device.",
         "for (i = 0; i < n; i++)\n    a[i] = 0;\nlast = i;",
         "for (i = 0; i < n; i++)\n    a[i] = 0;\nlast = n > 0 ? n : 0;",
@@ -136,8 +136,8 @@ _REGIONS = {
         "#pragma scop\nfor (int i = 0; i < n; i++)\n    a[i] = 0;\n#pragma endscop",
     ),
     "PG114": Entry(
-        "a variable of the region is used behind it",
-        "The region becomes a call, so that what it declares is gone behind it.",
+        "a variable of the region is used after it",
+        "The region becomes a call, so that what it declares is gone after it.",
         "#pragma scop\nfloat s = 0;\nfor (...) s += a[i];\n#pragma endscop\nprint(s);",
         "float s;\n#pragma scop\ns = 0;\nfor (...) s += a[i];\n#pragma endscop\nprint(s);",
     ),
@@ -344,7 +344,7 @@ _CONTENTS = {
     ),
     "PG181": Entry(
         "a loop is not offloaded",
-        "The note behind it says what is in the way; it stays as it is on the host.",
+        "The note after it says what is in the way; it stays as it is on the host.",
     ),
     "PG182": Entry(
         "loops in an included file",

@@ -1,0 +1,9 @@
+float g(int i);
+
+void f(int n, float *a)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i] = g(i);
+#pragma endscop
+}

@@ -1,0 +1,8 @@
+void f(int n, float *a, float *b)
+{
+    int k = 0;
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i] = b[k++];
+#pragma endscop
+}

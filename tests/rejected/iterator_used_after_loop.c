@@ -1,0 +1,9 @@
+void f(int n, float *a)
+{
+    int i;
+#pragma scop
+    for (i = 0; i < n; i++)
+        a[i] = 0;
+    a[i] = 1;
+#pragma endscop
+}

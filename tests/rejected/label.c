@@ -1,0 +1,8 @@
+void f(int n, float *a)
+{
+#pragma scop
+    again:
+    for (int i = 0; i < n; i++)
+        a[i] = 0;
+#pragma endscop
+}

@@ -1,0 +1,7 @@
+#define EACH(i, n) for (int i = 0; i < n; i++)
+
+void f(int n, float *a)
+{
+    EACH(i, n)
+        a[i] = 0;
+}

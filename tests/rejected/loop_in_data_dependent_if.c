@@ -1,0 +1,9 @@
+void f(int n, float (*a)[100])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        if (a[i][0] > 0)
+            for (int j = 0; j < 100; j++)
+                a[i][j] = 0;
+#pragma endscop
+}

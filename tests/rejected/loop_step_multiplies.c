@@ -1,0 +1,7 @@
+void f(int n, float *a)
+{
+#pragma scop
+    for (int i = 1; i < n; i *= 2)
+        a[i] = 0;
+#pragma endscop
+}

@@ -1,0 +1,5 @@
+#ifndef SIZE
+#error "define SIZE"
+#endif
+
+float a[SIZE];

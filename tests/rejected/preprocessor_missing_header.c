@@ -1,0 +1,7 @@
+#include "no_such_header.h"
+
+void f(int n, float *a)
+{
+    for (int i = 0; i < n; i++)
+        a[i] = 0;
+}

@@ -1,0 +1,6 @@
+void f(int n, float *a)
+{
+#pragma scop
+    ;
+#pragma endscop
+}

@@ -1,0 +1,11 @@
+void f(int n, float *a)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+    {
+        if (a[i] < 0)
+            return;
+        a[i] = 0;
+    }
+#pragma endscop
+}

@@ -1,0 +1,9 @@
+void f(int n, float a[n][n])
+{
+    n = n - 1;
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            a[i][j] = 0;
+#pragma endscop
+}

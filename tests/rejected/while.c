@@ -1,0 +1,9 @@
+void f(int n, float *a)
+{
+#pragma scop
+    while (n > 0) {
+        a[n] = 0;
+        n--;
+    }
+#pragma endscop
+}
