@@ -45,7 +45,7 @@ class Dialect:
 
     def stored_type(self, ctype: str) -> str:
         """The spelling in arrays and arguments."""
-        return self.stored.get(ctype) or self.type(ctype)
+        return self.stored.get(ctype) or self.types.get(ctype) or " ".join(map(self.spell, ctype.split()))
 
     def spell(self, name: str) -> str:
         """A user's name, with `_` appended to words of the dialect: distinct names stay distinct."""

@@ -43,7 +43,7 @@ def _translated(text: str, dialect: Dialect, stored: bool) -> str:
     """`text` with the words replaced that the dialect spells otherwise."""
     if dialect.long_suffix == "L":
         text = re.sub(r"\blong\s+long\b", "long", text)
-        text = re.sub(r"(?<=[\dA-Fa-f])([uU]?)[lL]{2}\b", r"\1L", text)
+        text = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)([uU]?)[lL]{2}\b", r"\1\2L", text)
     booleans = dialect.stored_type("_Bool") if stored else dialect.type("_Bool")
     return _WORD.sub(lambda match: _word(match, dialect, booleans), text)
 

@@ -14,6 +14,7 @@ from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.support.templates import environment
 
+_PLAIN = Dialect("c")
 TARGETS = ("cuda", "opencl", "emulator")
 _DOUBLE = re.compile(r"\bdouble\d?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?(?![\w.])")
 
@@ -79,7 +80,7 @@ def _common(unit: Unit, regions: Sequence[RegionText], dialect: Dialect, bodies:
         "kernels": [kernel for region in regions for kernel in region.kernels],
         "regions": bodies,
         "helpers": host_helpers(bodies),
-        "structures": _structures(unit),
+        "structures": [device_structure(definition, _PLAIN) for definition in _structures(unit)],
         "most_buffers": max(len(region.buffers) for region in regions),
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from polygpu.codegen.dialects import Dialect
 from polygpu.codegen.folding import basename
 from polygpu.codegen.layout import pointer_type, region_parameters
 from polygpu.codegen.printer import Names, print_expr, product_of
-from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Select, Unary
+from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Select, Unary
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.scop import Array, Scop
 
@@ -92,7 +92,23 @@ def _may_overlap(a: Array, b: Array) -> bool:
     if a.restrict or b.restrict:
         return False
     pointers = [_is_pointer(a), _is_pointer(b)]
+    if not _may_alias(a, b):
+        return False
     return all(pointers) or (any(pointers) and "local" not in (a.storage, b.storage))
+
+
+def _may_alias(a: Array, b: Array) -> bool:
+    """C99 6.5p7: an object is accessed by its own type, by a structure with it inside, or by characters."""
+    types = [{t.removeprefix("unsigned ").removeprefix("signed ") for t in _types(array)} for array in (a, b)]
+    return bool(types[0] & types[1]) or "char" in types[0] | types[1]
+
+
+def _types(array: Array) -> set[str]:
+    return (
+        {array.element, *(ctype for _, ctype in array.structure.fields)}
+        if array.structure
+        else {array.element}
+    )
 
 
 def _is_pointer(array: Array) -> bool:
@@ -111,30 +127,21 @@ def _span(array: Array, buffer: Buffer) -> tuple[str, str]:
     """The first of the rows that the region touches, and their bytes."""
     if not buffer.extents:
         return _address(array), f"sizeof *{_address(array)}"
-    row: Expr = Int(1)
-    for extent in buffer.host_extents[1:]:
-        assert extent is not None, "only the outermost extent of an array may be unknown"
-        row = product_of(row, extent)
-    pointer = f"({pointer_type(replace(buffer, copy_out=True), _USER.dialect)}){_address(array)}"
-    size = str(SIZES[buffer.type]) if buffer.type in SIZES else f"sizeof({buffer.type})"
-    skipped = _bytes(product_of(buffer.origin[0], row), size) if buffer.origin else "0"
-    start = pointer if skipped == "0" else f"(char *){_address(array)} + {skipped}"
-    return start, _bytes(product_of(buffer.extents[0], row), size)
+    skipped = _bytes(buffer.origin[0], buffer) if buffer.origin else "0"
+    start = _address(array) if skipped == "0" else f"(const char *){_address(array)} + {skipped}"
+    return start, _bytes(buffer.extents[0], buffer)
 
 
-def _bytes(count: Expr, size: str) -> str:
-    """`count` elements in bytes, computed in long long."""
-    return (
-        "0"
-        if count == Int(0)
-        else f"{size}LL * ({print_user(count)})"
-        if size.isdigit()
-        else _sized(count, size)
-    )
-
-
-def _sized(count: Expr, size: str) -> str:
-    return f"(long long){size} * ({print_user(count)})"
+def _bytes(rows: Expr, buffer: Buffer) -> str:
+    """The bytes of `rows` rows of the host's array, computed in long long."""
+    if rows == Int(0):
+        return "0"
+    known = SIZES.get(buffer.type)
+    total: Expr = Literal(f"{known}LL" if known else f"(long long)sizeof({buffer.type})", "long long")
+    for factor in (rows, *buffer.host_extents[1:]):
+        assert factor is not None, "only the outermost extent of an array may be unknown"
+        total = product_of(total, factor)
+    return print_user(total)
 
 
 def print_user(expr: Expr) -> str:
@@ -210,7 +217,9 @@ def _replacement(text: str, scop: Scop, call: HostCall) -> str:
     file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
     column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
-    reasons = " :\n        ".join(f'!({test}) ? "{_escaped(says + reason)}"' for test, reason in tests)
+    reasons = " :\n        ".join(
+        f'!({test}) ?\n            "{_escaped(says + reason)}"' for test, reason in tests
+    )
     return (
         f"{{\n    const char *polygpu_reason =\n        {reasons} : 0;\n"
         f"    if (!polygpu_reason) {{\n        {run}\n    }} else {{\n"

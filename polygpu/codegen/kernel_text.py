@@ -195,7 +195,7 @@ def _launch_arrays(kernel: Kernel, dialect: Dialect) -> list[str]:
     if dialect is not CUDA:
         return [f"cl_mem {HOST_C.spell(array.name)}" for array in kernel.arrays]
     consts = {array.name: "" if array.written else "const " for array in kernel.arrays}
-    return [f"{consts[a.name]}{dialect.type(a.type)} *{HOST_C.spell(a.name)}" for a in kernel.arrays]
+    return [f"{consts[a.name]}{dialect.stored_type(a.type)} *{HOST_C.spell(a.name)}" for a in kernel.arrays]
 
 
 def _shared_size(array: SharedArray) -> int:

@@ -158,7 +158,7 @@ def _buffer_text(buffer: Buffer, dialect: Dialect) -> BufferText:
     count = f"{rows} * {pitch}" if pitched else print_expr(_product(map(_extent, buffer.extents)))
     return BufferText(
         name=buffer.name,
-        type=buffer.type if buffer.structure else host.type(buffer.type),
+        type=_element(buffer, dialect),
         host_type=pointer_type(buffer, host),
         sizes=tuple((f"{key}_of_{buffer.name}", print_expr(size)) for key, size in sizes.items()),
         elements=count,
@@ -208,7 +208,14 @@ def _device_row(counters: list[Expr], extents: tuple[Expr, ...]) -> Expr:
 
 def _host_pointer(buffer: Buffer, offset: str, dialect: Dialect) -> str:
     name = HOST_C.spell(buffer.name)
+    if offset == "0":
+        return name
     if buffer.structure:
         const = "" if buffer.copy_out else "const "
-        name = f"(({const}{buffer.type} *){name})" if offset != "0" else name
-    return name if offset == "0" else f"{name} + {offset}"
+        name = f"({const}{_element(buffer, dialect)} *){name}"
+    return f"{name} + {offset}"
+
+
+def _element(buffer: Buffer, dialect: Dialect) -> str:
+    """The element type as the device file's host code names it."""
+    return CUDA.stored_type(buffer.type) if dialect is CUDA else buffer.type

@@ -11,7 +11,7 @@ import pytest
 from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests, print_user
 from polygpu.model.expr import Call, Int, Name, Position
 from polygpu.model.kernel import Buffer, Region, ScalarArgument
-from polygpu.model.scop import Array, Scalar, Scop
+from polygpu.model.scop import Array, Scalar, Scop, Structure
 from tests.unit.kernel_programs import N, e
 
 TEXT = """\
@@ -34,6 +34,7 @@ int main(void)
     return 0;
 }
 """
+CELL = Structure("cell", "typedef struct { float x; int n; } cell;", (("x", "float"), ("n", "int")))
 HERE = Position("dir/user.c", 6, 5)
 START, END = TEXT.index("    #pragma scop"), TEXT.index("\n}\n\nint main")
 
@@ -187,6 +188,11 @@ def test_a_region_without_braces_stays_one_statement(tmp_path: Path) -> None:
         ({}, {}, (False, False), False),
         ({"restrict": True}, {}, (False, True), False),
         ({"storage": "global"}, {}, (False, True), True),
+        ({"element": "int"}, {}, (False, True), False),
+        ({"element": "unsigned int"}, {"element": "int"}, (False, True), True),
+        ({"element": "unsigned char"}, {}, (False, True), True),
+        ({"element": "cell", "structure": CELL}, {}, (False, True), True),
+        ({"element": "cell", "structure": CELL}, {"element": "double"}, (False, True), False),
         ({"storage": "global"}, {"storage": "global"}, (True, True), False),
         ({"storage": "local"}, {}, (True, True), False),
         ({"storage": "local", "extents": (None,)}, {}, (True, True), True),

@@ -123,7 +123,15 @@ def test_printed_expressions_mean_the_same_to_a_c_compiler(expressions: list[Exp
         source, program = Path(folder, "main.c"), Path(folder, "main")
         source.write_text(f"#include <stdio.h>\nint main(void)\n{{\n{variables}{prints}    return 0;\n}}\n")
         # GCC asks for more parentheses than C in these places; readers do too.
-        command = ["gcc", "-Wparentheses", "-Wlogical-not-parentheses", "-Werror", str(source), "-o", str(program)]
+        command = [
+            "gcc",
+            "-Wparentheses",
+            "-Wlogical-not-parentheses",
+            "-Werror",
+            str(source),
+            "-o",
+            str(program),
+        ]
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stderr
         output = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
@@ -318,6 +326,7 @@ FUNCTION = """static inline float f(float local, int new)
 {
     return sqrtf(local) + (float)sqrt(2.0) * (float)new + 3ll;
 }"""
+CALLED_CELL = "static float cell(float x) { return x + 0x1Full; }"
 
 
 @pytest.mark.parametrize(
@@ -346,10 +355,14 @@ def test_functions_of_the_user_keep_their_meaning(dialect: Dialect, texts: list[
     assert device_functions([FUNCTION, FUNCTION], dialect) == texts
 
 
+def test_names_that_look_like_suffixes_stay() -> None:
+    assert device_functions([CALLED_CELL], OPENCL) == ["float cell(float x) { return x + 0x1FuL; }"]
+
+
 def test_structures_in_the_words_of_the_dialect() -> None:
-    text = "struct point { float x; long long new; _Bool set; };"
-    assert device_structure(text, CUDA) == "struct point { float x; long long new_; bool set; };"
-    assert device_structure(text, OPENCL) == "struct point { float x; long new; unsigned char set; };"
+    text = "struct cell { float x; long long new; _Bool set; };"
+    assert device_structure(text, CUDA) == "struct cell { float x; long long new_; bool set; };"
+    assert device_structure(text, OPENCL) == "struct cell { float x; long new; unsigned char set; };"
 
 
 def test_helpers_are_defined_only_where_called() -> None:
