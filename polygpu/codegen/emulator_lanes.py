@@ -97,10 +97,8 @@ class Lanes(Text):
         if not (_loads(expr.yes) or _loads(expr.no)):
             return super().select(expr)
         taken = self.condition(expr.test)
-        sides = [
-            Lanes(self.out, self.narrowed(f"{test}{taken}[pg_l]")).atom(side)
-            for test, side in (("", expr.yes), ("!", expr.no))
-        ]
+        masks = self.taking(taken), self.narrowed(f"!{taken}[pg_l]")
+        sides = [Lanes(self.out, m).atom(e) for m, e in zip(masks, (expr.yes, expr.no), strict=True)]
         return f"{taken}[pg_l] ? {sides[0]} : {sides[1]}"
 
     def condition(self, test: Expr) -> str:
@@ -111,6 +109,12 @@ class Lanes(Text):
         self.out.emit(f"int {name}[32];")
         self.out.emit(f"POLYGPU_LANES {name}[pg_l] = {both};")
         return name
+
+    def taking(self, condition: str) -> Mask:
+        """The lanes in which a `condition` holds."""
+        bits = f"pg_b{self.out.fresh()}"
+        self.out.emit(f"const uint32_t {bits} = polygpu_bits({condition});")
+        return Mask(condition, bits, may_be_empty=True)
 
     def narrowed(self, test: str) -> Mask:
         """The active lanes in which `test`, text over the lane, holds."""

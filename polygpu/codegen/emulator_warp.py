@@ -271,7 +271,7 @@ class Warp:
         out = self.out
         lanes = Lanes(out, mask)
         test = lanes.condition(statement.test)
-        taken = lanes.narrowed(f"{test}[pg_l]")
+        taken = lanes.taking(test)
         out.emit(f"POLYGPU_DIVERGED({point}, {taken.bits} && {taken.bits} != {mask.bits});")
         for side, negation in ((statement.then, ""), (statement.otherwise, "!")):
             if not side:
