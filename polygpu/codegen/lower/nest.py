@@ -304,7 +304,7 @@ class NestLowering:
         head: list[Statement] = [c.registers() for c in copies]
         first = self._first_of(loop)
         start = substituted(tuple(x for c in copies for x in c.fetch()), {step.name: first})
-        return (*head, *start, *loop)
+        return (*head, *_unless_empty(loop, (*start, *loop)))
 
     def _first_of(self, loop: tuple[Statement, ...]) -> Expr:
         """Where the loop over tiles starts: its lower bound, or the only value."""
@@ -339,7 +339,7 @@ class NestLowering:
         loop = self._steps(segment, step, body)
         first = self._first_of(loop)
         start = tuple(x for k in range(stages - 1) for x in fill(k, first))
-        return (*start, *loop, WaitCopies(0))
+        return _unless_empty(loop, (*start, *loop, WaitCopies(0)))
 
     def _in_ring(self, segment: Segment) -> bool:
         """Whether staged tiles of the segment go through a ring: slots are numbered from tile 0 up."""
@@ -444,7 +444,30 @@ class NestLowering:
             context = context.intersect(self._step_context(step))
         tree = scan(order, context, self._loop_names(segment, step))
         stage = Stage(number, step, guarded=not self._runs_anywhere(segment, tree))
-        return self._emit(tree, stage, self.m.mapping.axes, stage.guarded, frozenset(self._uniform_names(step)))
+        uniform = frozenset(self._uniform_names(step))
+        body = self._emit(tree, stage, self.m.mapping.axes, stage.guarded, uniform)
+        full = self._full_tile() if stage.guarded else None
+        if full is None:
+            return body
+        free = self._emit(tree, stage, self.m.mapping.axes, False, uniform)
+        return (If(full, free, body, uniform=True),)
+
+    def _full_tile(self) -> Expr | None:
+        """Whether all points of the block are inside the nest, where threads have several of them.
+
+        Without guards the compiler of the target can share what neighbouring points of a thread load.
+        """
+        if not self._registers() or self.points.corner_test is not None:
+            return None
+        tests: list[Expr] = []
+        for k, axis in enumerate(self.m.mapping.axes):
+            origin, bounds = Name(axis.origin), self.points.bounds[k]
+            for test in self.points.guards(k):
+                if test == Binary(">=", Name(axis.name), bounds.lower):
+                    tests.append(Binary(">=", origin, bounds.lower))
+                else:
+                    tests.append(Binary("<=", add(origin, axis.tile), bounds.upper))
+        return conjunction(tests)
 
     def _step_context(self, step: Fixed) -> isl.Set:
         context: isl.Set | None = None
@@ -667,6 +690,18 @@ class NestLowering:
 
     def _local(self, subscript: Expr, offset: isl.PwAff) -> Expr:
         return self.points.expand(subtract(subscript, self._offset(offset)))
+
+
+def _unless_empty(loop: tuple[Statement, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """`body` where the loop over tiles has any: what is fetched ahead of it must exist."""
+    match loop[0]:
+        case For(_, Int(lower), Int(upper), _, _, _, _):
+            return body if lower < upper else ()
+        case For(_, lower, upper, _, _, _, _):
+            return (If(Binary("<", lower, upper), body, (), uniform=True),)
+        case If(test, then, (), True) if isinstance(then[0], For | If):
+            return (If(test, _unless_empty(then, body), (), uniform=True),)
+    return body
 
 
 INSIDE = "inside the step"  # stands for the position in a step's tile; no C name
