@@ -104,12 +104,10 @@ def _field(reader: Reader, base: Place, path: str, ctype: str, node: Any) -> Ref
 def declaration(reader: Reader, node: c_ast.Decl) -> list[Action]:
     """A variable declared in the region; its initialiser as stores."""
     variable = declarations.entered(reader, node)
-    if declarations.substituted(reader, variable):
-        return []
+    if declarations.substituted(reader, variable) or node.init is None:
+        return []  # without initialiser it is bound at its first use, maybe as an iterator
     array = reader.add_array(variable, reader.region.unique(variable.name))
     reader.region.bindings[variable] = array
-    if node.init is None:
-        return []
     if isinstance(variable.type, Qualified) and not isinstance(node.init, c_ast.InitList):
         target = Place(array, (), "", variable.type)
         return _copy(reader, target, c_ast.ID(variable.name, node.coord), node.init)

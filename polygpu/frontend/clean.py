@@ -37,7 +37,7 @@ INLINE_ASSEMBLY = "__asm__"
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A GNU attribute that was hidden: `line` counts lines of the clean text from 1."""
+    """A GNU attribute that was hidden, and the line of the clean text (from 1) that it belongs to."""
 
     line: int
     text: str
@@ -141,13 +141,20 @@ def _hide(text: str) -> tuple[str, list[Attribute]]:
             )
             replacement = f"{INLINE_ASSEMBLY}()" if statement else ""
             if "asm" not in word:
-                attributes.append(Attribute(text.count("\n", 0, start) + 1, text[start:end]))
+                attributes.append(Attribute(_owner_line(text, start), text[start:end]))
         else:
             end = _closing(text, end)
             replacement = _special(word, text[match.end() : end])
         pieces += [text[done:start], _padded(replacement, text[start:end])]
         done = end
     return "".join(pieces) + text[done:], attributes
+
+
+def _owner_line(text: str, offset: int) -> int:
+    """The line of what an attribute belongs to: after the brace of a structure, its last member."""
+    if text[:offset].rstrip().endswith("}"):
+        offset = max(text.rfind(";", 0, offset), 0)
+    return text.count("\n", 0, offset) + 1
 
 
 def _behind_qualifiers(text: str, offset: int) -> int:

@@ -119,6 +119,8 @@ class Reader:
 
     def _bind(self, variable: Variable, node: Any) -> Binding:
         name = variable.name
+        if variable.place == "region":
+            return self.add_array(variable, self.region.unique(name))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
             self.region.scalars[name] = Scalar(name, variable.type.name)

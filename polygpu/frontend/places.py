@@ -71,8 +71,11 @@ def _pointed(pointer: Address) -> Place:
 def _element(reader: Reader, node: c_ast.ArrayRef) -> Place:
     if isinstance(node.name, c_ast.StructRef):
         return _member_element(reader, node)
-    pointer = address(reader, node.name)
-    return _pointed(_moved(pointer, add(pointer.subscripts[-1], reader.value(node.subscript))))
+    base, index = node.name, node.subscript
+    if isinstance(base, c_ast.Constant) and _is_pointer(reader.scope, index):
+        base, index = index, base  # 1[p] is p[1]
+    pointer = address(reader, base)
+    return _pointed(_moved(pointer, add(pointer.subscripts[-1], reader.value(index))))
 
 
 def _moved(pointer: Address, offset: Expr) -> Address:

@@ -295,8 +295,7 @@ def _lines(node: Any) -> range:
         if current.coord is not None:
             low, high = min(low, current.coord.line), max(high, current.coord.line)
         stack += [child for _, child in current.children()]
-    # A structure's attribute may follow on the line of its closing brace.
-    return range(low, high + (2 if isinstance(node, c_ast.Struct) else 1))
+    return range(low, high + 1)
 
 
 def file_scope(root: Any, hidden: Hidden) -> Scope:
