@@ -1,6 +1,6 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
-    preprocess, parse, lift -> polyhedra -> dependences -> expand -> schedule -> map, place, lower -> pad -> emit
+preprocess, parse, lift -> polyhedra -> dependences -> expand -> schedule -> map, place, lower -> pad -> emit
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Compilation:
     @property
     def facts(self) -> CompilationFacts:
         """Everything `inspect` reports; computed when asked for."""
-        from polygpu.codegen.explain import facts
+        from polygpu.codegen.explain import facts  # noqa: PLC0415 - only reports pay for it
 
         return facts(self)
 

@@ -58,7 +58,7 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
     array = p.array(a.reference.array)
     found: list[Condition] = []
     for k, extent in enumerate(array.extents):
-        if extent is None or array.storage == "region" and not isinstance(extent, Int):
+        if extent is None or (array.storage == "region" and not isinstance(extent, Int)):
             continue
         bad = _outside(s, a, k, extent)
         if bad is None or bad.is_empty():

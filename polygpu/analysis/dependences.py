@@ -42,7 +42,9 @@ def compute(p: Polyhedra) -> Dependences:
         return Dependences(flow.get_may_dependence(), memory.get_may_dependence(), flow.get_may_no_source())
     except isl.Error:
         # isl's dataflow analysis gives up on some quasi-affine programs; conflicts are a superset
-        return Dependences(_conflicts(writes, reads, order), _conflicts(reads.union(writes), writes, order), reads)
+        return Dependences(
+            _conflicts(writes, reads, order), _conflicts(reads.union(writes), writes, order), reads
+        )
 
 
 def _conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:

@@ -113,9 +113,7 @@ def _flow_of(p: Polyhedra, accesses: list[tuple[PolyStatement, PolyAccess]], d: 
     return maps(info.set_schedule_map(p.schedule()).compute_flow().get_may_dependence())
 
 
-def _webs(
-    accesses: list[tuple[PolyStatement, PolyAccess]], flow: list[isl.Map]
-) -> list[frozenset[Node]]:
+def _webs(accesses: list[tuple[PolyStatement, PolyAccess]], flow: list[isl.Map]) -> list[frozenset[Node]]:
     parent: dict[Node, Node] = {(s.name, a.write): (s.name, a.write) for s, a in accesses}
 
     def root(node: Node) -> Node:
@@ -180,11 +178,10 @@ def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
         outer = outer.set_tuple_name(D.out, "") if outer.has_tuple_name(D.out) else outer
         plain = a.relation.reset_tuple_id(D.out)
         relation = outer.reset_tuple_id(D.out).flat_range_product(plain) if e.depth else plain
-        return replace(a, reference=reference, relation=relation.set_tuple_name(D.out, array_tuple(reference)))
+        return replace(
+            a, reference=reference, relation=relation.set_tuple_name(D.out, array_tuple(reference))
+        )
 
     if not _uses(s, e.array):
         return s
-    return replace(
-        s, accesses=tuple(access(a) for a in s.accesses), body=rewrite_body(s.body, renamed)
-    )
-
+    return replace(s, accesses=tuple(access(a) for a in s.accesses), body=rewrite_body(s.body, renamed))

@@ -99,7 +99,7 @@ def _expression(aff: isl.Aff, names: tuple[str, ...]) -> Expr | None:
     for k, name in enumerate(names):
         total = _plus(total, aff.get_coefficient_val(D.in_, k), name)
     for k in range(aff.dim(D.param)):
-        total = _plus(total, aff.get_coefficient_val(D.param, k), c_name(aff.get_dim_name(D.param, k)))
+        total = _plus(total, aff.get_coefficient_val(D.param, k), c_name(aff.get_dim_name(D.param, k) or ""))
     return total
 
 

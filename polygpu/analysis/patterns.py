@@ -31,7 +31,7 @@ class Pattern:
     depth: int
 
     def kind(self, d: int) -> str:
-        """"broadcast", "unit" (next element of the row), "reverse" or "strided" along dimension d."""
+        """Along dimension d: "broadcast", "unit" (next element of the row), "reverse" or "strided"."""
         step = self.steps[d]
         if step is None:
             return "strided"

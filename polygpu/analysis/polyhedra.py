@@ -55,6 +55,14 @@ class Polyhedra:
     def array(self, name: str) -> Array:
         return next(a for a in self.arrays if a.name == name)
 
+    def source_names(self) -> dict[str, str]:
+        """The iterators of all statements, unique in the scop, as the source calls them."""
+        return {
+            i: self.scop.loops[number].iterator
+            for s in self.statements
+            for i, number in zip(s.iterators, s.loops, strict=False)
+        }
+
     def domain(self) -> isl.UnionSet:
         return union_set_of([s.domain for s in self.statements])
 
@@ -123,7 +131,8 @@ class AffineBuilder:
             case Unary("!", operand):
                 return self.condition(operand).complement()
             case Binary(op, left, right) if op in _COMPARE:
-                return getattr(self.value(left), _COMPARE[op])(self.value(right))
+                found: isl.Set = getattr(self.value(left), _COMPARE[op])(self.value(right))
+                return found
         return self.value(expr).ne_set(self._constant(0))
 
     def _constant(self, value: int) -> isl.PwAff:
@@ -183,7 +192,9 @@ def access_relation(builder: AffineBuilder, domain: isl.Set, access: Access) -> 
     if not access.affine:
         relation = isl.Map.from_domain_and_range(
             domain,
-            isl.Set.universe(builder.space.params().set_from_params().add_dims(D.set, len(reference.subscripts))),
+            isl.Set.universe(
+                builder.space.params().set_from_params().add_dims(D.set, len(reference.subscripts))
+            ),
         )
     elif not reference.subscripts:
         relation = isl.Map.from_domain(domain)
@@ -231,9 +242,7 @@ def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, leng
         for a in s.accesses
     )
     order = _original_order(s, builder, domain, length)
-    return PolyStatement(
-        s.name, s.iterators, s.loops, domain, order, s.body, accesses, s.position, s.text
-    )
+    return PolyStatement(s.name, s.iterators, s.loops, domain, order, s.body, accesses, s.position, s.text)
 
 
 def _original_order(s: Statement, builder: AffineBuilder, domain: isl.Set, length: int) -> isl.Map:

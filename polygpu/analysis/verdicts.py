@@ -52,7 +52,7 @@ def _ends(
 ) -> tuple[PolyAccess, PolyAccess] | None:
     for a in source.accesses:
         for b in target.accesses:
-            if (a.write, b.write) == (False, False) or kind == "flow" and (b.write or not a.write):
+            if (a.write, b.write) == (False, False) or (kind == "flow" and (b.write or not a.write)):
                 continue
             if a.relation.get_space().range() != b.relation.get_space().range() and (
                 tuple_name(a.relation, D.out) != tuple_name(b.relation, D.out)

@@ -20,7 +20,9 @@ def used_names(exprs: tuple[Expr, ...]) -> set[str]:
     return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
 
 
-def _backwards(body: tuple[Statement, ...], after: frozenset[str]) -> tuple[tuple[Statement, ...], frozenset[str]]:
+def _backwards(
+    body: tuple[Statement, ...], after: frozenset[str]
+) -> tuple[tuple[Statement, ...], frozenset[str]]:
     """The statements that matter when `after` is read later, and the names read from the first one on."""
     kept: list[Statement] = []
     needed = set(after)
@@ -95,7 +97,9 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     if len(then) == 1 and not otherwise and isinstance(then[0], If) and not then[0].otherwise:
         inner = then[0]
         test, then, uniform = Binary("&&", test, inner.test), inner.then, uniform and inner.uniform
-    return replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform), set(first | second) | used_names((s.test,))
+    return replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform), set(
+        first | second
+    ) | used_names((s.test,))
 
 
 def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[Statement, ...]:

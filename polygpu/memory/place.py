@@ -20,7 +20,6 @@ from polygpu.schedule.owned import Promoted, nest_patterns, promote, written_arr
 from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, single_iterator
 from polygpu.support.isl_idioms import D, c_name
 
-
 ReferenceKey = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
 
 
@@ -44,7 +43,7 @@ class Staged:
     """
 
     array: str
-    tuple: str
+    tuple_name: str
     name: str
     segment: int
     stepped: bool
@@ -70,7 +69,7 @@ class Placement:
         return next((s for s in self.staged if key in s.references), None)
 
     def promotion(self, array: str) -> Promoted | None:
-        return next((p for p in self.promoted if p.tuple == array), None)
+        return next((p for p in self.promoted if p.tuple_name == array), None)
 
 
 def segments(nest: Nest) -> tuple[Segment, ...]:
@@ -82,7 +81,7 @@ def place(m: MappedNest, device: Device) -> Placement:
     """The placement of every access of `m`."""
     parts = segments(m.nest)
     promoted = promote(m)
-    taken = {p.tuple for p in promoted} | written_arrays(m)
+    taken = {p.tuple_name for p in promoted} | written_arrays(m)
     found = nest_patterns(m)
     staged: list[Staged] = []
     budget = device.shared_per_block - device.shared_reserved
@@ -99,7 +98,7 @@ def place(m: MappedNest, device: Device) -> Placement:
 def _named(staged: list[Staged]) -> tuple[Staged, ...]:
     counts: dict[str, int] = {}
     result: list[Staged] = []
-    for s in sorted(staged, key=lambda s: (s.segment, s.tuple, sorted(map(str, s.references)))):
+    for s in sorted(staged, key=lambda s: (s.segment, s.tuple_name, sorted(map(str, s.references)))):
         number = counts[s.array] = counts.get(s.array, 0) + 1
         result.append(replace(s, name=f"{s.array}_s" if number == 1 else f"{s.array}_s{number}"))
     return tuple(result)

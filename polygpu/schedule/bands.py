@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import islpy as isl
 
 from polygpu.schedule.tree import Leaf, Member, Node, band, sequence
 from polygpu.support.isl_idioms import D, pw_name, sets, union_pw_affs
 
-_T = isl.schedule_node_type
+_T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 
 
 def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap) -> Node:

@@ -1,4 +1,4 @@
-"""From dependences to the host program: ICS'08 algorithm 1 a component, isl's scheduler where it has no answer."""
+"""From dependences to the host program: ICS'08 algorithm 1 by component, else isl's scheduler."""
 
 from __future__ import annotations
 
@@ -76,9 +76,11 @@ def _solve(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> Adjace
     instances = tuple(Instance(s.name, s.iterators, s.domain) for s in statements)
     references: list[ArrayReference] = []
     for s in statements:
-        for k, a in enumerate(s.accesses):
+        for a in s.accesses:
             if a.affine and a.reference.subscripts:
-                references.append(ArrayReference(s.name, array_tuple(a.reference), a.relation, len(references)))
+                references.append(
+                    ArrayReference(s.name, array_tuple(a.reference), a.relation, len(references))
+                )
     return solve(instances, tuple(references), inside, p.parameters)
 
 

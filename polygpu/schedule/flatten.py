@@ -41,7 +41,9 @@ def flatten(
     return union_of([_map(m.domain(s, fixed), lines[s], length) for s in names])
 
 
-def _entries(m: MappedNest, node: Node, statement: str, with_points: bool, shift: Fixed | None) -> list[Entry]:
+def _entries(
+    m: MappedNest, node: Node, statement: str, with_points: bool, shift: Fixed | None
+) -> list[Entry]:
     found = entries(node, statement)
     if shift is not None and statement in shift.member.rows:
         row = shift.member.rows[statement]

@@ -68,16 +68,17 @@ def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], threads: list[int]
     taken = {f.name for f in outer} | set(p.parameters) | {a.name for a in p.arrays}
     axes: list[Axis] = []
     for k, member in enumerate(nest.parallel):
-        name = member_name(member, f"p{k}", taken)
+        name = member_name(p, member, f"p{k}", taken)
         taken |= {name, f"{name}_tile"}
         axes.append(Axis(name, threads[k]))
     return tuple(axes)
 
 
-def member_name(member: Member, default: str, taken: set[str]) -> str:
-    """The iterator's own name when the member is the same iterator (or none) in all statements."""
+def member_name(p: Polyhedra, member: Member, default: str, taken: set[str]) -> str:
+    """The name in the source of the iterator that the member is, made different from those `taken`."""
+    sources = p.source_names()
     names = {c_name(n) for s in member.statements if (n := single_iterator(member.rows[s])) is not None}
-    base = sorted(names)[0].split("__")[0] if names else default
+    base = min(sources.get(n, n) for n in names) if names else default
     candidate, number = base, 1
     while candidate in taken or f"{candidate}_tile" in taken:
         number += 1
@@ -116,7 +117,7 @@ def _backwards(found: list[Pattern], lane: int) -> bool:
 
 
 def classify(m: MappedNest, found: list[Pattern]) -> NestClass:
-    promoted = {p.tuple for p in promote(m)}
+    promoted = {p.tuple_name for p in promote(m)}
     lane = len(m.nest.parallel) - 1
     others = [p for p in found if p.access.reference.array not in promoted]
     shared = any(
@@ -190,7 +191,7 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     front: Sizes = [(1, 1, 1)] * (count - 2)
     if kind.product and kind.rectangular and wide:
         return [*front, (8, 8, 4), (16, 8, 4)], 16
-    if kind.product or kind.transposing and not wide:
+    if kind.product or (kind.transposing and not wide):
         return [*front, (16, 1, 1), (16, 1, 1)], 16
     if kind.transposing:
         return [*front, (8, 4, 1), (32, 1, 1)], 32

@@ -35,10 +35,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mapping:
-    """`axes` belong to `nest.parallel` in order, the last one to threadIdx.x; `step` strip-mines loops.
+    """`axes` belong to `nest.parallel` in order, the last to threadIdx.x; `step` strip-mines loops.
 
-    `buffering` of staged tiles: "none", "prefetch" (the next tile travels in registers) or "ring" (of `stages`
-    tiles filled by asynchronous copies). A lane copies up to `widest` bytes at once (0: one element).
+    `buffering` of staged tiles: "none", "prefetch" (the next tile travels in registers) or "ring" (of
+    `stages` tiles filled by asynchronous copies). A lane copies up to `widest` bytes at once (0: one element).
     """
 
     axes: tuple[Axis, ...]
@@ -73,9 +73,7 @@ class Fixed:
             space = space.add_dims(D.param, 1)
             space = space.set_dim_id(D.param, space.dim(D.param) - 1, identifier(self.name))
         position = space.find_dim_by_name(D.param, self.name)
-        value = isl.PwAff.from_aff(
-            isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position)
-        )
+        value = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
         if self.width == 1:
             return domain.intersect(row.eq_set(value))
         last = value.add_constant_val(isl.Val(self.width - 1))

@@ -33,9 +33,7 @@ Domains = dict[str, isl.Set]
 Written = dict[str, list[isl.Map]]  # statement -> its accesses of arrays that some statement writes
 
 
-def form(
-    node: Node, dependences: isl.UnionMap, domains: Domains, accesses: Written, limit: int = 3
-) -> Host:
+def form(node: Node, dependences: isl.UnionMap, domains: Domains, accesses: Written, limit: int = 3) -> Host:
     """The host program of `node`, at most `limit` parallel dimensions a kernel.
 
     `accesses` decides what is worth fusing: not what takes an array out of registers.
@@ -51,9 +49,7 @@ def form(
             return _form_band(node, inside, domains, accesses, limit)
 
 
-def _form_band(
-    node: Band, inside: isl.UnionMap, domains: Domains, accesses: Written, limit: int
-) -> Host:
+def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, accesses: Written, limit: int) -> Host:
     parallel = parallel_members(node, inside)
     if parallel:
         return Nest(

@@ -19,7 +19,7 @@ class Promoted:
     """`array` kept in registers: `element` maps a point to the one element it owns."""
 
     array: str
-    tuple: str
+    tuple_name: str
     name: str
     element: isl.PwMultiAff
     points: isl.Set
@@ -35,16 +35,12 @@ def nest_patterns(m: MappedNest) -> list[Pattern]:
         outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
         parallel = [member.rows[name] for member in m.nest.parallel]
         depth = sum(1 for row in inner if any(coefficients(row) or (1,)))
-        found.extend(
-            patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth)
-        )
+        found.extend(patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth))
     return found
 
 
 def written_arrays(m: MappedNest) -> set[str]:
-    return {
-        array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write
-    }
+    return {array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write}
 
 
 def promote(m: MappedNest) -> tuple[Promoted, ...]:
@@ -53,7 +49,12 @@ def promote(m: MappedNest) -> tuple[Promoted, ...]:
     if not m.nest.parallel:
         return ()
     for array in sorted(written_arrays(m)):
-        uses = [(s, a) for s in m.statements for a in m.p.statement(s).accesses if array_tuple(a.reference) == array]
+        uses = [
+            (s, a)
+            for s in m.statements
+            for a in m.p.statement(s).accesses
+            if array_tuple(a.reference) == array
+        ]
         candidate = _promotion(m, array, uses)
         if candidate is not None:
             result.append(candidate)
@@ -79,9 +80,7 @@ def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) ->
     temporary = not m.p.array(first).live_out
     read_before = _read_before_written(m, array, uses, elements)
     private = temporary and not _used_elsewhere(m, array)
-    return Promoted(
-        first, array, f"{first}_r", function, elements.domain(), read_before, not private
-    )
+    return Promoted(first, array, f"{first}_r", function, elements.domain(), read_before, not private)
 
 
 def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:

@@ -150,7 +150,9 @@ def has_zero_distance(dependences: isl.UnionMap, source: Member, sink: Member) -
     return bool(moved.deltas().is_subset(isl.UnionSet("{ [0] }")))
 
 
-def between(dependences: isl.UnionMap, sources: Iterable[str], sinks: Iterable[str], domains: dict[str, isl.Set]) -> isl.UnionMap:
+def between(
+    dependences: isl.UnionMap, sources: Iterable[str], sinks: Iterable[str], domains: dict[str, isl.Set]
+) -> isl.UnionMap:
     """The dependences from statements `sources` to statements `sinks`."""
     first = reduce(lambda u, s: u.union(isl.UnionSet.from_set(domains[s])), sources, isl.UnionSet("{ }"))
     last = reduce(lambda u, s: u.union(isl.UnionSet.from_set(domains[s])), sinks, isl.UnionSet("{ }"))

@@ -10,7 +10,7 @@ D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT
 
 _RESERVED = frozenset(
-    "max min mod and or not exists implies floor ceil floord ceild infty infinity nan true false rat lex".split()
+    "max min mod and or not exists implies floor ceil floord ceild infty infinity nan true false rat".split()
 )
 _SUFFIX = "__"
 
@@ -22,7 +22,7 @@ def isl_name(name: str) -> str:
 
 def c_name(name: str) -> str:
     """The inverse of `isl_name`."""
-    return name[: -len(_SUFFIX)] if name.endswith(_SUFFIX) else name
+    return name.removesuffix(_SUFFIX)
 
 
 def identifier(name: str) -> isl.Id:
@@ -91,7 +91,7 @@ def pw_name(pw: isl.PwAff) -> str:
 
 
 def parameters(item: isl.Set | isl.Map) -> list[str]:
-    return [item.get_dim_name(D.param, i) for i in range(item.dim(D.param))]
+    return [item.get_dim_name(D.param, i) or "" for i in range(item.dim(D.param))]
 
 
 def with_parameters(item: isl.Set, names: list[str]) -> isl.Set:

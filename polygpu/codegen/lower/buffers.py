@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
-from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, array_tuple
 from polygpu.codegen.linear import add, maximum, simplify
 from polygpu.codegen.lower.scan import value_of
-from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.expr import Binary, Expr, Int, Name, Position
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -76,11 +76,12 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
         copy_out=host and written and array.live_out,
         structure=array.structure,
     )
-    layout = Layout(buffer, {})
-    sizes = {f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)}
+    sizes: dict[str, Expr] = {
+        f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)
+    }
     if pitch is not None and not isinstance(pitch, Int):
         sizes[f"{array.name}_pitch"] = pitch
-    return Layout(layout.buffer, sizes)
+    return Layout(buffer, sizes)
 
 
 def _pitch(extent: Expr) -> Expr:
@@ -101,10 +102,7 @@ def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
     return found
 
 
-def _unknown_extent(array: Array, position: object, text: str) -> Diagnostic:
-    from polygpu.support.position import Position
-
-    assert isinstance(position, Position)
+def _unknown_extent(array: Array, position: Position, text: str) -> Diagnostic:
     return Diagnostic(
         "PG301",
         "error",
@@ -123,8 +121,7 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     line = isl.Set.from_basic_set(line.remove_divs().simple_hull())
     context = p.context
     high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
-    below = line.lower_bound_val(D.set, 0, isl.Val(0)) if k < 0 else line
-    negative = below.intersect(isl.Set("{ [i] : i < 0 }"))
+    negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
     if negative.is_empty():
         return Int(0), maximum(high, Int(0)) if not isinstance(high, Name) else high
     low = value_of(line.dim_min(0), context.intersect(line.params()))
@@ -138,10 +135,7 @@ def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Se
     }
     live_in = any(tuple_name(m, D.out) in mine for m in maps(d.live_in))
     writes = [
-        a.relation
-        for s in p.statements
-        for a in s.accesses
-        if a.write and a.reference.array == array.name
+        a.relation for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name
     ]
     if not writes:
         return live_in, False
@@ -163,8 +157,6 @@ def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
         union = union.union(other)
     if not array.extents:
         return bool(union.params().gist_params(p.context).plain_is_universe())
-    from polygpu.analysis.polyhedra import AffineBuilder
-
     builder = AffineBuilder(union.get_space())
     whole = isl.Set.universe(union.get_space())
     try:
@@ -174,7 +166,7 @@ def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
                 isl.Aff.var_on_domain(isl.LocalSpace.from_space(union.get_space()), D.set, k)
             )
             whole = whole.intersect(index.lt_set(builder.value(extent)))
-            whole = whole.lower_bound_si(D.set, k, 0) if hasattr(whole, "lower_bound_si") else whole.lower_bound_val(D.set, k, isl.Val(0))
+            whole = whole.lower_bound_val(D.set, k, isl.Val(0))
     except ValueError:
         return False
     return bool(whole.is_subset(union))

@@ -1,4 +1,4 @@
-"""The points of a mapped nest in code: names, bounds, guards, and opening the loops over a thread's points."""
+"""The points of a mapped nest in code: names, bounds, guards, and loops over a thread's points."""
 
 from __future__ import annotations
 
@@ -132,7 +132,9 @@ class Points:
             total = add(total, multiply(value, coefficient))
         return add(total, sum_.constant)
 
-    def open(self, axes: tuple[Axis, ...], body: tuple[Statement, ...], guarded: bool) -> tuple[Statement, ...]:
+    def open(
+        self, axes: tuple[Axis, ...], body: tuple[Statement, ...], guarded: bool
+    ) -> tuple[Statement, ...]:
         """`body` for each point the thread has along `axes`, inside the axes' bounds when `guarded`."""
         single = tuple(a for a in axes if a.per_thread == 1)
         for axis in reversed([a for a in axes if a.per_thread > 1]):
@@ -196,7 +198,9 @@ class Points:
             points = points.add_dims(D.param, 1).set_dim_name(D.param, position, axis.origin)
             local = isl.LocalSpace.from_space(points.get_space())
             q = points.find_dim_by_name(D.param, axis.name)
-            distance = isl.Aff.var_on_domain(local, D.param, q).sub(isl.Aff.var_on_domain(local, D.param, position))
+            distance = isl.Aff.var_on_domain(local, D.param, q).sub(
+                isl.Aff.var_on_domain(local, D.param, position)
+            )
             points = points.intersect(_between(distance, 0, axis.tile - 1))
             points = points.project_out(D.param, q, 1)
         return isl.Set.from_basic_set(points.remove_divs().simple_hull())

@@ -67,7 +67,7 @@ class RegionLowering:
 
     def _loop(self, loop: HostLoop, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
         taken = {f.name for f in outer} | set(self.p.parameters) | {s.name for s in self.p.scop.scalars}
-        name = member_name(loop.member, f"c{len(outer)}", taken)
+        name = member_name(self.p, loop.member, f"c{len(outer)}", taken)
         fixed = Fixed(loop.member, name)
         values = self._values(loop, outer)
         tree = scan(
@@ -147,14 +147,14 @@ def _replace(s: HostStatement, name: str, value: Expr) -> HostStatement:
         case HostIf(test, body):
             return HostIf(put(test), tuple(_replace(b, name, value) for b in body))
         case Launch(kernel, (x, y, z), scalars):
-            return Launch(kernel, (put(x), put(y), put(z)), tuple(substitute(e, {name: value}) for e in scalars))
+            return Launch(
+                kernel, (put(x), put(y), put(z)), tuple(substitute(e, {name: value}) for e in scalars)
+            )
 
 
 def _sites(p: Polyhedra) -> tuple[Site, ...]:
     found: dict[int, Site] = {}
     for s in p.statements:
         for a in s.accesses:
-            found[a.reference.site] = Site(
-                a.reference.site, a.reference.array, a.text, a.write, a.position
-            )
+            found[a.reference.site] = Site(a.reference.site, a.reference.array, a.text, a.write, a.position)
     return tuple(found[n] for n in sorted(found))

@@ -1,12 +1,12 @@
 """Loops that scan integer sets: isl's AST generator, its result as plain values.
 
-    scan ::= ScanFor | ScanIf | ScanBlock | ScanLeaf
+scan ::= ScanFor | ScanIf | ScanBlock | ScanLeaf
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -14,8 +14,9 @@ from polygpu.codegen.linear import add, simplify
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, Unary
 from polygpu.support.isl_idioms import c_name, identifier
 
-_N = isl.ast_node_type
-_X = isl.ast_expr_op_type
+_N: Any = isl.ast_node_type  # islpy declares kinds as int
+_X: Any = isl.ast_expr_op_type
+_E: Any = isl.ast_expr_type
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,9 @@ def expr_of(expr: isl.AstExpr, values: dict[str, Expr]) -> Expr:
 
 def _expr(expr: isl.AstExpr, values: dict[str, Expr]) -> Expr:
     kind = expr.get_type()
-    if kind == isl.ast_expr_type.int:
+    if kind == _E.int:
         return Int(expr.get_val().to_python())
-    if kind == isl.ast_expr_type.id:
+    if kind == _E.id:
         name = expr.get_id().get_name()
         return values.get(name, Name(c_name(name)))
     op = expr.get_op_type()

@@ -132,7 +132,11 @@ class Copy:
             lanes = f"{self.s.name}_lanes"
             return (
                 DeclareArray(lanes, self.type, (self.width,)),
-                Move(Reference(lanes, (Int(0),), self.type, site=self.site), self._source(row, column), self.width),
+                Move(
+                    Reference(lanes, (Int(0),), self.type, site=self.site),
+                    self._source(row, column),
+                    self.width,
+                ),
                 *(
                     Assign(
                         self._target(row, add(column, lane), None),
@@ -162,7 +166,9 @@ class Copy:
     def _clamped(self, k: int, index: Expr) -> Expr:
         offset, extent, size = self.offsets[k], self.layout.extent(k), self.sizes[k]
         place = add(offset, index)
-        inside = isinstance(offset, Int) and isinstance(extent, Int) and 0 <= offset.value <= extent.value - size
+        inside = (
+            isinstance(offset, Int) and isinstance(extent, Int) and 0 <= offset.value <= extent.value - size
+        )
         if inside:
             return place
         last = subtract(extent, 1)

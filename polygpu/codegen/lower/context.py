@@ -1,0 +1,125 @@
+"""What all parts of a nest's lowering share: the mapped nest, its placement, and names in the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import array_tuple
+from polygpu.codegen.lower.buffers import Layout
+from polygpu.codegen.lower.points import Points
+from polygpu.codegen.lower.scan import (
+    value_of,
+)
+from polygpu.memory.place import Placement, Segment, step_of
+from polygpu.model.expr import (
+    Expr,
+    Int,
+    Name,
+    Reference,
+)
+from polygpu.schedule.mapped import Axis, Fixed, MappedNest
+from polygpu.schedule.owned import Promoted
+from polygpu.support.isl_idioms import D, identifier
+
+
+@dataclass(frozen=True)
+class NestContext:
+    """A mapped and placed nest; `layouts` describe the region's arrays, `name` is the kernel's."""
+
+    m: MappedNest
+    placement: Placement
+    layouts: dict[str, Layout]
+    name: str
+
+    @cached_property
+    def points(self) -> Points:
+        return Points(self.m)
+
+    @cached_property
+    def threads(self) -> int:
+        x, y, z = self.m.mapping.block
+        return x * y * z
+
+    def _registers(self) -> tuple[Axis, ...]:
+        return tuple(a for a in self.m.mapping.axes if a.per_thread > 1)
+
+    def _register(self, p: Promoted) -> Reference | Name:
+        """The register of the current point."""
+        ctype = self.layouts[p.array].buffer.type
+        indices = tuple(self.points.register_index(a) for a in self._registers())
+        return Reference(p.name, indices, ctype) if indices else Name(p.name, ctype)
+
+    def _site(self, array: str) -> int:
+        return next(
+            a.reference.site
+            for s in self.m.statements
+            for a in self.m.p.statement(s).accesses
+            if array_tuple(a.reference) == array
+        )
+
+    def _offset(self, offset: isl.PwAff) -> Expr:
+        return value_of(offset, isl.Set.universe(offset.get_space().domain()).params())
+
+    def _positive(self) -> frozenset[str]:
+        """Names that are never negative when the kernel runs."""
+        tiles = {
+            a.origin
+            for k, a in enumerate(self.m.mapping.axes)
+            if isinstance(first := self.points.first(k), Int) and first.value >= 0
+        }
+        steps = {
+            step.name
+            for segment in self.placement.segments
+            if (step := step_of(self.m, segment)) is not None and self._starts_positive(step)
+        }
+        return frozenset(tiles | steps)
+
+    def _starts_positive(self, step: Fixed) -> bool:
+        values = self._step_values(step)
+        return bool(values.intersect(isl.Set("{ [i] : i < 0 }")).is_empty())
+
+    def _step_values(self, step: Fixed) -> isl.Set:
+        """First values of the step's tiles, in any block."""
+        return self._tile_starts(step, ()).reset_tuple_id()
+
+    def _tile_starts(self, step: Fixed, fixed: tuple[Fixed, ...]) -> isl.Set:
+        starts: isl.Set | None = None
+        for s in step.member.statements:
+            row = step.member.rows[s]
+            first = row.scale_down_val(isl.Val(step.width)).floor().scale_val(isl.Val(step.width))
+            values = self.m.domain(s, fixed).apply(isl.Map.from_pw_aff(first))
+            starts = values if starts is None else starts.union(values)
+        assert starts is not None
+        return starts.coalesce()
+
+    def _step_context(self, step: Fixed) -> isl.Set:
+        context: isl.Set | None = None
+        for s in step.member.statements:
+            part = self.m.domain(s, (step,)).params()
+            context = part if context is None else context.union(part)
+        assert context is not None
+        starts = self._as_parameter(self._step_values(step), step.name)
+        return isl.Set.from_basic_set(context.remove_divs().simple_hull()).intersect(starts)
+
+    def _as_parameter(self, line: isl.Set, name: str) -> isl.Set:
+        """The convex hull of a one-dimensional set as a condition on parameter `name`."""
+        hull = isl.Set.from_basic_set(line.remove_divs().simple_hull())
+        least = line.dim_min_val(0)  # exact, where the hull forgot what the values are multiples of
+        if least.is_int():
+            hull = hull.lower_bound_val(D.set, 0, least)
+        hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
+        return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
+
+    def _in_ring(self, segment: Segment) -> bool:
+        """Whether staged tiles of the segment go through a ring: slots are numbered from tile 0 up."""
+        step = step_of(self.m, segment)
+        ring = self.m.mapping.buffering == "ring" and self.m.mapping.widest > 0
+        return ring and step is not None and self._starts_positive(step)
+
+    def _slot(self, segment: Segment) -> str:
+        step = step_of(self.m, segment)
+        assert step is not None
+        return f"{step.name}_slot"

@@ -1,0 +1,192 @@
+"""Segments with their copies and barriers.
+
+segment ::= copies, barrier, stage | for each step tile: copies, barrier, stage, barrier
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.codegen.linear import add
+from polygpu.codegen.lower.scan import (
+    Scan,
+    ScanBlock,
+    ScanFor,
+    ScanIf,
+    ScanLeaf,
+    scan,
+)
+from polygpu.codegen.lower.stages import Stages
+from polygpu.codegen.lower.staging import Copy
+from polygpu.codegen.tidy import substituted
+from polygpu.memory.place import Segment, Staged, step_of
+from polygpu.model.expr import (
+    Binary,
+    Expr,
+    Int,
+    Name,
+)
+from polygpu.model.kernel import (
+    Barrier,
+    CommitCopies,
+    Declare,
+    For,
+    If,
+    Statement,
+    WaitCopies,
+)
+from polygpu.schedule.mapped import Fixed
+from polygpu.support.isl_idioms import D
+
+Leaf: TypeAlias = Callable[[ScanLeaf], tuple[Statement, ...]]
+
+
+@dataclass(frozen=True)
+class Segments(Stages):
+    """Code of segments."""
+
+    def _segment(self, number: int, segment: Segment) -> list[Statement]:
+        staged = [s for s in self.placement.staged if s.segment == number]
+        fixed_copies = [s for s in staged if not s.stepped]
+        stepped = [s for s in staged if s.stepped]
+        found: list[Statement] = []
+        for s in fixed_copies:
+            found.extend(self._copy(s).direct())
+        if not stepped:
+            found.extend([Barrier()] if fixed_copies else [])
+            found.extend(self._stage(number, segment, None))
+            return found
+        step = step_of(self.m, segment)
+        assert step is not None
+        if self._in_ring(segment):
+            return [*found, *self._ring(number, segment, step, stepped)]
+        if self.m.mapping.buffering == "prefetch":
+            return [*found, *self._prefetched(number, segment, step, stepped)]
+        inner: list[Statement] = []
+        for s in stepped:
+            inner.extend(self._copy(s).direct())
+        inner.extend([Barrier(), *self._stage(number, segment, step), Barrier()])
+        found.extend(self._steps(segment, step, tuple(inner)))
+        return found
+
+    def _prefetched(
+        self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
+    ) -> tuple[Statement, ...]:
+        """The next tile travels in registers while this one is used."""
+        copies = [self._copy(s) for s in stepped]
+        ahead = {step.name: add(Name(step.name), step.width)}
+        body = [x for c in copies for x in c.put()]
+        body.append(Barrier())
+        body.extend(substituted(tuple(x for c in copies for x in c.fetch()), ahead))
+        body.extend([*self._stage(number, segment, step), Barrier()])
+        loop = self._steps(segment, step, tuple(body))
+        head: list[Statement] = [c.registers() for c in copies]
+        first = self._first_of(loop)
+        start = substituted(tuple(x for c in copies for x in c.fetch()), {step.name: first})
+        return (*head, *_unless_empty(loop, (*start, *loop)))
+
+    def _first_of(self, loop: tuple[Statement, ...]) -> Expr:
+        """Where the loop over tiles starts: its lower bound, or the only value."""
+        match loop[0]:
+            case For(_, lower, _, _, _, _, _):
+                return lower
+            case Declare(_, _, value, _) if value is not None:
+                return value
+            case If(_, then, _, _):
+                return self._first_of(then)
+        return Int(0)
+
+    def _ring(
+        self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
+    ) -> tuple[Statement, ...]:
+        """Tiles in flight: `stages` slots, each filled `stages - 1` tiles before it is used."""
+        copies = [self._copy(s) for s in stepped]
+        stages, width = self.m.mapping.stages, step.width
+        here = Binary("%", Binary("/", Name(step.name), Int(width)), Int(stages))
+
+        def fill(tiles_ahead: int, base: Expr) -> tuple[Statement, ...]:
+            moves = tuple(x for c in copies for x in c.in_flight(here))
+            return (*substituted(moves, {step.name: add(base, tiles_ahead * width)}), CommitCopies())
+
+        body = (
+            WaitCopies(stages - 2),
+            Barrier(),
+            *fill(stages - 1, Name(step.name)),
+            Declare(self._slot(segment), "int", here),
+            *self._stage(number, segment, step),
+        )
+        loop = self._steps(segment, step, body)
+        first = self._first_of(loop)
+        start = tuple(x for k in range(stages - 1) for x in fill(k, first))
+        return _unless_empty(loop, (*start, *loop, WaitCopies(0)))
+
+    def _copy(self, s: Staged) -> Copy:
+        offsets = tuple(self._offset(side.offset) for side in s.sides)
+        multiples = {a.origin: a.tile for a in self.m.mapping.axes}
+        for segment in self.placement.segments:
+            step = step_of(self.m, segment)
+            if step is not None:
+                multiples[step.name] = step.width
+        return Copy(
+            s,
+            offsets,
+            self.layouts[s.array],
+            self.threads,
+            self._site(s.tuple_name),
+            self._positive(),
+            multiples,
+            self.m.mapping.widest,
+        )
+
+    def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """The uniform loop over the step's tiles that any point of the block needs."""
+        starts = self._tile_starts(step, self.m.tiles())
+        starts = (
+            isl.Set.from_basic_set(starts.remove_divs().simple_hull()) if starts.n_basic_set() > 1 else starts
+        )
+        starts = starts.intersect(_multiples(starts, step.width)).set_tuple_name("tile")
+        order = isl.UnionMap.from_map(starts.identity().reset_tuple_id(D.out))
+        tree = scan(order, self._block_context(), (step.name,))
+
+        def leaf(found: ScanLeaf) -> tuple[Statement, ...]:
+            value = found.arguments[0]
+            return inner if value == Name(step.name) else (Declare(step.name, "int", value), *inner)
+
+        return self._emit_uniform(tree, leaf)
+
+    def _block_context(self) -> isl.Set:
+        return self.points._origins_of(self.points.hull)
+
+    def _emit_uniform(self, tree: Scan, leaf: Leaf) -> tuple[Statement, ...]:
+        match tree:
+            case ScanBlock(children):
+                return tuple(s for c in children for s in self._emit_uniform(c, leaf))
+            case ScanFor(index, lower, upper, step, body):
+                return (For(index, lower, upper, step, self._emit_uniform(body, leaf), uniform=True),)
+            case ScanIf(test, then, otherwise):
+                other = self._emit_uniform(otherwise, leaf) if otherwise is not None else ()
+                return (If(test, self._emit_uniform(then, leaf), other, uniform=True),)
+            case ScanLeaf():
+                return leaf(tree)
+
+
+def _unless_empty(loop: tuple[Statement, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """`body` where the loop over tiles has any: what is fetched ahead of it must exist."""
+    match loop[0]:
+        case For(_, Int(lower), Int(upper), _, _, _, _):
+            return body if lower < upper else ()
+        case For(_, lower, upper, _, _, _, _):
+            return (If(Binary("<", lower, upper), body, (), uniform=True),)
+        case If(test, then, (), True) if isinstance(then[0], For | If):
+            return (If(test, _unless_empty(then, body), (), uniform=True),)
+    return body
+
+
+def _multiples(line: isl.Set, width: int) -> isl.Set:
+    local = isl.LocalSpace.from_space(line.get_space())
+    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.set, 0))
+    return value.mod_val(isl.Val(width)).eq_set(isl.PwAff.from_aff(isl.Aff.zero_on_domain(local)))
