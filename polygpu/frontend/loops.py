@@ -49,7 +49,7 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
     region.bindings[variable] = Iterator(name, ctype)
     step = _step(reader, node, variable, position)
     tests = _tests(reader, node, Name(name), step, ctype, position)
-    region.loops.append(Loop(name, position, text, step))
+    region.loops.append(Loop(variable.name, position, text, step))
     return Header(
         variable, name, (_first(Name(name), first, step), *tests, *_stride(name, first, step)), step
     )

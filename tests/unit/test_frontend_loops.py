@@ -81,7 +81,7 @@ def test_nest_with_statements_at_every_level(tmp_path: Path) -> None:
     ]
     assert [s.iterators for s in scop.statements] == [(), ("i",), ("i", "j"), ("i",), ("i_2",)]
     assert [s.loops for s in scop.statements] == [(), (0,), (0, 1), (0,), (2,)]
-    assert [(loop.iterator, loop.step) for loop in scop.loops] == [("i", 1), ("j", -1), ("i_2", 1)]
+    assert [(loop.iterator, loop.step) for loop in scop.loops] == [("i", 1), ("j", -1), ("i", 1)]
     assert scop.loops[1].text == "for (int j = i; j > 0; j--)"
     assert domain(scop.statements[2]) == ["(i >= 0)", "(i < n)", "(j <= i)", "(j > 0)"]
 
@@ -114,7 +114,9 @@ def test_affine_part_of_a_data_dependent_test_bounds_the_domain(tmp_path: Path) 
 
 
 def test_selects_with_affine_tests_split_the_statement(tmp_path: Path) -> None:
-    scop = region(tmp_path, V, "for (int i = 0; i < n; i++) a[i] = 2 * (i > 0 ? a[i - 1] : 0) + (i < m ? 1 : 2);")
+    scop = region(
+        tmp_path, V, "for (int i = 0; i < n; i++) a[i] = 2 * (i > 0 ? a[i - 1] : 0) + (i < m ? 1 : 2);"
+    )
     assert [domain(s)[2:] for s in scop.statements] == [["(i > 0)"], ["(i <= 0)"]]
     assert bodies(scop) == [
         "a[i] = ((2 * a[(i - 1)]) + ((i < m) ? 1 : 2));",
@@ -136,7 +138,9 @@ def test_unsigned_differences_stay_in_the_statement(tmp_path: Path) -> None:
 
 def test_names_that_clash(tmp_path: Path) -> None:
     """An iterator gives way to a parameter of the same name that another part of the region uses."""
-    scop = region(tmp_path, "int i, float *a", "for (int k = 0; k < i; k++) for (int i = 0; i < k; i++) a[i] = k;")
+    scop = region(
+        tmp_path, "int i, float *a", "for (int k = 0; k < i; k++) for (int i = 0; i < k; i++) a[i] = k;"
+    )
     (statement,) = scop.statements
     assert statement.iterators == ("k", "i_2")
     assert domain(statement) == ["(k >= 0)", "(k < i)", "(i_2 >= 0)", "(i_2 < k)"]
