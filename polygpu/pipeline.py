@@ -18,20 +18,21 @@ from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.codegen.emit import emit_device
-from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests
+from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests, print_user
 from polygpu.codegen.lower.buffers import Layout, layouts
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.region import RegionLowering
 from polygpu.codegen.lower.scan import test_of
 from polygpu.codegen.padding import Padded, pad
-from polygpu.codegen.printer import print_expr
 from polygpu.frontend import FrontendOptions, Lifted, lift
+from polygpu.model.decisions import Decisions
+from polygpu.model.decisions import parse as parse_decision
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.scop import Scop
 from polygpu.schedule.driver import Scheduled, schedule
-from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
 
 T = TypeVar("T")
@@ -129,9 +130,10 @@ def compile_file(path: str, options: Options) -> Compilation:
     """Compiles the C file at `path`. Raises Diagnosed for errors in it or in the options."""
     clock = _Clock()
     device = devices.load(options.device or DEFAULT_DEVICES[options.target])
+    decisions = _decisions(options)
     lifted = clock.run("front end", lambda: lift(path, options.frontend()))
     set_options()
-    regions = tuple(_compile_region(scop, device, clock) for scop in lifted.scops)
+    regions = tuple(_compile_region(scop, device, decisions, clock) for scop in lifted.scops)
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
     files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
     return Compilation(
@@ -148,11 +150,19 @@ def compile_file(path: str, options: Options) -> Compilation:
     )
 
 
+def _decisions(options: Options) -> Decisions:
+    try:
+        return Decisions(tuple(parse_decision(text) for text in options.decisions))
+    except ValueError as error:
+        message = str(error)
+        raise Diagnosed(Diagnostic("PG303", "error", message, None, "see `polygpu explain PG303`")) from None
+
+
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".c")
 
 
-def _compile_region(scop: Scop, device: Device, clock: _Clock) -> CompiledRegion:
+def _compile_region(scop: Scop, device: Device, decisions: Decisions, clock: _Clock) -> CompiledRegion:
     p = clock.run("polyhedra", lambda: polyhedra.build(scop))
     tests = clock.run("conditions", lambda: conditions(p))
     d = clock.run("dependences", lambda: compute_dependences(p))
@@ -161,9 +171,9 @@ def _compile_region(scop: Scop, device: Device, clock: _Clock) -> CompiledRegion
         d = clock.run("dependences", lambda: compute_dependences(p))
     scheduled = clock.run("schedule", lambda: schedule(p, d))
     sizes = layouts(p, d)
-    lowering = RegionLowering(p, device, sizes)
+    lowering = RegionLowering(p, device, sizes, decisions)
     region = clock.run("lower", lambda: lowering.region(scheduled.host))
-    padded = tuple(clock.run("pad", lambda: [pad(k, device) for k in region.kernels]))
+    padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(
         scop,
@@ -190,5 +200,5 @@ def _emit(
 
 def _call(r: CompiledRegion) -> HostCall:
     tests = [(test_of(c.holds, r.polyhedra.context), c.reason) for c in r.conditions]
-    texts = [(print_expr(test), reason) for test, reason in tests if test is not None]
+    texts = [(print_user(test), reason) for test, reason in tests if test is not None]
     return host_call(r.scop, r.region, texts)

@@ -53,6 +53,8 @@ _SOURCE_OPTIONS = (
                  help="Pointer parameters never overlap: leave out the run-time test."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
                  metavar="SECONDS", help="Search at most so long for a schedule."),
+    click.option("--decide", "decisions", multiple=True, metavar="[KERNEL:]KEY=VALUE",
+                 help="Take a decision yourself, as in tile=64x128; see `polygpu explain PG303`."),
     click.option("--diagnostics", "style", type=click.Choice(("text", "json", "sarif")), default="text",
                  show_default=True, help="The format of errors and warnings."),
     click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
@@ -68,7 +70,7 @@ def source_options(function: Decorated) -> Decorated:
 
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
-    "time_budget", "cc",
+    "time_budget", "cc", "decisions",
 )  # fmt: skip
 
 

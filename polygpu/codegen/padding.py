@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from polygpu.codegen.requests import Requests, on, requests, sizes_of
 from polygpu.memory.pad import Layout, PaddingChoice, Request, choose_padding
+from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Kernel, SharedArray
@@ -19,12 +20,17 @@ class Padded:
     choices: dict[str, PaddingChoice]
 
 
-def pad(kernel: Kernel, device: Device) -> Padded:
-    """`kernel` with the cheapest padding of each shared array."""
+def pad(kernel: Kernel, device: Device, decisions: Decisions = Decisions()) -> Padded:
+    """`kernel` with the cheapest padding of each shared array, or the one that was asked for."""
     if not kernel.shared:
         return Padded(kernel, {})
     found = requests(kernel, device.request_lanes, sizes_of(kernel))
     choices = {s.name: _choose(s, list(on(found, s.name)), device) for s in kernel.shared}
+    asked = decisions.find(kernel.name, "pad")
+    if asked is not None and asked.value != "auto":
+        rows = {s.name for s in kernel.shared if len(s.extents) > 1}
+        amount = asked.sizes[0]
+        choices = {n: replace(c, pad=amount) if n in rows else c for n, c in choices.items()}
     shared = tuple(_with_padding(s, choices[s.name].pad, list(on(found, s.name))) for s in kernel.shared)
     return Padded(replace(kernel, shared=shared), choices)
 

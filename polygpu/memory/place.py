@@ -13,11 +13,13 @@ import islpy as isl
 from polygpu.analysis.patterns import Pattern, access_matrix
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.memory.footprint import Side, box
+from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
 from polygpu.schedule.owned import Promoted, nest_patterns, promote, written_arrays
 from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, single_iterator
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, c_name
 
 ReferenceKey = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
@@ -77,8 +79,13 @@ def segments(nest: Nest) -> tuple[Segment, ...]:
     return tuple(Segment(c, c.members[0] if isinstance(c, Band) else None) for c in children)
 
 
-def place(m: MappedNest, device: Device) -> Placement:
-    """The placement of every access of `m`."""
+def place(
+    m: MappedNest, device: Device, decisions: Decisions = Decisions(), kernel: str = ""
+) -> Placement:
+    """The placement of every access of `m`.
+
+    Raises Diagnosed when tiles that were asked for do not fit in the device's shared memory.
+    """
     parts = segments(m.nest)
     promoted = promote(m)
     taken = {p.tuple_name for p in promoted} | written_arrays(m)
@@ -87,12 +94,22 @@ def place(m: MappedNest, device: Device) -> Placement:
     budget = device.shared_per_block - device.shared_reserved
     budget -= 256 if device.arguments_in_shared else 0
     budget = min(budget, 48 * 1024)
-    for candidate in _candidates(m, parts, found, taken, device):
+    stage = decisions.find(kernel, "stage")
+    on = stage is None or stage.value == "on"
+    for candidate in _candidates(m, parts, found, taken, device) if on else ():
         size = _bytes(m, candidate)
         if size <= budget:
             budget -= size
             staged.append(candidate)
+        elif any(decisions.find(kernel, key) for key in ("tile", "step", "stages")):
+            raise _too_large(m, candidate, size, budget, device)
     return Placement(parts, _named(staged), promoted)
+
+
+def _too_large(m: MappedNest, s: Staged, size: int, left: int, device: Device) -> Diagnosed:
+    position = m.p.statement(m.statements[0]).position
+    message = f"the tile of '{s.array}' takes {size} bytes of shared memory; {device.title} has {left} left"
+    return Diagnosed(Diagnostic("PG305", "error", message, position, "ask for a smaller tile or step"))
 
 
 def _named(staged: list[Staged]) -> tuple[Staged, ...]:
@@ -106,6 +123,7 @@ def _named(staged: list[Staged]) -> tuple[Staged, ...]:
 
 def _bytes(m: MappedNest, s: Staged) -> int:
     total = SIZES.get(m.p.array(s.array).element, 4)
+    total *= m.mapping.stages if s.stepped and m.mapping.buffering == "ring" else 1
     for k, extent in enumerate(s.extents):
         total *= extent + (s.padding if k == len(s.extents) - 1 else 0)
     return total

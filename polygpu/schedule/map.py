@@ -12,10 +12,12 @@ import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.decisions import Decision, Decisions
 from polygpu.model.device import Device
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest, Mapping
 from polygpu.schedule.owned import nest_patterns, promote
 from polygpu.schedule.tree import Member, Nest, members_on, single_iterator
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, c_name
 
 _STRIDED_READ, _STRIDED_WRITE, _MOVE_BY_DEPTH = 1, 4, 4
@@ -37,20 +39,91 @@ class NestClass:
     rectangular: bool
 
 
-def map_nest(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device) -> MappedNest:
-    """`nest` with its parallel members in grid order (lanes last) and sizes for `device`."""
+def map_nest(
+    p: Polyhedra,
+    nest: Nest,
+    outer: tuple[Fixed, ...],
+    device: Device,
+    decisions: Decisions = Decisions(),
+    kernel: str = "",
+) -> MappedNest:
+    """`nest` with its parallel members in grid order (lanes last) and sizes for `device`.
+
+    `decisions` for `kernel` replace what the class of nest would get. Raises Diagnosed where a block they
+    ask for is not possible.
+    """
     draft = MappedNest(p, nest, Mapping(_axes(p, nest, outer, [1] * len(nest.parallel)), 0), outer)
     if not nest.parallel:
         return draft
     ordered, found = _order(draft)
     kind = classify(ordered, found)
     sizes, step = tile_sizes(len(nest.parallel), kind, device)
+    sizes = _decided_sizes(ordered, sizes, decisions, kernel)
     axes = tuple(
         replace(axis, threads=t, per_thread=r, group=g)
         for axis, (t, r, g) in zip(ordered.mapping.axes, sizes, strict=True)
     )
     widest = device.widest_access if device.rule == "sector" else 0
-    return replace(ordered, mapping=Mapping(axes, step, buffering(kind, len(axes), device), widest=widest))
+    chosen = {key: decisions.find(kernel, key) for key in ("step", "buffering", "stages")}
+    mapping = Mapping(
+        axes,
+        int(chosen["step"].value) if chosen["step"] else step,
+        chosen["buffering"].value if chosen["buffering"] else buffering(kind, len(axes), device),
+        int(chosen["stages"].value) if chosen["stages"] else Mapping.stages,
+        widest,
+    )
+    mapped = replace(ordered, mapping=mapping)
+    _check_block(mapped, device)
+    return mapped
+
+
+def _decided_sizes(m: MappedNest, sizes: Sizes, decisions: Decisions, kernel: str) -> Sizes:
+    """`sizes` with the tile, the threads and their distribution that were asked for."""
+    tile, threads, deal = (decisions.find(kernel, key) for key in ("tile", "threads", "deal"))
+    tiles = [t * r for t, r, _ in sizes] if tile is None else _per_axis(m, tile)
+    if threads is not None:
+        counts = _per_axis(m, threads)
+    elif tile is None:
+        counts = [t for t, _, _ in sizes]
+    else:
+        counts = [min(t, wanted) for (t, _, _), wanted in zip(sizes, tiles, strict=True)]
+    if threads is not None and tile is None:
+        tiles = [t * r for t, (_, r, _) in zip(counts, sizes, strict=True)]
+    for t, wanted in zip(counts, tiles, strict=True):
+        if wanted % t:
+            raise _refused(m, "PG304", f"a tile of {wanted} points cannot be dealt to {t} threads")
+    result: Sizes = []
+    for t, wanted, (_, r, group) in zip(counts, tiles, sizes, strict=True):
+        points = wanted // t
+        kept = group if points == r else (4 if points % 4 == 0 else 1)
+        words = {"cyclic": 1, "blocked": points, "grouped": 4 if points % 4 == 0 else points}
+        result.append((t, points, words[deal.value] if deal else kept))
+    return result
+
+
+def _per_axis(m: MappedNest, decision: Decision) -> list[int]:
+    """The decision's numbers for the parallel dimensions as the schedule has them, lanes last."""
+    count = len(m.nest.parallel)
+    sizes = decision.sizes
+    if len(sizes) > count:
+        raise _refused(m, "PG304", f"'{decision}' has {len(sizes)} sizes for {count} parallel dimensions")
+    return [1] * (count - len(sizes)) + list(sizes)
+
+
+def _check_block(m: MappedNest, device: Device) -> None:
+    x, y, z = m.mapping.block
+    most = device.max_threads_per_block
+    if x * y * z > most:
+        message = f"a block of {x * y * z} threads; {device.title} allows {most}"
+        raise _refused(m, "PG304", message)
+    if any(have > allowed for have, allowed in zip((x, y, z), device.max_block, strict=True)):
+        limits = " x ".join(str(n) for n in device.max_block)
+        raise _refused(m, "PG304", f"a block of {x} x {y} x {z} threads; {device.title} allows {limits}")
+
+
+def _refused(m: MappedNest, number: str, message: str) -> Diagnosed:
+    position = m.p.statement(m.statements[0]).position
+    return Diagnosed(Diagnostic(number, "error", message, position, "ask for a smaller tile or fewer threads"))
 
 
 def buffering(kind: NestClass, count: int, device: Device) -> str:

@@ -13,6 +13,7 @@ from polygpu.codegen.lower.buffers import Layout
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, scan, test_of
 from polygpu.memory.place import place
+from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr, Int, Name
 from polygpu.model.kernel import (
@@ -37,6 +38,7 @@ class RegionLowering:
     p: Polyhedra
     device: Device
     layouts: dict[str, Layout]
+    decisions: Decisions = Decisions()
     lowered: list[NestLowering] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
 
@@ -102,9 +104,10 @@ class RegionLowering:
         return isl.Set.from_basic_set(found.remove_divs().simple_hull()).params().intersect(context)
 
     def _launch(self, nest: Nest, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
-        mapped = map_nest(self.p, nest, outer, self.device)
         name = f"{self.p.scop.name.removeprefix('polygpu_')}_k{len(self.kernels)}"
-        lowering = NestLowering(mapped, place(mapped, self.device), self.layouts, name)
+        mapped = map_nest(self.p, nest, outer, self.device, self.decisions, name)
+        placement = place(mapped, self.device, self.decisions, name)
+        lowering = NestLowering(mapped, placement, self.layouts, name)
         kernel = lowering.kernel()
         self.lowered.append(lowering)
         self.kernels.append(kernel)
