@@ -27,7 +27,16 @@ def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
         "ruff format": (*python, "ruff", "format", "--check", *PYTHON_FILES),
         "mypy": (*python, "mypy"),
         "import-linter": tool("lint-imports"),
-        "pytest": (*python, "pytest", "-n", "2", "--durations=5", "-q", *pytest_arguments),
+        "pytest": (
+            *python,
+            "pytest",
+            "-n",
+            "2",
+            "--dist=worksteal",
+            "--durations=5",
+            "-q",
+            *pytest_arguments,
+        ),
     }
 
 
