@@ -17,7 +17,6 @@ from math import gcd
 from polygpu.frontend.affine import Polynomial, expression, multiply, names_in, product
 from polygpu.model.expr import Expr, Int, Name, Reference
 
-
 STRIDES = "its accesses have the strides"
 
 
@@ -90,14 +89,14 @@ def _text(stride: Stride) -> str:
     return "'" + " * ".join(([str(stride.factor)] if stride.factor != 1 or not names else []) + names) + "'"
 
 
-def subscripts_for(subscript: Polynomial, shape: Shape, iterators: Set[str]) -> tuple[Expr, ...]:
+def subscripts_for(subscript: Polynomial, shape: Shape) -> tuple[Expr, ...]:
     """The subscripts of one access, outermost first, so that their weighted sum is `subscript`."""
     parts: list[Polynomial] = [{} for _ in shape.strides]
     for monomial, factor in subscript.items():
         dimension, atoms, amount = _place(monomial, factor, shape)
         parts[dimension][atoms] = parts[dimension].get(atoms, 0) + amount
     for dimension in range(len(parts) - 1, 0, -1):
-        _borrow(parts, dimension, shape.extents[dimension - 1], iterators)
+        _borrow(parts, dimension, shape.extents[dimension - 1])
     return tuple(expression(part) for part in parts)
 
 
@@ -110,7 +109,7 @@ def _place(monomial: tuple[Expr, ...], factor: int, shape: Shape) -> tuple[int, 
     raise AssertionError("the last stride is 1")
 
 
-def _borrow(parts: list[Polynomial], dimension: int, extent: Expr, iterators: Set[str]) -> None:
+def _borrow(parts: list[Polynomial], dimension: int, extent: Expr) -> None:
     """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`: what can only be below 0 is in the row before."""
     part = {monomial: factor for monomial, factor in parts[dimension].items() if factor}
     rising = any(factor > 0 for factor in part.values())

@@ -69,6 +69,8 @@ class Reader:
         value = self.scope.constant(node)
         if value is not None:
             return Int(value)
+        if node.name in ("true", "false") and self.scope.find(node.name) is None:
+            return Int(int(node.name == "true"))
         variable = self.variable(node)
         match self.binding(variable, node):
             case Iterator(name, ctype):

@@ -63,6 +63,9 @@ def user_function(context: FileContext, name: str, active: tuple[str, ...] = ())
     if not isinstance(result, Basic):
         return Impure("it returns no number", position)
     scope = function_scope(definition, context.scope)
+    declared = definition.decl.type.args
+    if declared and any(isinstance(parameter, c_ast.EllipsisParam) for parameter in declared.params):
+        return Impure("it takes a variable number of arguments", position)
     parameters = []
     for parameter in scope.symbols.values():
         ctype = parameter.type if isinstance(parameter, Variable) else None

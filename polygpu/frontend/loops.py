@@ -44,8 +44,11 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
         raise refusal("PG105", position, message, help_text, 3)
     first = region.affine.value(start)
     if first is None:
-        raise nonaffine(region, start, region.at(node.init), f"the start of the loop over '{variable.name}' is")
+        raise nonaffine(
+            region, start, region.at(node.init), f"the start of the loop over '{variable.name}' is"
+        )
     name = region.unique(variable.name)
+    region.iterators.add(name)
     region.bindings[variable] = Iterator(name, ctype)
     step = _step(reader, node, variable, position)
     tests = _tests(reader, node, Name(name), step, ctype, position)

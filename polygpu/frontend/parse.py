@@ -60,13 +60,26 @@ class Positions:
         if file not in self.sources:
             return None
         if line not in self._aligned:
-            if not self._lines:
-                self._lines.extend(self.clean.text.split("\n"))
-            tokens = Source(file, self._lines[line - 1]).tokens(1)
-            self._aligned[line] = tokens, align(tokens, self.sources[file].tokens(number))
+            self._align(line, file, number)
         tokens, originals = self._aligned[line]
         index = max((k for k, token in enumerate(tokens) if token.column <= column), default=0)
         return originals[index] if index < len(originals) else None
+
+    def _align(self, line: int, file: str, number: int) -> None:
+        """Matches all clean lines that came from one source line with it."""
+        if not self._lines:
+            self._lines.extend(self.clean.text.split("\n"))
+        places, first, last = self.clean.places, line, line
+        while first > 1 and places[first - 2] == (file, number):
+            first -= 1
+        while last < len(places) and places[last] == (file, number):
+            last += 1
+        parts = [Source(file, self._lines[k - 1]).tokens(1) for k in range(first, last + 1)]
+        originals = align(tuple(t for part in parts for t in part), self.sources[file].tokens(number))
+        start = 0
+        for k, part in zip(range(first, last + 1), parts, strict=True):
+            self._aligned[k] = part, originals[start : start + len(part)]
+            start += len(part)
 
 
 def parse(clean: Clean, sources: dict[str, Source]) -> Tree:
@@ -95,7 +108,9 @@ def _syntax_error(text: str, parser: c_parser.CParser, positions: Positions) -> 
     line, column = (int(match[1]), int(match[2])) if match else _last_token(parser)
     if message == "Invalid declaration" and (name := positions.word(line, column)):
         found = _at(positions, line, column, f"syntax error: '{name}' is no type that is known here")
-        return replace(found, help=f"include the header that declares '{name}', or add a typedef", length=len(name))
+        return replace(
+            found, help=f"include the header that declares '{name}', or add a typedef", length=len(name)
+        )
     return _at(positions, line, column, _worded(message))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polygpu.frontend.affine import names_in
-from polygpu.frontend.state import Iterator, Region
+from polygpu.frontend.state import Region
 from polygpu.frontend.unsupported import refusal
 from polygpu.model.expr import (
     Binary,
@@ -32,8 +32,8 @@ def nonaffine(
 
 # What to do about a dependence on data, by the diagnostic that tells of it.
 _DATA_HELP = {
-    "PG101": "let the loop run to a bound known before it starts, and put 'if (...)' with the data around its body",
-    "PG102": "let each iteration write an element of its own; only reads may have subscripts that depend on data",
+    "PG101": "let the loop run to a bound known before it starts, and guard its body with an if",
+    "PG102": "let each iteration write an element of its own; only reads may depend on data",
     "PG160": "copy the value to a variable before the array's declaration",
     "PG161": "declare the array with its shape, as in 'float (*a)[n]'",
 }
@@ -70,9 +70,7 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
 
 def _multiplied(region: Region, left: Expr, right: Expr) -> tuple[str, str]:
     reason = f"it multiplies {_named(left)} by {_named(right)}, which is no constant"
-    iterators = {b.name for b in region.bindings.values() if isinstance(b, Iterator)}
-    iterators |= {loop.iterator for loop in region.loops}
-    if iterators & (names_in(left) | names_in(right)):
+    if region.iterators & (names_in(left) | names_in(right)):
         return reason, "use sums of iterators times constants"
     return reason, "compute the product before the region into a variable of its own"
 

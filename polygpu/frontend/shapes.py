@@ -144,7 +144,7 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     subscripts = [v.reference.subscripts[0] for v in visits]
     if all(region.affine.value(subscript) is not None for subscript in subscripts):
         return None
-    iterators = frozenset(loop.iterator for loop in region.loops) | region.locals
+    iterators = region.iterators | region.locals
     return find_shape(map(polynomial, subscripts), iterators)
 
 
@@ -172,8 +172,7 @@ def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) ->
     found = shapes.get(reference.array)
     subscripts = reference.subscripts
     if found is not None:
-        iterators = frozenset(loop.iterator for loop in region.loops)
-        subscripts = subscripts_for(polynomial(subscripts[0]), found, iterators)
+        subscripts = subscripts_for(polynomial(subscripts[0]), found)
     final = tuple(region.affine.value(s) or s for s in subscripts)
     return replace(reference, subscripts=final)
 

@@ -132,6 +132,7 @@ class Region:
     arrays: dict[Variable, RawArray] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    iterators: set[str] = field(default_factory=set)
     locals: set[str] = field(default_factory=set)
     inlined: dict[Call, Expr] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.unit.frontend_text import bodies, domain, region
 
 V = "int n, int m, float *a"

@@ -114,7 +114,9 @@ def test_two_thousand_mutated_kernels(cc: str | None, seed: int, tmp_path: Path)
         check(text, tmp_path / "mutant.c", FrontendOptions(cc=cc))
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\0", "\ufeffint x;", "/*", '"', "#", "#if 1\n", "#include", "}", "("])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\0", "\ufeffint x;", "/*", '"', "#", "#if 1\n", "#include", "}", "("]
+)
 @pytest.mark.parametrize("cc", [None, ""], ids=["compiler", "pcpp"])
 def test_scraps(text: str, cc: str | None, tmp_path: Path) -> None:
     check(text, tmp_path / "scrap.c", FrontendOptions(cc=cc))

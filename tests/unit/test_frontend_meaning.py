@@ -1,0 +1,128 @@
+"""The scop means what the C means: a scop run by the definition gives what the compiled program gives."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.frontend_interpreter import Interpreter, Memory
+from tests.unit.frontend_text import only_scop
+
+ROWS, COLUMNS = 7, 9
+SIZE = ROWS * COLUMNS
+
+HEAD = """
+#include <math.h>
+#include <stdio.h>
+#define max(a, b) ((a) > (b) ? (a) : (b))
+static int smaller(int a, int b) { if (a < b) return a; return b; }
+"""
+MAIN = f"""
+int main(void)
+{{
+    static double A[{SIZE}], x[{SIZE}];
+    static int k[{SIZE}];
+    for (int t = 0; t < {SIZE}; t++) {{ A[t] = t * 3 % 11 - 4; x[t] = t * 5 % 13 - 6; k[t] = t * 7
+        % {COLUMNS}; }}
+    f({ROWS}, {COLUMNS}, (void *)A, x, k);
+    for (int t = 0; t < {SIZE}; t++) printf("%.17g %.17g %d\\n", A[t], x[t], k[t]);
+}}
+"""
+
+REGIONS = {
+    "triangle": "for (int i = 0; i < n; i++) for (int j = i; j < m; j++) A[i][j] = A[i][j] + A[j % n][i];",
+    "downwards": """for (int i = n - 1; i >= 1; i -= 2) for (int j = m; j > 0; j--) A[i][j - 1] +=
+        A[i - 1][j - 1] * j;""",
+    "strides": """for (int i = 1; i < n; i += 3) for (int j = i; j <= m - 1; j = j + 2) { A[i][j]
+        = x[i + j]; x[j] -= i; }""",
+    "scalar": "double s = 0; for (int i = 0; i < n; i++) { s += x[i]; x[i] = s; } x[n] = s;",
+    "iterators": """int i, j; for (i = 0; i < n; i++) { for (j = 0; j < i; j++) x[j] += i; for (j =
+        i; j < n; j++) x[j] -= j; }""",
+    "tests": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
+        if (i > j && (i + j) % 3 == 0) A[i][j] = 1; else if (i == j || !(j < 5)) A[i][j] = 2; else
+        A[i][j] -= 1;""",
+    "data": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
+        if (j > 0 && A[i][j - 1] > 0) { double t = A[i][j]; if (t > 2) t = t / 2; A[i][j] = t +
+        x[j]; } else x[j] += 1;""",
+    "selects": """for (int i = 0; i < n; i++) x[i] = (i > 0 ? x[i - 1] : 7) + (x[i] > 0 ? 1 : i <
+        3 ? A[i][0] : 2);""",
+    "gather": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] += x[k[i] + k[j]];",
+    "bounds": """for (int i = max(1, n - 3); i < smaller(n, m / 2 + 5) && i <= 100; i++)
+        for (int j = (i - 3) / 2; j < (i & 3) + 2; j++) x[j + 9] += i >> 1;""",
+    "division": "for (int i = -5; i < 6; i++) x[i + 5] = (i / 2) * 100 + i % 3;",
+    "integers": """for (int i = 0; i < n; i++) { int at = i * 2 % 5; k[at] = k[i] / 2 * at; int
+        odd = k[i] % 2; k[i] += odd; }""",
+    "pointers": """for (int i = 0; i < n; i++) { double *row = A[i]; double *p = x + i; row[1] =
+        *p; p[1] = *(row + 2); }""",
+    "chained": """for (int i = 0; i < n - 1; i++) { x[i] = x[i + 1] = A[i][i]; A[i][0]++,
+        --A[i][1]; k[i] *= 2; }""",
+    "functions": """for (int i = 0; i < n; i++) x[i] = sqrt(fabs(x[i])) + smaller(k[i], 4) +
+        max(x[i + 1], 0.5);""",
+    "conversions": """for (int i = 0; i < n; i++) { k[i] = x[i] / 2; x[i] = (int)(A[i][0] / 2) + 'a'
+        + 1u; k[i + 1] += 0.75; }""",
+    "nothing": """for (int i = n; i < n; i++) x[i] = 0; for (int i = 0; i < 3; i++) for (int j =
+        i; j < 0; j++) x[j] = 1;""",
+}
+
+
+def expected(source: Path, directory: Path) -> list[list[float]]:
+    program = directory / "program"
+    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    command = [str(compiler), "-O0", "-w", "-ffp-contract=off", str(source), "-o", str(program), "-lm"]
+    subprocess.run(command, check=True)
+    done = subprocess.run([str(program)], check=True, capture_output=True, text=True)
+    return [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+CASES = [(name, flat) for name, body in REGIONS.items() for flat in (False, True) if not flat or "A[" in body]
+
+
+@pytest.mark.parametrize(("name", "flat"), CASES)
+def test_region(name: str, flat: bool, tmp_path: Path) -> None:
+    body = REGIONS[name]
+    matrix = "double *A" if flat else "double A[n][m]"
+    parameters = f"int n, int m, {matrix}, double *x, int *k"
+    if flat:
+        body = flattened(body)
+    text = f"{HEAD}\nvoid f({parameters})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n{MAIN}"
+    scop = only_scop(tmp_path, text)
+    memory: Memory = {}
+    two = len(next((a.extents for a in scop.arrays if a.name == "A"), (None, None))) == 2
+    for t in range(SIZE):
+        where = divmod(t, COLUMNS) if two else (t,)
+        memory[("A", "", *where)] = float(t * 3 % 11 - 4)
+        memory[("x", "", t)] = float(t * 5 % 13 - 6)
+        memory[("k", "", t)] = t * 7 % COLUMNS
+    Interpreter(scop, {"n": ROWS, "m": COLUMNS}, memory, bound=12).run()
+    found = []
+    for t in range(SIZE):
+        where = divmod(t, COLUMNS) if two else (t,)
+        found.append([memory[("A", "", *where)], memory[("x", "", t)], memory[("k", "", t)]])
+    assert found == expected(tmp_path / "in.c", tmp_path)
+
+
+def flattened(body: str) -> str:
+    """`A[i][j]` as `A[(i) * m + (j)]`, and a row `A[i]` as `&A[(i) * m]`."""
+    result, at = "", 0
+    while (start := body.find("A[", at)) >= 0:
+        result += body[at:start]
+        first, at = subscript(body, start + 1)
+        if body[at] == "[":
+            second, at = subscript(body, at)
+            result += f"A[({first}) * m + ({second})]"
+        else:
+            result += f"&A[({first}) * m]"
+    return result + body[at:]
+
+
+def subscript(text: str, opening: int) -> tuple[str, int]:
+    """(text in the brackets that open at `opening`, offset after them)."""
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[opening + 1 : at], at + 1
+    raise AssertionError(text)
