@@ -93,7 +93,6 @@ def place(
     staged: list[Staged] = []
     budget = device.shared_per_block - device.shared_reserved
     budget -= 256 if device.arguments_in_shared else 0
-    budget = min(budget, 48 * 1024)
     stage = decisions.find(kernel, "stage")
     on = stage is None or stage.value == "on"
     for candidate in _candidates(m, parts, found, taken, device) if on else ():
