@@ -22,7 +22,7 @@ _RESPELLED = {
     "__typeof__": "typeof", "__typeof": "typeof", "__cdecl": "", "__stdcall": "",
 }  # fmt: skip
 _BALANCED = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "asm")
-_SPECIAL = ("__builtin_va_arg", "__builtin_types_compatible_p")
+_SPECIAL = ("va_arg", "__builtin_va_arg", "__builtin_types_compatible_p")
 _SCAN = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|'
     r"'(?:[^'\\\n]|\\.)*'|[{}]|\b(?:"

@@ -121,8 +121,15 @@ class Reader:
 
     def _bind(self, variable: Variable, node: Any) -> Binding:
         name = variable.name
+        if name in self.region.counters and isinstance(variable.type, Basic):
+            message = f"'{name}' is a loop's iterator elsewhere in the region and used outside of that loop"
+            help_text = "use a variable of its own for the other value"
+            raise refusal("PG106", self.region.at(node), message, help_text, len(name))
         if variable.place == "region":
             return self.add_array(variable, self.region.unique(name))
+        if name in self.region.names:
+            message = f"two variables called '{name}' matter to the region: one hides the other"
+            raise refusal("PG115", self.region.at(variable.node), message, "rename one of them", len(name))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
             self.region.scalars[name] = Scalar(name, variable.type.name)

@@ -10,8 +10,8 @@ from pathlib import Path
 from polygpu.frontend.clean import Attribute, Clean, clean
 from polygpu.frontend.nests import find_nests
 from polygpu.frontend.options import FrontendOptions, Lifted
-from polygpu.frontend.parse import parse
 from polygpu.frontend.preprocess import preprocess, read_source
+from polygpu.frontend.recover import parse_tolerantly
 from polygpu.frontend.regions import has_pragmas, marked
 from polygpu.frontend.scopes import Hidden, file_scope
 from polygpu.frontend.scops import lift_region
@@ -46,14 +46,15 @@ def _lift(path: str, text: str, options: FrontendOptions) -> Lifted:
     preprocessed = preprocess(path, text, options)
     cleaned = clean(preprocessed, path)
     sources = _sources(path, text, cleaned.files)
-    tree = parse(cleaned, sources)
+    parsed = parse_tolerantly(path, cleaned, sources, options)
+    tree, cleaned = parsed.tree, parsed.clean
     context = FileContext(sources[path], tree.root, tree.positions, file_scope(tree.root, _hidden(cleaned)))
     if has_pragmas(tree.root):
         scops, diagnostics = _marked_regions(context, options.assume_no_alias)
     else:
         nests = find_nests(context, options.assume_no_alias)
         scops, diagnostics = nests.scops, nests.diagnostics
-    diagnostics = _ordered([*preprocessed.diagnostics, *diagnostics])
+    diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
     if not scops and not any(d.severity == "error" for d in diagnostics):
         diagnostics.append(_nothing(path))
     if any(d.severity == "error" for d in diagnostics):

@@ -70,10 +70,13 @@ def compiler_arguments(options: FrontendOptions) -> list[str]:
     ]
 
 
+def as_file(path: str) -> str:
+    """The path so that no compiler takes it for an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def _with_compiler(compiler: str, path: str, options: FrontendOptions) -> Preprocessed:
-    # A path that starts with a dash would be an option; a directory in front keeps it a file.
-    name = f"./{path}" if path.startswith("-") else path
-    command = [*compiler.split(), "-E", *compiler_arguments(options), name]
+    command = [*compiler.split(), "-E", *compiler_arguments(options), as_file(path)]
     try:
         done = subprocess.run(
             command, capture_output=True, timeout=TIMEOUT, check=False, env={**environ, "LC_ALL": "C"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
@@ -45,33 +45,40 @@ _MATH = {
     "M_LN10": "2.30258509299404568402", "M_LOG2E": "1.4426950408889634074",
     "INFINITY": "(__builtin_inff())", "HUGE_VAL": "(__builtin_huge_val())", "NAN": '(__builtin_nanf(""))',
 }  # fmt: skip
+_FORMATS = {
+    f"PRI{letter}{bits}": f'"{length}{letter}"'
+    for bits, length in (("32", ""), ("64", "l"))
+    for letter in "diux"
+}
 STANDARD_MACROS: dict[str, dict[str, str]] = {
     "assert.h": {"assert(x)": "((void)0)", "static_assert": "_Static_assert"},
     "complex.h": {"complex": "_Complex", "I": "1.0iF"},
-    "ctype.h": {},
-    "errno.h": {},
     "float.h": _FLOATS,
-    "inttypes.h": _INTEGERS,
+    "inttypes.h": _INTEGERS | _FORMATS,
     "limits.h": _LIMITS,
     "locale.h": _NULL,
     "math.h": _MATH,
-    "omp.h": {},
-    "setjmp.h": {},
-    "signal.h": {},
-    "stdarg.h": {},
     "stdbool.h": {"bool": "_Bool", "true": "1", "false": "0"},
     "stddef.h": _NULL,
     "stdint.h": _INTEGERS,
     "stdio.h": _NULL | {"EOF": "(-1)"},
     "stdlib.h": _NULL | {"EXIT_SUCCESS": "0", "EXIT_FAILURE": "1", "RAND_MAX": "2147483647"},
     "string.h": _NULL,
-    "sys/resource.h": {},
     "sys/time.h": _NULL,
-    "sys/types.h": {},
     "time.h": _NULL | {"CLOCKS_PER_SEC": "((clock_t) 1000000)"},
     "unistd.h": _NULL,
     "wchar.h": _NULL,
 }
+
+# Headers whose macros are not needed to understand a loop.
+OTHER_HEADERS = frozenset(
+    f"{name}.h"
+    for name in (
+        "alloca ctype dirent errno fcntl fenv getopt libgen malloc memory omp pthread sched setjmp signal "
+        "stdalign stdarg stdatomic stdnoreturn strings sys/mman sys/resource sys/stat sys/types sys/wait "
+        "tgmath threads uchar wctype"
+    ).split()
+)
 
 _MACRO = re.compile(r"(\w+(?:\([^)]*\))?)(?:=(.*))?$", re.DOTALL)
 
@@ -79,18 +86,26 @@ _MACRO = re.compile(r"(\w+(?:\([^)]*\))?)(?:=(.*))?$", re.DOTALL)
 class _Pure(Preprocessor):  # type: ignore[misc]
     """Reports through `report`; standard headers that -I does not provide are built in."""
 
-    def __init__(self, report: Report, relative: bool) -> None:
+    def __init__(self, report: Report, directories: Sequence[str]) -> None:
         super().__init__()
         self.report = report
-        self.relative = relative
+        self.directories = directories
         self.names: dict[str, str] = {}
         self.assume_encoding = "utf-8"
 
     def name_of(self, absolute: str) -> str:
         """The file as the user would name it."""
         if absolute not in self.names:
-            self.names[absolute] = os.path.relpath(absolute) if self.relative else absolute
+            self.names[absolute] = self._nearest(absolute)
         return self.names[absolute]
+
+    def _nearest(self, absolute: str) -> str:
+        """In terms of the directory that it was found in, as compilers do."""
+        for directory in self.directories:
+            above = os.path.normpath(Path(directory).absolute()) + os.sep
+            if absolute.startswith(above):
+                return str(Path(directory) / absolute.removeprefix(above))
+        return absolute
 
     def on_error(self, file: str, line: int, msg: str) -> None:
         self.report(self.name_of(file), line, False, msg)
@@ -101,8 +116,8 @@ class _Pure(Preprocessor):  # type: ignore[misc]
         return file
 
     def on_include_not_found(self, is_malformed: bool, is_system: bool, directory: str, path: str) -> None:
-        if path in STANDARD_MACROS and not is_malformed:
-            for name, value in STANDARD_MACROS[path].items():
+        if (path in STANDARD_MACROS or path in OTHER_HEADERS) and not is_malformed:
+            for name, value in STANDARD_MACROS.get(path, {}).items():
                 self.define(f"{name} {value}")
         else:
             text = "malformed #include" if is_malformed else f"{path}: No such file or directory"
@@ -123,7 +138,8 @@ class _Pure(Preprocessor):  # type: ignore[misc]
 
 def run(path: str, text: str, options: FrontendOptions, out: TextIO, report: Report) -> None:
     """Writes the preprocessed `text` with linemarkers to `out`; errors go to `report`."""
-    preprocessor = _Pure(report, relative=not Path(path).is_absolute())
+    directories = [*options.include_dirs, str(Path(path).parent)]
+    preprocessor = _Pure(report, sorted(directories, key=len, reverse=True))
     preprocessor.names[os.path.normpath(Path(path).absolute())] = path
     for directory in options.include_dirs:
         preprocessor.add_path(directory)

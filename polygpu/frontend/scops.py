@@ -48,7 +48,9 @@ def lift_region(
 ) -> Scop:
     """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
     written = frozenset(name for item in extract.items for name in assigned_names(item))
-    region = Region(context, written, changed_names(extract.function.body), _reserved(extract))
+    counters = frozenset(name for item in extract.items for name in _outer_iterators(item))
+    changed = changed_names(extract.function.body)
+    region = Region(context, written, changed, _reserved(extract) - counters, counters)
     reader = Reader(region, extract.scope.child())
     statements.walk(reader, extract.items, statements.Path())
     shaped = shape(reader)
@@ -94,14 +96,13 @@ def _outer_iterators(node: Any) -> Iterator[str]:
 
 def _reserved(extract: Extract) -> frozenset[str]:
     """Names of outer variables that the region uses, and of those that size its arrays."""
-    iterators = {name for item in extract.items for name in _outer_iterators(item)}
     found = set()
     for name in _free(list(extract.items), frozenset()):
         symbol = extract.scope.find(name)
         if isinstance(symbol, Variable):
             found.add(name)
             found |= set(_free([symbol.node.type], frozenset()))
-    return frozenset(found - iterators)
+    return frozenset(found)
 
 
 def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:

@@ -56,6 +56,14 @@ _READING = {
     ),
 }
 
+_READING["PG007"] = Entry(
+    "a function that cannot be parsed",
+    "The function uses an extension of the C compiler that is not understood here. It stays as it is; its\n"
+    "loops are not considered.",
+    "void f(int n) { void inner(void) { } for (...) ... }",
+    "static void inner(void) { }\nvoid f(int n) { for (...) ... }",
+)
+
 _REGIONS = {
     "PG100": Entry(
         "nothing to offload",
@@ -140,6 +148,12 @@ _REGIONS = {
         "The region becomes a call, so that what it declares is gone after it.",
         "#pragma scop\nfloat s = 0;\nfor (...) s += a[i];\n#pragma endscop\nprint(s);",
         "float s;\n#pragma scop\ns = 0;\nfor (...) s += a[i];\n#pragma endscop\nprint(s);",
+    ),
+    "PG115": Entry(
+        "two variables of one name",
+        "An array's size names a variable that another variable of the same name hides in the region.",
+        "void f(int n, float a[n][n])\n{\n    { int n = 3;\n#pragma scop\n    ... a[i][n] ...",
+        "{ int width = 3;\n#pragma scop\n    ... a[i][width] ...",
     ),
     "PG120": Entry(
         "goto in a region",

@@ -60,7 +60,7 @@ def _lines(diagnostic: Diagnostic, sources: Mapping[str, str]) -> Iterator[str]:
 
 def _excerpt(position: Position, length: int, sources: Mapping[str, str]) -> Iterator[str]:
     lines = sources.get(position.file, "").split("\n")
-    if not 0 < position.line <= len(lines):
+    if position.file not in sources or not 0 < position.line <= len(lines):
         return
     line = lines[position.line - 1].rstrip("\r")
     column = min(max(position.column, 1), len(line) + 1)
