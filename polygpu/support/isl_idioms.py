@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import islpy as isl
 
@@ -45,6 +46,18 @@ def set_options() -> None:
     for name, value in options.items():
         getattr(CONTEXT, "set_" + name)(value)
     CONTEXT.set_on_error(isl.on_error.CONTINUE) if hasattr(CONTEXT, "set_on_error") else None
+
+
+@contextmanager
+def bounded(operations: int) -> Iterator[None]:
+    """isl.Error inside as soon as isl has done `operations` steps (about 1 us each) on one problem."""
+    CONTEXT.reset_operations()
+    CONTEXT.set_max_operations(operations)
+    try:
+        yield
+    finally:
+        CONTEXT.set_max_operations(0)
+        CONTEXT.reset_operations()
 
 
 def maps(union: isl.UnionMap) -> list[isl.Map]:
