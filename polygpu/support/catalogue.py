@@ -370,17 +370,17 @@ _CONTENTS = {
 _MEMORY = {
     "PG303": Entry(
         "a decision is not understood",
-        "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or, written\n"
-        "KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops, outermost first),\n"
-        "deal (cyclic, blocked, grouped), step (iterations between copies of staged tiles), buffering (none,\n"
-        "prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
+        "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
+        "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops, outermost\n"
+        "first), deal (cyclic, blocked, grouped), step (iterations between copies of staged tiles), buffering\n"
+        "(none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
         "polygpu compile --decide tiles=64 mm.c",
         "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
     ),
     "PG304": Entry(
         "a block of threads is not possible",
-        "The device limits the threads of a block, in all and in each dimension, and a tile must be a multiple\n"
-        "of the threads that share it. `polygpu devices NAME` lists the limits.",
+        "The device limits the threads of a block, in all and in each dimension, and a tile must be a\n"
+        "multiple of the threads that share it. `polygpu devices NAME` lists the limits.",
         "polygpu compile --device 8800gtx --decide tile=64x64 --decide threads=64x64 mm.c",
         "polygpu compile --device 8800gtx --decide tile=64x64 --decide threads=16x16 mm.c",
     ),
