@@ -109,7 +109,7 @@ class Compilation:
         """Everything `inspect` reports; computed when asked for."""
         from polygpu.codegen.explain import facts  # noqa: PLC0415 - only reports pay for it
 
-        return facts(self)
+        return facts(self.unit, self.options.target, self.device, self.regions)
 
 
 @dataclass
@@ -173,7 +173,7 @@ def _compile_region(scop: Scop, device: Device, decisions: Decisions, clock: _Cl
     sizes = layouts(p, d)
     lowering = RegionLowering(p, device, sizes, decisions)
     region = clock.run("lower", lambda: lowering.region(scheduled.host))
-    padded = tuple(clock.run("pad", lambda: [pad(k, device) for k in region.kernels]))
+    padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(
         scop,

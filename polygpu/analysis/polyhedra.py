@@ -8,6 +8,7 @@ import islpy as isl
 
 from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Position, Reference, Select, Unary
 from polygpu.model.scop import Access, Action, Array, Scop, Statement
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, identifier, isl_name, union_of, union_set_of
 
 
@@ -213,7 +214,17 @@ def build(scop: Scop) -> Polyhedra:
     context = _context(scop, parameters)
     length = max((len(s.schedule) for s in scop.statements), default=1)
     statements = tuple(_statement(s, parameters, context, length) for s in scop.statements)
-    return Polyhedra(scop, context, parameters, statements, scop.arrays)
+    return Polyhedra(scop, context, parameters, _running(statements), scop.arrays)
+
+
+def _running(statements: tuple[PolyStatement, ...]) -> tuple[PolyStatement, ...]:
+    """The statements that run at all. Raises Diagnosed for a loop that never ends."""
+    for s in statements:
+        if not s.domain.is_bounded():
+            message = "a loop around this statement has no bound in one direction"
+            help_text = "write a condition that ends it, as in 'i < n'"
+            raise Diagnosed(Diagnostic("PG306", "error", message, s.position, help_text))
+    return tuple(s for s in statements if not s.domain.is_empty())
 
 
 def _context(scop: Scop, parameters: tuple[str, ...]) -> isl.Set:

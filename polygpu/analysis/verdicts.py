@@ -30,11 +30,25 @@ def _verdict(p: Polyhedra, number: int, relations: list[tuple[str, isl.Map]]) ->
         if ends is None:
             continue
         first, second = ends
-        why = f"{_NAMES[first.write, second.write]} dependence on '{first.reference.array}' from one iteration to a later one"
         return LoopVerdict(
-            loop.iterator, loop.position, loop.text, False, why, first.position, second.position
+            loop.iterator,
+            loop.position,
+            loop.text,
+            False,
+            _clause(first, second),
+            first.position,
+            second.position,
         )
     return LoopVerdict(loop.iterator, loop.position, loop.text, True)
+
+
+def _clause(first: PolyAccess, second: PolyAccess) -> str:
+    """`flow dependence: A[i] is written, then read by a later iteration as A[i - 1]`."""
+    verbs = ["written" if access.write else "read" for access in (first, second)]
+    again = " again" if verbs[0] == verbs[1] else ""
+    name = f" as {second.text}" if second.text != first.text else ""
+    kind = _NAMES[first.write, second.write]
+    return f"{kind} dependence: {first.text} is {verbs[0]}, then {verbs[1]}{again} by a later iteration{name}"
 
 
 _NAMES = {(True, False): "flow", (False, True): "anti", (True, True): "output", (False, False): "input"}

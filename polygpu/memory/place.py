@@ -13,7 +13,7 @@ import islpy as isl
 from polygpu.analysis.patterns import Pattern, access_matrix
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.memory.footprint import Side, box
-from polygpu.model.decisions import Decisions
+from polygpu.model.decisions import NO_DECISIONS, Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
@@ -79,9 +79,7 @@ def segments(nest: Nest) -> tuple[Segment, ...]:
     return tuple(Segment(c, c.members[0] if isinstance(c, Band) else None) for c in children)
 
 
-def place(
-    m: MappedNest, device: Device, decisions: Decisions = Decisions(), kernel: str = ""
-) -> Placement:
+def place(m: MappedNest, device: Device, decisions: Decisions = NO_DECISIONS, kernel: str = "") -> Placement:
     """The placement of every access of `m`.
 
     Raises Diagnosed when tiles that were asked for do not fit in the device's shared memory.

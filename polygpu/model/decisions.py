@@ -1,6 +1,6 @@
 """Decisions that a person or the search takes instead of the passes.
 
-    decision ::= [kernel ":"] key "=" value          "tile=64x128", "mm_0_k0:step=16"
+decision ::= [kernel ":"] key "=" value          "tile=64x128", "mm_0_k0:step=16"
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ class Decisions:
     def find(self, kernel: str, key: str) -> Decision | None:
         fitting = [d for d in self.items if d.key == key and d.kernel in ("", kernel)]
         return max(fitting, key=lambda d: bool(d.kernel), default=None) if fitting else None
+
+
+NO_DECISIONS = Decisions()
 
 
 def parse(text: str) -> Decision:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polygpu.support.position import Position as Position
+from polygpu.support.position import Position as Position  # noqa: PLC0414 - other modules import it from here
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class AccessFact:
     "shared, staged" for one served by copy code. `transactions` is the mean per full request of
     `request_lanes` lanes of its global part, `coalesced` whether all those requests coalesce; both are
     None without a global part or where no prediction was made. Bank degrees: 1 is free of conflicts, 0
-    means no shared part.
+    means no shared part; `bank_steps` is the mean number of steps of its requests to shared memory.
     """
 
     site: int
@@ -54,6 +54,7 @@ class AccessFact:
     degree_before: int = 0
     degree_after: int = 0
     note: str = ""
+    bank_steps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.model.decisions import Decision, Decisions
+from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest, Mapping
 from polygpu.schedule.owned import nest_patterns, promote
@@ -44,7 +44,7 @@ def map_nest(
     nest: Nest,
     outer: tuple[Fixed, ...],
     device: Device,
-    decisions: Decisions = Decisions(),
+    decisions: Decisions = NO_DECISIONS,
     kernel: str = "",
 ) -> MappedNest:
     """`nest` with its parallel members in grid order (lanes last) and sizes for `device`.
@@ -123,7 +123,8 @@ def _check_block(m: MappedNest, device: Device) -> None:
 
 def _refused(m: MappedNest, number: str, message: str) -> Diagnosed:
     position = m.p.statement(m.statements[0]).position
-    return Diagnosed(Diagnostic(number, "error", message, position, "ask for a smaller tile or fewer threads"))
+    help_text = "ask for a smaller tile or fewer threads"
+    return Diagnosed(Diagnostic(number, "error", message, position, help_text))
 
 
 def buffering(kind: NestClass, count: int, device: Device) -> str:

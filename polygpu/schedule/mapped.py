@@ -8,7 +8,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.schedule.tree import Member, Nest
-from polygpu.support.isl_idioms import D, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, identifier
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Mapping:
     """`axes` belong to `nest.parallel` in order, the last to threadIdx.x; `step` strip-mines loops.
 
     `buffering` of staged tiles: "none", "prefetch" (the next tile travels in registers) or "ring" (of
-    `stages` tiles filled by asynchronous copies). A lane copies up to `widest` bytes at once (0: one element).
+    `stages` tiles filled by asynchronous copies). A lane copies up to `widest` bytes at once (0: one
+    element).
     """
 
     axes: tuple[Axis, ...]
@@ -122,4 +123,13 @@ class MappedNest:
             part = self.domain(s, self.points()).params()
             hull = part if hull is None else hull.union(part)
         assert hull is not None
-        return isl.Set.from_basic_set(hull.remove_divs().coalesce().simple_hull())
+        hull = hull.coalesce().from_params()
+        places = [hull.find_dim_by_name(D.param, a.name) for a in self.mapping.axes]
+        for d, place in enumerate(places):  # points as set dimensions: the hull must be bounded in them
+            moved = sum(1 for p in places[:d] if p < place)
+            hull = hull.move_dims(D.set, d, D.param, place - moved, 1)
+        hull = bounded_hull(hull)
+        for axis in self.mapping.axes:
+            hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
+            hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
+        return hull.params()

@@ -371,9 +371,9 @@ _MEMORY = {
     "PG303": Entry(
         "a decision is not understood",
         "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
-        "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops, outermost\n"
-        "first), deal (cyclic, blocked, grouped), step (iterations between copies of staged tiles), buffering\n"
-        "(none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
+        "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
+        "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged tiles),\n"
+        "buffering (none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
         "polygpu compile --decide tiles=64 mm.c",
         "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
     ),
@@ -395,6 +395,18 @@ _MEMORY = {
         "Any element may be read, so the whole array is copied to the device: its size must be declared.",
         "void f(int n, float *a, int *k) { ... a[k[i]] ... }",
         "void f(int n, float a[n], int *k) { ... a[k[i]] ... }",
+    ),
+    "PG306": Entry(
+        "a loop never ends",
+        "The bounds leave the iterator free in one direction, so the loop has no last iteration.",
+        "for (int i = 0; i >= 0; i++)\n    a[i] = 0;",
+        "for (int i = 0; i < n; i++)\n    a[i] = 0;",
+    ),
+    "PG307": Entry(
+        "an inner dimension of an array has no size",
+        "Addresses need the size of every dimension but the first.",
+        "void f(int n, float a[n][]) { ... }",
+        "void f(int n, float a[][n]) { ... }",
     ),
     "PG302": Entry(
         "a subscript is out of bounds",

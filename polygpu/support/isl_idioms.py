@@ -130,6 +130,12 @@ def single_space(space: isl.Space, name: str) -> isl.Space:
     return space.set_dim_id(D.param, space.dim(D.param) - 1, identifier(name))
 
 
+def bounded_hull(item: isl.Set) -> isl.Set:
+    """A convex set around `item` made of its own constraints; `item` itself where that is unbounded."""
+    hull = isl.Set.from_basic_set(item.remove_divs().simple_hull())
+    return hull if hull.is_bounded() else item
+
+
 def empty_union_map() -> isl.UnionMap:
     return isl.UnionMap("{ }")
 

@@ -14,7 +14,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Position
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, maps, tuple_name
+from polygpu.support.isl_idioms import D, bounded_hull, maps, tuple_name
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -53,6 +53,8 @@ def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
 
 
 def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
+    if array.storage != "region" and any(e is None for e in array.extents[1:]):
+        raise Diagnosed(_missing_extent(array))
     touched = _touched(p, array)
     extents: list[Expr] = []
     origin: list[Expr] = []
@@ -82,6 +84,12 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     if pitch is not None and not isinstance(pitch, Int):
         sizes[f"{array.name}_pitch"] = pitch
     return Layout(buffer, sizes)
+
+
+def _missing_extent(array: Array) -> Diagnostic:
+    message = f"an inner dimension of '{array.name}' has no size"
+    help_text = "only the first may be left out, as in 'float a[][n]'"
+    return Diagnostic("PG307", "error", message, array.position, help_text)
 
 
 def _pitch(extent: Expr) -> Expr:
@@ -118,7 +126,7 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     for other in touched[1:]:
         union = union.union(other)
     line = union.project_out(D.set, k + 1, union.dim(D.set) - k - 1).project_out(D.set, 0, k)
-    line = isl.Set.from_basic_set(line.remove_divs().simple_hull())
+    line = bounded_hull(line)
     context = p.context
     high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
     negative = line.intersect(isl.Set("{ [i] : i < 0 }"))

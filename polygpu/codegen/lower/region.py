@@ -13,7 +13,7 @@ from polygpu.codegen.lower.buffers import Layout
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, scan, test_of
 from polygpu.memory.place import place
-from polygpu.model.decisions import Decisions
+from polygpu.model.decisions import NO_DECISIONS, Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr, Int, Name
 from polygpu.model.kernel import (
@@ -29,6 +29,7 @@ from polygpu.model.kernel import (
 from polygpu.schedule.map import map_nest, member_name
 from polygpu.schedule.mapped import Fixed
 from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
+from polygpu.support.isl_idioms import bounded_hull
 
 
 @dataclass
@@ -38,7 +39,7 @@ class RegionLowering:
     p: Polyhedra
     device: Device
     layouts: dict[str, Layout]
-    decisions: Decisions = Decisions()
+    decisions: Decisions = NO_DECISIONS
     lowered: list[NestLowering] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
 
@@ -87,7 +88,7 @@ class RegionLowering:
             part = domain.apply(isl.Map.from_pw_aff(loop.member.rows[s]))
             values = part if values is None else values.union(part)
         assert values is not None
-        return isl.Set.from_basic_set(values.remove_divs().simple_hull())
+        return bounded_hull(values)
 
     def _domain(self, statement: str, fixed: tuple[Fixed, ...]) -> isl.Set:
         domain = self.p.statement(statement).domain

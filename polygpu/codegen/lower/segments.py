@@ -40,7 +40,7 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.schedule.mapped import Fixed
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, bounded_hull
 
 Leaf: TypeAlias = Callable[[ScanLeaf], tuple[Statement, ...]]
 
@@ -62,16 +62,23 @@ class Segments(Stages):
             return found
         step = step_of(self.m, segment)
         assert step is not None
+        if not _one_loop(self._steps(segment, step, ())):
+            return [*found, *self._plain(number, segment, step, stepped)]
         if self._in_ring(segment):
             return [*found, *self._ring(number, segment, step, stepped)]
         if self.m.mapping.buffering == "prefetch":
             return [*found, *self._prefetched(number, segment, step, stepped)]
+        return [*found, *self._plain(number, segment, step, stepped)]
+
+    def _plain(
+        self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
+    ) -> tuple[Statement, ...]:
+        """Each tile is copied, then used."""
         inner: list[Statement] = []
         for s in stepped:
             inner.extend(self._copy(s).direct())
         inner.extend([Barrier(), *self._stage(number, segment, step), Barrier()])
-        found.extend(self._steps(segment, step, tuple(inner)))
-        return found
+        return self._steps(segment, step, tuple(inner))
 
     def _prefetched(
         self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
@@ -145,9 +152,7 @@ class Segments(Stages):
     def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The uniform loop over the step's tiles that any point of the block needs."""
         starts = self._tile_starts(step, self.m.tiles())
-        starts = (
-            isl.Set.from_basic_set(starts.remove_divs().simple_hull()) if starts.n_basic_set() > 1 else starts
-        )
+        starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
         starts = starts.intersect(_multiples(starts, step.width)).set_tuple_name("tile")
         order = isl.UnionMap.from_map(starts.identity().reset_tuple_id(D.out))
         tree = scan(order, self._block_context(), (step.name,))
@@ -172,6 +177,16 @@ class Segments(Stages):
                 return (If(test, self._emit_uniform(then, leaf), other, uniform=True),)
             case ScanLeaf():
                 return leaf(tree)
+
+
+def _one_loop(loop: tuple[Statement, ...]) -> bool:
+    """Whether tiles are visited by one loop, perhaps behind a test, or are just one."""
+    match loop:
+        case (For(),) | (Declare(),):
+            return True
+        case (If(_, then, (), True),):
+            return _one_loop(then)
+    return False
 
 
 def _unless_empty(loop: tuple[Statement, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
