@@ -133,12 +133,14 @@ def compile_file(path: str, options: Options) -> Compilation:
     decisions = _decisions(options)
     lifted = clock.run("front end", lambda: lift(path, options.frontend()))
     set_options()
-    regions = tuple(_compile_region(scop, device, decisions, clock) for scop in lifted.scops)
+    regions = tuple(
+        _compile_region(scop, device, decisions, options.time_budget, clock) for scop in lifted.scops
+    )
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
     files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
     return Compilation(
         files,
-        lifted.diagnostics,
+        (*lifted.diagnostics, *_over_budget(regions)),
         lifted.dependencies,
         lifted.system_dependencies,
         lifted.sources,
@@ -158,18 +160,30 @@ def _decisions(options: Options) -> Decisions:
         raise Diagnosed(Diagnostic("PG303", "error", message, None, "see `polygpu explain PG303`")) from None
 
 
+def _over_budget(regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
+    message = "the time budget ended the search for a schedule whose accesses coalesce"
+    help_text = "give more time with --time-budget, or accept isl's schedule"
+    return [
+        Diagnostic("PG308", "warning", message, r.scop.position, help_text)
+        for r in regions
+        if r.scheduled.unsearched
+    ]
+
+
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".c")
 
 
-def _compile_region(scop: Scop, device: Device, decisions: Decisions, clock: _Clock) -> CompiledRegion:
+def _compile_region(
+    scop: Scop, device: Device, decisions: Decisions, budget: float, clock: _Clock
+) -> CompiledRegion:
     p = clock.run("polyhedra", lambda: polyhedra.build(scop))
     tests = clock.run("conditions", lambda: conditions(p))
     d = clock.run("dependences", lambda: compute_dependences(p))
     p, expansions = clock.run("expand", lambda: expand(p, d))
     if expansions:
         d = clock.run("dependences", lambda: compute_dependences(p))
-    scheduled = clock.run("schedule", lambda: schedule(p, d))
+    scheduled = clock.run("schedule", lambda: schedule(p, d, budget))
     sizes = layouts(p, d)
     lowering = RegionLowering(p, device, sizes, decisions)
     region = clock.run("lower", lambda: lowering.region(scheduled.host))

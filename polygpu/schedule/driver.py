@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
+from time import perf_counter
 
 import islpy as isl
 
@@ -38,30 +40,44 @@ class Scheduled:
     tree: Node
     host: Host
     adjacent: tuple[tuple[tuple[str, ...], AdjacencySolution | None], ...]
+    unsearched: tuple[str, ...] = ()
 
 
-def schedule(p: Polyhedra, d: Dependences) -> Scheduled:
-    """A legal host program for `p`."""
+def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
+    """A legal host program for `p`.
+
+    After `budget` seconds, components are no longer searched for an adjacent schedule; `unsearched` has
+    their statements.
+    """
+    start = perf_counter()
+    unsearched: list[str] = []
     dependences = d.all
     domains = {s.name: s.domain for s in p.statements}
     instances = tuple(Instance(s.name, s.iterators, s.domain) for s in p.statements)
     parts: list[Node] = []
     answers: list[tuple[tuple[str, ...], AdjacencySolution | None]] = []
     for component in components(instances, dependences):
-        node, solution = _component(p, component, dependences, domains)
+        search = perf_counter() - start < budget
+        unsearched.extend(() if search else component)
+        node, solution = _component(p, component, dependences, domains, search)
         parts.append(node)
         answers.append((component, solution))
     tree = sequence(parts)
-    return Scheduled(tree, form(tree, dependences, domains, _written(p)), tuple(answers))
+    host = form(tree, dependences, domains, _written(p))
+    return Scheduled(tree, host, tuple(answers), tuple(unsearched))
 
 
 def _component(
-    p: Polyhedra, names: tuple[str, ...], dependences: isl.UnionMap, domains: dict[str, isl.Set]
+    p: Polyhedra,
+    names: tuple[str, ...],
+    dependences: isl.UnionMap,
+    domains: dict[str, isl.Set],
+    search: bool,
 ) -> tuple[Node, AdjacencySolution | None]:
     inside = between(dependences, names, names, domains)
     domain = union_set_of([domains[n] for n in names])
     plain = bands.schedule(domain, p.context, inside, inside)
-    solution = _solve(p, names, inside)
+    solution = _solve(p, names, inside) if search else None
     if solution is None:
         return plain, None
     node = _node(p, names, solution)

@@ -368,12 +368,19 @@ _CONTENTS = {
 }
 
 _MEMORY = {
+    "PG308": Entry(
+        "the time budget ended the search for a better schedule",
+        "Components that were left take the schedule of isl's scheduler, which is legal and parallel but does\n"
+        "not ask for coalescing. --time-budget SECONDS gives more time.",
+        "polygpu compile --time-budget 0.01 large.c",
+        "polygpu compile --time-budget 30 large.c",
+    ),
     "PG303": Entry(
         "a decision is not understood",
         "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
         "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
-        "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged tiles),\n"
-        "buffering (none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
+        "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged\n"
+        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
         "polygpu compile --decide tiles=64 mm.c",
         "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
     ),
