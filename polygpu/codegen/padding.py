@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from polygpu.codegen.requests import Requests, on, requests, sizes_of
-from polygpu.memory.pad import Layout, PaddingChoice, Request, choose_padding
+from polygpu.analysis.banks import WORD
+from polygpu.codegen.requests import Index, Requests, requests
+from polygpu.codegen.resources import resident
+from polygpu.memory.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
 from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Kernel, SharedArray
+
+_NONE = Decisions()
 
 
 @dataclass(frozen=True)
@@ -20,45 +25,82 @@ class Padded:
     choices: dict[str, PaddingChoice]
 
 
-def pad(kernel: Kernel, device: Device, decisions: Decisions = Decisions()) -> Padded:
-    """`kernel` with the cheapest padding of each shared array, or the one that was asked for."""
+def pad(kernel: Kernel, device: Device, decisions: Decisions = _NONE) -> Padded:
+    """`kernel` with the cheapest padding of each shared array, one after another, or the one asked for.
+
+    A padding that costs a resident block, of this array and those padded before it, has to pay. One that
+    was asked for is rounded up to what wide accesses need.
+    """
     if not kernel.shared:
         return Padded(kernel, {})
-    found = requests(kernel, device.request_lanes, sizes_of(kernel))
-    choices = {s.name: _choose(s, list(on(found, s.name)), device) for s in kernel.shared}
+    found = requests(kernel, device.request_lanes, arrays=[s.name for s in kernel.shared])
     asked = decisions.find(kernel.name, "pad")
-    if asked is not None and asked.value != "auto":
-        rows = {s.name for s in kernel.shared if len(s.extents) > 1}
-        amount = asked.sizes[0]
-        choices = {n: replace(c, pad=amount) if n in rows else c for n, c in choices.items()}
-    shared = tuple(_with_padding(s, choices[s.name].pad, list(on(found, s.name))) for s in kernel.shared)
-    return Padded(replace(kernel, shared=shared), choices)
+    amount = asked.sizes[0] if asked is not None and asked.value != "auto" else None
+    choices: dict[str, PaddingChoice] = {}
+    for plain in kernel.shared:
+        mine = [r for r in found if r.reference.array == plain.name]
+        s = replace(plain, alignment=max(plain.alignment, _widest(mine) * SIZES[plain.type]))
+        choices[s.name] = choice = _choose(_with(kernel, s), s, mine, device, amount)
+        kernel = _with(kernel, replace(s, padding=choice.pad))
+    return Padded(kernel, choices)
 
 
-def _choose(s: SharedArray, found: list[Requests], device: Device) -> PaddingChoice:
-    layout = Layout(s.extents[-1], SIZES[s.type], device.banks, device.rule != "sector")
-    made = [
-        Request(tuple(None if v is None else _row_column(s, v) for v in group), r.weight / len(r.lanes), r.wide)
-        for r in found
-        for group in r.lanes
-    ]
+def _with(kernel: Kernel, array: SharedArray) -> Kernel:
+    shared = tuple(array if s.name == array.name else s for s in kernel.shared)
+    return replace(kernel, shared=shared)
+
+
+def _choose(
+    kernel: Kernel, s: SharedArray, found: list[Requests], device: Device, asked: int | None
+) -> PaddingChoice:
+    layout = layout_of(s, device)
+    made = tuple(distinct(s, found))
+    alignment = s.alignment // SIZES[s.type]
     if len(s.extents) == 1:  # padding a single row moves nothing
-        choice = choose_padding(made, layout)
+        choice = choose_padding(made, layout, alignment=layout.banks)
         return replace(choice, pad=0, degree_after=choice.degree_before)
-    return choose_padding(made, layout, alignment=max(_alignment(found), s.alignment // SIZES[s.type]))
+    if asked is not None:
+        amount = -(-asked // alignment) * alignment
+        return PaddingChoice(amount, worst_degree(made, layout, 0), worst_degree(made, layout, amount), ())
+    return choose_padding(
+        made,
+        layout,
+        alignment=alignment,
+        resident=lambda pad: resident(_with(kernel, replace(s, padding=pad)), device).blocks,
+    )
 
 
-def _row_column(s: SharedArray, index: tuple[int, ...]) -> tuple[int, int]:
+def layout_of(s: SharedArray, device: Device) -> Layout:
+    """The array without padding."""
+    return Layout(s.extents[-1], SIZES[s.type], device.banks, device.single_broadcast)
+
+
+def distinct(s: SharedArray, found: Iterable[Requests]) -> Iterator[Request]:
+    """The requests of `s` that differ in more than a shift by whole words, which keeps every conflict."""
+    weights: dict[tuple[tuple[Element, ...], int], float] = {}
+    for r in found:
+        for lanes in r.lanes:
+            key = _shifted(s, lanes), r.wide
+            weights[key] = weights.get(key, 0.0) + r.weight
+    for (lanes, wide), weight in weights.items():
+        yield Request(lanes, weight, wide)
+
+
+def _shifted(s: SharedArray, lanes: tuple[Index | None, ...]) -> tuple[Element, ...]:
+    """Rows and columns from those of the first active lane; as they are where words hold several elements."""
+    places = [None if index is None else _row_column(s, index) for index in lanes]
+    if SIZES[s.type] < WORD:
+        return tuple(places)
+    row, column = next(p for p in places if p is not None)
+    return tuple(None if p is None else (p[0] - row, p[1] - column) for p in places)
+
+
+def _row_column(s: SharedArray, index: Index) -> tuple[int, int]:
     row = 0
     for value, extent in zip(index[:-1], s.extents[:-1], strict=True):
         row = row * extent + value
     return row, index[-1]
 
 
-def _alignment(found: list[Requests]) -> int:
+def _widest(found: list[Requests]) -> int:
     return max((r.wide for r in found), default=1)
-
-
-def _with_padding(s: SharedArray, amount: int, found: list[Requests]) -> SharedArray:
-    wide = _alignment(found) * SIZES[s.type]
-    return replace(s, padding=amount, alignment=max(s.alignment, wide))

@@ -1,4 +1,4 @@
-"""What the lanes of a block access: kernel bodies evaluated for the threads of one interior block.
+"""What the lanes of a block access: a kernel's body evaluated for all threads of one interior block.
 
 Predictions of coalescing and bank conflicts, and the choice of padding, all look at the same thing: for each
 reference, the index vectors of the lanes of each request. They come from the code that will run.
@@ -6,224 +6,73 @@ reference, the index vectors of the lanes of each request. They come from the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import TypeAlias
 
-from polygpu.analysis.rewrite import walk
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary
+from polygpu.analysis.rewrite import references, walk
+from polygpu.codegen.lanes import Value, evaluate, spread
+from polygpu.codegen.walk import expressions_of
+from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
 
-Lane = dict[str, int]
-Index = tuple[int, ...]
+Index: TypeAlias = tuple[int, ...]
+Lanes: TypeAlias = tuple[Index | None, ...]
+Mask: TypeAlias = list[bool] | None  # which threads are active; None: all
 
 SIZE = 4096  # the value of every size while predicting: large, and a multiple of all tiles
+PERIOD = 32  # iterations after which the alignment of 4-byte words to 128 bytes repeats
+_BUDGET = 512  # evaluations of a body at most, over all loops around it
+_BLOCKS = ((1, 1, 1), (1, 9, 1), (9, 1, 1))  # a nest may have points in a triangle of the grid only
 
 
 @dataclass(frozen=True)
 class Requests:
-    """One reference in the code: for each request of the sampled warps, a lane's index vector or None.
+    """One reference in the code: for each request, the index vectors of its lanes, None for an idle one.
 
-    `weight` is how often the reference runs in a thread (constant trip counts multiplied, `SIZE` for others);
-    `wide` is how many elements a lane accesses.
+    `weight` is how often the reference runs in a thread (constant trip counts multiplied, `SIZE` for
+    others); `wide` is how many elements a lane accesses. `lanes` is empty when no thread gets there, when
+    the indices depend on data, and for private arrays.
     """
 
     reference: Reference
     write: bool
-    lanes: tuple[tuple[Index | None, ...], ...]
+    lanes: tuple[Lanes, ...]
     weight: float
     wide: int = 1
 
 
-@dataclass
-class _Walk:
-    width: int
-    sizes: Mapping[str, int]
-    found: list[Requests] = field(default_factory=list)
+def requests(
+    kernel: Kernel, width: int, *, arrays: Collection[str] | None = None, varied: bool = False
+) -> list[Requests]:
+    """The requests of `width` lanes in the sampled block that has most of them.
 
-
-def requests(kernel: Kernel, width: int, sizes: Mapping[str, int], sample: int = 4) -> list[Requests]:
-    """The requests of `width` lanes of the sampled block with most of them.
-
-    `sizes` gives the scalar arguments' values; the first `sample` requests' worth of threads is looked at.
+    `arrays` limits them to some shared and global arrays. With `varied`, loops whose index the alignment of
+    global addresses or the activity of lanes depends on are run for a period of addresses; else, which is
+    enough for shared memory, once.
     """
-    best = _Walk(width, sizes)
-    for block in _BLOCKS:
-        state = _Walk(width, sizes)
-        _statements(kernel.body, _lanes(kernel, sizes, width * sample, block), 1.0, state)
-        if len(state.found) > len(best.found):
-            best = state
-    return best.found
+    wanted = frozenset(_known(kernel) if arrays is None else arrays)
+    best: list[Requests] = []
+    goal = _places(kernel.body, wanted)
+    moving = _moving(kernel) if varied else frozenset[str]()
+    for sizes, block in product(_sizes(kernel), _BLOCKS):
+        found = run(kernel, width, sizes, block, wanted, moving)
+        if len(_met(found)) > len(_met(best)) or not best:
+            best = found
+        if len(_met(best)) == goal:
+            break
+    return best
 
 
-_BLOCKS = ((1, 1), (1, 9), (9, 1))  # x and y: a nest may have points in a triangle of the grid only
+def _known(kernel: Kernel) -> Iterator[str]:
+    yield from (a.name for a in kernel.arrays)
+    yield from (s.name for s in kernel.shared)
 
 
-def _lanes(
-    kernel: Kernel, sizes: Mapping[str, int], limit: int, block: tuple[int, int]
-) -> list[Lane | None]:
-    x, y, z = kernel.block
-    lanes: list[Lane | None] = []
-    for t in range(min(x * y * z, limit)):
-        lane = dict(sizes)
-        lane |= {"thread_x": t % x, "thread_y": t // x % y, "thread_z": t // (x * y)}
-        lane |= {"block_x": block[0], "block_y": block[1], "block_z": 0}
-        lanes.append(lane)
-    return lanes
-
-
-def _statements(body: tuple[Statement, ...], lanes: list[Lane | None], weight: float, state: _Walk) -> None:
-    for s in body:
-        match s:
-            case Declare(name, _, value, _):
-                if value is not None:
-                    _expr(value, lanes, weight, state)
-                    _set(lanes, name, value)
-            case Assign(target, value):
-                _expr(value, lanes, weight, state)
-                if isinstance(target, Reference):
-                    _reference(target, lanes, weight, state, True, 1)
-            case Move(target, source, width, _):
-                _reference(source, lanes, weight, state, False, width)
-                _reference(target, lanes, weight, state, True, width)
-            case For():
-                _loop(s, lanes, weight, state)
-            case If(test, then, otherwise, _):
-                _expr(test, lanes, weight, state)
-                _statements(then, _where(lanes, test, True), weight, state)
-                _statements(otherwise, _where(lanes, test, False), weight, state)
-
-
-def _set(lanes: list[Lane | None], name: str, value: Expr) -> None:
-    for lane in lanes:
-        if lane is not None:
-            result = evaluate(value, lane)
-            if result is None:
-                lane.pop(name, None)
-            else:
-                lane[name] = result
-
-
-def _where(lanes: list[Lane | None], test: Expr, wanted: bool) -> list[Lane | None]:
-    """The lanes that take the branch; both sides when the test depends on data."""
-    kept: list[Lane | None] = []
-    for lane in lanes:
-        value = evaluate(test, lane) if lane is not None else None
-        kept.append(dict(lane) if lane is not None and (value is None or bool(value) == wanted) else None)
-    return kept
-
-
-def _loop(s: For, lanes: list[Lane | None], weight: float, state: _Walk) -> None:
-    """The body once, at the first iteration any lane runs, weighed by the trip count."""
-    inside: list[Lane | None] = []
-    trips = 0.0
-    for lane in lanes:
-        lower = evaluate(s.lower, lane) if lane is not None else None
-        upper = evaluate(s.upper, lane) if lane is not None else None
-        if lane is None or lower is None or upper is None or lower >= upper:
-            inside.append(None)
-            continue
-        trips = max(trips, float(-(-(upper - lower) // s.step)))
-        inside.append({**lane, s.index: lower})
-    if trips:
-        _statements(s.body, inside, weight * trips, state)
-
-
-def _expr(expr: Expr, lanes: list[Lane | None], weight: float, state: _Walk) -> None:
-    for e in walk(expr):
-        if isinstance(e, Reference):
-            _reference(e, lanes, weight, state, False, 1)
-
-
-def _reference(
-    r: Reference, lanes: list[Lane | None], weight: float, state: _Walk, write: bool, wide: int
-) -> None:
-    vectors = [_index(r, lane) for lane in lanes]
-    groups = tuple(
-        tuple(vectors[i : i + state.width]) for i in range(0, len(vectors), state.width)
-    )
-    live = tuple(g for g in groups if any(v is not None for v in g))
-    if live:
-        state.found.append(Requests(r, write, live, weight, wide))
-
-
-def _index(r: Reference, lane: Lane | None) -> Index | None:
-    if lane is None:
-        return None
-    values = [evaluate(s, lane) for s in r.subscripts]
-    return tuple(v for v in values if v is not None) if all(v is not None for v in values) else None
-
-
-def evaluate(expr: Expr, lane: Mapping[str, int]) -> int | None:
-    """The integer value of `expr` for a lane; None when it depends on data."""
-    match expr:
-        case Int(value):
-            return value
-        case Name(name, _):
-            return lane.get(name)
-        case Literal(text, "int"):
-            return int(text, 0) if text[0].isdigit() else None
-        case Unary(op, operand):
-            value = evaluate(operand, lane)
-            return None if value is None else _UNARY[op](value)
-        case Binary(op, left, right):
-            return _binary(op, evaluate(left, lane), evaluate(right, lane))
-        case Select(test, yes, no):
-            chosen = evaluate(test, lane)
-            return None if chosen is None else evaluate(yes if chosen else no, lane)
-        case Cast(ctype, operand) if "int" in ctype or "long" in ctype:
-            return evaluate(operand, lane)
-        case Call(("min" | "max" | "floord") as function, arguments, _):
-            return _call(function, [evaluate(a, lane) for a in arguments])
-    return None
-
-
-_UNARY: dict[str, Callable[[int], int]] = {
-    "-": lambda v: -v,
-    "+": lambda v: v,
-    "~": lambda v: ~v,
-    "!": lambda v: int(not v),
-}
-
-
-def _binary(op: str, left: int | None, right: int | None) -> int | None:
-    if op == "&&":
-        return 0 if 0 in (left, right) else (None if None in (left, right) else 1)
-    if left is None or right is None:
-        return None
-    if op in ("/", "%"):
-        if right == 0:
-            return None
-        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return quotient if op == "/" else left - right * quotient
-    return int(_OPERATORS[op](left, right))
-
-
-_OPERATORS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "||": lambda a, b: int(bool(a or b)),
-    "==": lambda a, b: int(a == b),
-    "!=": lambda a, b: int(a != b),
-    "<": lambda a, b: int(a < b),
-    "<=": lambda a, b: int(a <= b),
-    ">": lambda a, b: int(a > b),
-    ">=": lambda a, b: int(a >= b),
-}
-
-
-def _call(function: str, values: list[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    if len(known) != len(values):
-        return None
-    if function == "floord":
-        return known[0] // known[1]
-    return min(known) if function == "min" else max(known)
+def _met(found: list[Requests]) -> set[tuple[str, int, bool]]:
+    return {(r.reference.array, r.reference.site, r.write) for r in found if r.lanes}
 
 
 def sizes_of(kernel: Kernel) -> dict[str, int]:
@@ -232,5 +81,184 @@ def sizes_of(kernel: Kernel) -> dict[str, int]:
     return {n: 0 if n.endswith("_first") else SIZE for n in integers}
 
 
-def on(found: list[Requests], array: str) -> Iterator[Requests]:
-    return (r for r in found if r.reference.array == array)
+def _sizes(kernel: Kernel) -> Iterator[dict[str, int]]:
+    """Values of the integer arguments; the second time those that are no sizes, as host indices, are 0."""
+    sizes = sizes_of(kernel)
+    yield sizes
+    extents = [e for a in kernel.arrays for e in (*a.extents, a.pitch) if e is not None]
+    known = {e.name for extent in extents for e in walk(extent) if isinstance(e, Name)}
+    if not known.issuperset(sizes):
+        yield {n: value if n in known else 0 for n, value in sizes.items()}
+
+
+def run(
+    kernel: Kernel,
+    width: int,
+    sizes: Mapping[str, int],
+    block: tuple[int, int, int],
+    arrays: Collection[str],
+    moving: Collection[str],
+) -> list[Requests]:
+    """The requests of one block; loops over the indices in `moving` run for `PERIOD` iterations at most."""
+    x, y, _ = kernel.block
+    threads = range(prod(kernel.block))
+    state = _Walk(width, len(threads), arrays, moving, dict(sizes))
+    state.values |= {f"block_{axis}": number for axis, number in zip("xyz", block, strict=True)}
+    state.values["thread_x"] = [t % x for t in threads]
+    state.values["thread_y"] = [t // x % y for t in threads]
+    state.values["thread_z"] = [t // (x * y) for t in threads]
+    state.statements(kernel.body, None, 1.0, _BUDGET)
+    return state.found
+
+
+@dataclass
+class _Walk:
+    """One pass through a body; `values` holds the names declared so far."""
+
+    width: int
+    threads: int
+    arrays: Collection[str]
+    moving: Collection[str]
+    values: dict[str, Value]
+    found: list[Requests] = field(default_factory=list)
+
+    def statements(self, body: tuple[Statement, ...], mask: Mask, weight: float, budget: int) -> None:
+        for s in body:
+            match s:
+                case Declare(name, _, value, _):
+                    if value is not None:
+                        self.reads(value, mask, weight)
+                        self.values[name] = evaluate(value, self.values)
+                case Assign(Reference() as target, value):
+                    self.reads(value, mask, weight)
+                    self.access(target, mask, weight, write=True)
+                case Assign(Name() as target, value):
+                    self.reads(value, mask, weight)
+                    self.values[target.name] = evaluate(value, self.values) if mask is None else None
+                case Move(target, source, width, _):
+                    self.access(source, mask, weight, wide=width)
+                    self.access(target, mask, weight, write=True, wide=width)
+                case For():
+                    self.loop(s, mask, weight, budget)
+                case If():
+                    self.branch(s, mask, weight, budget)
+
+    def branch(self, s: If, mask: Mask, weight: float, budget: int) -> None:
+        """The sides that some thread takes; both when the test depends on data."""
+        self.reads(s.test, mask, weight)
+        test = evaluate(s.test, self.values)
+        for side, wanted in ((s.then, True), (s.otherwise, False)):
+            if test is None or isinstance(test, int):
+                if test is None or bool(test) == wanted:
+                    self.statements(side, mask, weight, budget)
+            elif side:
+                taken = _both(mask, [bool(t) == wanted for t in test])
+                if any(taken):
+                    self.statements(side, taken, weight, budget)
+
+    def loop(self, s: For, mask: Mask, weight: float, budget: int) -> None:
+        """The body at the first iterations, together weighed by the trip count."""
+        lower, upper = evaluate(s.lower, self.values), evaluate(s.upper, self.values)
+        if lower is None or upper is None:
+            self.values[s.index] = None
+            self.statements(s.body, mask, weight, budget)
+            return
+        trips = self.trips(lower, upper, s.step)
+        samples = min(trips, PERIOD, budget) if s.index in self.moving else min(trips, 1)
+        for k in range(samples):
+            at = lower + k * s.step if isinstance(lower, int) else [a + k * s.step for a in lower]
+            self.values[s.index] = at
+            inside = self.below(at, upper, mask)
+            self.statements(s.body, inside, weight * trips / samples, budget // samples)
+
+    def trips(self, lower: int | list[int], upper: int | list[int], step: int) -> int:
+        """The most iterations of a thread."""
+        if isinstance(lower, int) and isinstance(upper, int):
+            return -(-(upper - lower) // step)
+        pairs = zip(spread(lower, self.threads), spread(upper, self.threads), strict=True)
+        return max(-(-(b - a) // step) for a, b in pairs)
+
+    def below(self, at: int | list[int], upper: int | list[int], mask: Mask) -> Mask:
+        """The threads that run the iteration `at`."""
+        if isinstance(at, int) and isinstance(upper, int):
+            return mask
+        pairs = zip(spread(at, self.threads), spread(upper, self.threads), strict=True)
+        return _both(mask, [a < b for a, b in pairs])
+
+    def reads(self, expr: Expr, mask: Mask, weight: float) -> None:
+        for r in references(expr):
+            self.access(r, mask, weight)
+
+    def access(self, r: Reference, mask: Mask, weight: float, *, write: bool = False, wide: int = 1) -> None:
+        lanes = tuple(self.groups(r, mask)) if r.array in self.arrays else ()
+        self.found.append(Requests(r, write, lanes, weight, wide))
+
+    def groups(self, r: Reference, mask: Mask) -> Iterator[Lanes]:
+        """The requests with an active lane."""
+        columns = [evaluate(s, self.values) for s in r.subscripts]
+        known = [spread(c, self.threads) for c in columns if c is not None]
+        if len(known) < len(columns):
+            return
+        indices: list[Index | None] = list(zip(*known, strict=True)) if known else [()] * self.threads
+        if mask is not None:
+            indices = [i if active else None for i, active in zip(indices, mask, strict=True)]
+        indices += [None] * (-self.threads % self.width)
+        for start in range(0, len(indices), self.width):
+            group = tuple(indices[start : start + self.width])
+            if mask is None or any(i is not None for i in group):
+                yield group
+
+
+def _both(mask: Mask, other: list[bool]) -> list[bool]:
+    return other if mask is None else [a and b for a, b in zip(mask, other, strict=True)]
+
+
+def _statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    for s in body:
+        yield s
+        match s:
+            case For():
+                yield from _statements(s.body)
+            case If():
+                yield from _statements((*s.then, *s.otherwise))
+
+
+def _places(body: tuple[Statement, ...], arrays: Collection[str]) -> int:
+    """How many references to `arrays` there are, copies of one source access counted once."""
+    found: set[tuple[str, int, bool]] = set()
+    for s in _statements(body):
+        target = s.target if isinstance(s, Assign | Move) else None
+        for expr in expressions_of(s):
+            found |= {(r.array, r.site, r is target) for r in references(expr) if r.array in arrays}
+    return len(found)
+
+
+def _moving(kernel: Kernel) -> frozenset[str]:
+    """Names that the last subscripts of global references, tests and bounds of loops are made of.
+
+    Rows are pitched to whole segments, so only the last subscript changes an address's alignment.
+    """
+    arrays = {a.name for a in kernel.arrays}
+    found: set[str] = set()
+    made_of: dict[str, set[str]] = {}
+    for s in _statements(kernel.body):
+        if isinstance(s, Declare) and s.value is not None:
+            made_of.setdefault(s.name, set()).update(_names(s.value))
+        if isinstance(s, If):
+            found |= _names(s.test)
+        if isinstance(s, For):
+            found |= _names(s.lower) | _names(s.upper)
+        for expr in expressions_of(s):
+            for r in references(expr):
+                if r.array in arrays and r.subscripts:
+                    found |= _names(r.subscripts[-1])
+    pending = list(found)
+    while pending:
+        more = made_of.get(pending.pop(), set()) - found
+        found |= more
+        pending.extend(more)
+    return frozenset(found)
+
+
+def _names(expr: Expr) -> set[str]:
+    return {e.name for e in walk(expr) if isinstance(e, Name)}

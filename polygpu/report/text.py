@@ -55,12 +55,12 @@ def _loop(loop: LoopVerdict, region: RegionFacts) -> list[Span | str]:
 
 
 def _because(loop: LoopVerdict, region: RegionFacts) -> str:
-    """What forbids the loop to run in parallel, with both ends of the dependence."""
+    """What forbids the loop to run in parallel, with the lines of both ends of the dependence."""
     ends = [place(end, region) for end in (loop.source, loop.target) if end is not None]
     if len(ends) < 2:
         return loop.why
-    between = f"from {ends[0]} to itself" if loop.source == loop.target else f"from {ends[0]} to {ends[1]}"
-    return f"{loop.why}, {between}" if loop.why else f"a dependence {between}"
+    lines = ends[0] if ends[0] == ends[1] else f"{ends[0]}, then {ends[1]}"
+    return f"{loop.why or 'a dependence'} ({lines})"
 
 
 def _kernel(kernel: KernelFact, region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:

@@ -1,0 +1,147 @@
+"""What each source access of a kernel is predicted to cost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from polygpu.analysis.coalescing import Address, Cost, request_cost
+from polygpu.codegen.lanes import uniform
+from polygpu.codegen.padding import distinct, layout_of
+from polygpu.codegen.requests import Lanes, Requests, requests, sizes_of
+from polygpu.memory.pad import request_steps, worst_degree
+from polygpu.model.device import Device
+from polygpu.model.expr import SIZES, Position
+from polygpu.model.facts import AccessFact
+from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray, Site
+
+_SEGMENT = 256  # bytes: the alignment of the widest coalesced request
+
+
+def access_facts(
+    kernel: Kernel, sites: Sequence[Site], device: Device, registers: Collection[str] = ()
+) -> tuple[AccessFact, ...]:
+    """One fact a source access of the kernel: `x[i] += 1` reads and writes.
+
+    `registers` are the arrays whose elements the threads keep in registers while they compute.
+    """
+    found = requests(kernel, device.request_lanes, varied=True)
+    facts: dict[tuple[str, Position, bool], AccessFact] = {}
+    for site in sorted(sites, key=lambda s: s.number):
+        mine = [r for r in found if r.reference.site == site.number]
+        for write in (False, True):
+            part = [r for r in mine if _writes(r, site, kernel) == write]
+            if part:
+                fact = _access(kernel, site, part, device, write, site.array in registers)
+                key = fact.text, fact.position, write
+                if key not in facts or facts[key].transactions is None:  # both sides of `+=` are sites
+                    facts[key] = fact
+    return tuple(facts.values())
+
+
+def _writes(r: Requests, site: Site, kernel: Kernel) -> bool:
+    """Whether the source writes there; what fills shared memory or fetches ahead is part of a read."""
+    if not r.write or any(s.name == r.reference.array for s in kernel.shared):
+        return False
+    return site.write or any(a.name == r.reference.array for a in kernel.arrays)
+
+
+def _access(
+    kernel: Kernel, site: Site, mine: list[Requests], device: Device, write: bool, register: bool
+) -> AccessFact:
+    inside = {s.name: s for s in kernel.shared}
+    outside = {a.name for a in kernel.arrays}
+    shared = next((inside[r.reference.array] for r in mine if r.reference.array in inside), None)
+    direct = any(r.reference.array in outside for r in mine)
+    counts, coalesced = transactions(kernel, mine, device)
+    before, after, steps = _banks(shared, mine, device)
+    return AccessFact(
+        site=site.number,
+        kernel=kernel.name,
+        array=site.array,
+        text=site.text,
+        position=site.position,
+        write=write,
+        space=_space(register, shared is not None, direct),
+        coalesced=coalesced,
+        transactions=counts,
+        request_lanes=device.request_lanes,
+        shared_array=shared.name if shared else "",
+        padding=shared.padding if shared else 0,
+        degree_before=before,
+        degree_after=after,
+        bank_steps=steps,
+    )
+
+
+def _space(register: bool, shared: bool, direct: bool) -> str:
+    if shared:
+        return "shared, staged" if direct else "shared"
+    if register:
+        return "register"
+    return "global" if direct else "register"
+
+
+def transactions(
+    kernel: Kernel, found: Sequence[Requests], device: Device
+) -> tuple[float | None, bool | None]:
+    """The mean number of transactions of a request to global memory, and whether all requests coalesce.
+
+    (None, None) when there is no such request, or none whose addresses are known.
+    """
+    total, served, coalesced = 0.0, 0.0, True
+    for cost, weight in _costs(kernel, found, device):
+        total += weight
+        served += weight * cost.count
+        coalesced = coalesced and cost.coalesced
+    return (served / total, coalesced) if total else (None, None)
+
+
+def _costs(kernel: Kernel, found: Sequence[Requests], device: Device) -> Iterator[tuple[Cost, float]]:
+    """The cost of each request, and how often it is made; shifts by whole segments cost the same."""
+    arrays = {a.name: a for a in kernel.arrays if a.structure is None}
+    sizes = sizes_of(kernel)
+    known: dict[tuple[tuple[Address, ...], int], Cost] = {}
+    for r in found:
+        array = arrays.get(r.reference.array)
+        if array is None:
+            continue
+        size = SIZES.get(r.reference.type, 4)
+        for lanes in r.lanes:
+            addresses = tuple(_in_segment(_addresses(array, lanes, size, sizes)))
+            key = addresses, size * r.wide
+            if key not in known:
+                known[key] = request_cost(addresses, size * r.wide, device.rule)
+            yield known[key], r.weight
+
+
+def _in_segment(addresses: list[Address]) -> Iterator[Address]:
+    first = next(a for a in addresses if a is not None)
+    shift = first // _SEGMENT * _SEGMENT
+    return (None if a is None else a - shift for a in addresses)
+
+
+def _addresses(array: ArrayArgument, lanes: Lanes, size: int, sizes: Mapping[str, int]) -> list[Address]:
+    """Byte addresses of a request's lanes, from the start of the array."""
+    extents = [uniform(e, sizes) if e is not None else None for e in array.extents]
+    if array.pitch is not None and extents:
+        extents[-1] = uniform(array.pitch, sizes)
+    origin = [uniform(o, sizes) or 0 for o in array.origin] or [0] * len(extents)
+    result: list[Address] = []
+    for index in lanes:
+        total = 0
+        for value, extent, start in zip(index or (), extents, origin, strict=False):
+            total = total * (extent or 1) + value - start
+        result.append(None if index is None else total * size)
+    return result
+
+
+def _banks(s: SharedArray | None, found: Sequence[Requests], device: Device) -> tuple[int, int, float]:
+    """The worst degree of conflict without and with the array's padding, and the mean steps of a request."""
+    if s is None:
+        return 0, 0, 0.0
+    layout = layout_of(s, device)
+    made = tuple(distinct(s, (r for r in found if r.reference.array == s.name)))
+    steps = [(request_steps(request, layout, s.padding), request.weight) for request in made]
+    requests = sum(weight * step.requests for step, weight in steps)
+    mean = sum(weight * step.steps for step, weight in steps) / requests if requests else 0.0
+    return worst_degree(made, layout, 0), worst_degree(made, layout, s.padding), mean
