@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
@@ -119,12 +118,10 @@ def declaration(reader: Reader, node: c_ast.Decl) -> list[Action]:
     return stores
 
 
-def branch(reader: Reader, node: c_ast.If, tests: list[Expr]) -> Branch:
-    """A data-dependent if, as one action; `tests` are joined with &&."""
-    test = reduce(lambda left, right: Binary("&&", left, right), tests)
+def branches(reader: Reader, node: c_ast.If) -> tuple[list[Action], list[Action]]:
+    """The two branches of a data-dependent if."""
     then = _block(reader.child(), [node.iftrue])
-    otherwise = _block(reader.child(), [node.iffalse]) if node.iffalse is not None else []
-    return Branch(test, tuple(then), tuple(otherwise))
+    return then, _block(reader.child(), [node.iffalse]) if node.iffalse is not None else []
 
 
 def _block(reader: Reader, nodes: Iterable[Any]) -> list[Action]:
@@ -136,7 +133,9 @@ def _within(reader: Reader, node: Any) -> list[Action]:
         case c_ast.Compound():
             return _block(reader.child(), node.block_items or ())
         case c_ast.If():
-            return [branch(reader, node, [reader.value(node.cond)])]
+            test = reader.value(node.cond)
+            then, otherwise = branches(reader, node)
+            return [Branch(test, tuple(then), tuple(otherwise))]
         case c_ast.EmptyStatement():
             return []
         case c_ast.Decl():

@@ -6,6 +6,7 @@ x[i] = i > 0 ? a[i - 1] : 0    ->    x[i] = a[i - 1] where i > 0;  x[i] = 0 wher
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from polygpu.frontend.affine import Affine, conjuncts, invert
 from polygpu.model.expr import Binary, Call, Cast, Expr, Reference, Select, Unary, type_of
@@ -22,14 +23,44 @@ def split(affine: Affine, action: Action, depth: int = 0) -> list[tuple[tuple[Ex
         return [((), action)]
     test = affine.condition(select.test)
     assert test is not None
-    cases = []
+    found = []
     for conditions, value in ((conjuncts(test), select.yes), ((invert(test),), select.no)):
         # The other branch still decides the type of the value (C99 6.5.15).
         ctype = type_of(select)
         exact = value if type_of(value) == ctype else Cast(ctype, value)
         replaced = _in_action(action, _replacement(select, exact))
-        cases += [((*conditions, *more), body) for more, body in split(affine, replaced, depth + 1)]
-    return cases
+        found += [((*conditions, *more), body) for more, body in split(affine, replaced, depth + 1)]
+    return found
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where `conditions` hold, a test is `remaining`: known, or the part that depends on data."""
+
+    conditions: tuple[Expr, ...]
+    remaining: Expr | bool
+
+
+def cases(affine: Affine, test: Expr) -> list[Case]:
+    """The test with its affine parts decided; the conditions exclude each other and cover everything.
+
+    C does not compute `b` in `a && b` when `a` is false: `i > 0 && x[i - 1] > 0` reads x only where
+    i > 0, which bounds the domain of that case.
+    """
+    condition = affine.condition(test)
+    if condition is not None:
+        return [Case(tuple(conjuncts(condition)), True), Case((invert(condition),), False)]
+    if not (isinstance(test, Binary) and test.op in ("&&", "||")):
+        return [Case((), test)]
+    decided = test.op == "||"
+    found: list[Case] = []
+    for case in cases(affine, test.left):
+        if isinstance(case.remaining, bool):
+            following = [Case((), decided)] if case.remaining == decided else cases(affine, test.right)
+            found += [Case((*case.conditions, *more.conditions), more.remaining) for more in following]
+        else:
+            found.append(Case(case.conditions, Binary(test.op, case.remaining, test.right)))
+    return found if len(found) <= MOST_CASES else [Case((), test)]
 
 
 def _replacement(select: Select, value: Expr) -> Callable[[Expr], Expr]:

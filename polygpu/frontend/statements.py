@@ -12,11 +12,11 @@ from pycparser import c_ast
 from polygpu.frontend import actions, loops
 from polygpu.frontend.affine import conjuncts, invert
 from polygpu.frontend.expressions import Reader
-from polygpu.frontend.selects import split
+from polygpu.frontend.selects import cases, split
 from polygpu.frontend.state import RawStatement, Region, source_text
 from polygpu.frontend.unsupported import refusal, statement_refusal
 from polygpu.model.expr import Expr
-from polygpu.model.scop import Action
+from polygpu.model.scop import Action, Branch
 
 
 @dataclass(frozen=True)
@@ -104,45 +104,38 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
 
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
-    """An affine test bounds the domains of its branches, any other stays within one statement.
-
-    Of `affine && data` without else the affine part bounds the domain: what it guards (`i > 0 &&
-    a[i - 1] > x`) must not be read outside of it.
-    """
-    affine = reader.region.affine
+    """An affine test bounds the domains of its branches, any other stays within a statement."""
     test = reader.value(node.cond)
-    condition = affine.condition(test)
+    condition = reader.region.affine.condition(test)
     if condition is not None:
         walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
         if node.iffalse is not None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
         return
-    guards: list[Expr] = []
-    remaining = conjuncts(test)
-    while node.iffalse is None and (first := affine.condition(remaining[0])) is not None:
-        guards.append(first)
-        remaining = remaining[1:]
-    branch = actions.branch(reader, node, remaining)
-    _emit(reader, node, [branch], path.within(guards))
+    then, otherwise = actions.branches(reader, node)
+    for case in cases(reader.region.affine, test):
+        within = path.within(case.conditions)
+        if isinstance(case.remaining, bool):
+            if body := then if case.remaining else otherwise:
+                _add(reader.region, node, tuple(body), within)
+        else:
+            _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], within)
 
 
 def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:
     """One statement for each action, and for each case of affine `?:` that reads memory."""
     region = reader.region
-    text = _statement_text(region, node)
     for action in found:
         for conditions, body in split(region.affine, action):
-            region.statements.append(
-                RawStatement(
-                    path.iterators,
-                    path.loops,
-                    (*path.domain, *conditions),
-                    (*path.prefix, next(path.places)),
-                    (body,),
-                    region.at(node),
-                    text,
-                )
-            )
+            _add(region, node, (body,), path.within(conditions))
+
+
+def _add(region: Region, node: Any, body: tuple[Action, ...], path: Path) -> None:
+    schedule = (*path.prefix, next(path.places))
+    text = _statement_text(region, node)
+    region.statements.append(
+        RawStatement(path.iterators, path.loops, path.domain, schedule, body, region.at(node), text)
+    )
 
 
 def _statement_text(region: Region, node: Any) -> str:

@@ -114,6 +114,24 @@ def test_affine_part_of_a_data_dependent_test_bounds_the_domain(tmp_path: Path) 
     assert bodies(scop) == ["if ((a[(i - 1)] > 0) && (i < m)) { a[i] = 0; }"]
 
 
+def test_each_case_of_a_mixed_test_reads_only_its_own_elements(tmp_path: Path) -> None:
+    scop = region(
+        tmp_path,
+        V,
+        "for (int i = 0; i < n; i++) if (i > m || (i > 0 && a[i - 1] > 0)) { float t = 2; a[i] = t; } else a[i] = 1;",
+    )
+    assert [domain(s)[2:] for s in scop.statements] == [
+        ["(i > m)"],
+        ["(i <= m)", "(i > 0)"],
+        ["(i <= m)", "(i <= 0)"],
+    ]
+    assert bodies(scop) == [
+        "float t = 2; a[i] = t;",
+        "if (a[(i - 1)] > 0) { float t = 2; a[i] = t; } else { a[i] = 1; }",
+        "a[i] = 1;",
+    ]
+
+
 def test_selects_with_affine_tests_split_the_statement(tmp_path: Path) -> None:
     scop = region(
         tmp_path, V, "for (int i = 0; i < n; i++) a[i] = 2 * (i > 0 ? a[i - 1] : 0) + (i < m ? 1 : 2);"

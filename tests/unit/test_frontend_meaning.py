@@ -47,6 +47,9 @@ REGIONS = {
     "data": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
         if (j > 0 && A[i][j - 1] > 0) { double t = A[i][j]; if (t > 2) t = t / 2; A[i][j] = t +
         x[j]; } else x[j] += 1;""",
+    "guards": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
+        if ((i > 0 && j < 4 && A[i - 1][j] > 0) || (j > i && x[j] < 3 && A[i][j] < 5)) A[i][j] += 2;
+        else { double t = x[i]; if (i == 2 || t > 1) A[i][j] = t; else x[j] += 0.5; }""",
     "selects": """for (int i = 0; i < n; i++) x[i] = (i > 0 ? x[i - 1] : 7) + (x[i] > 0 ? 1 : i <
         3 ? A[i][0] : 2);""",
     "gather": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] += x[k[i] + k[j]];",
