@@ -118,7 +118,8 @@ def test_each_case_of_a_mixed_test_reads_only_its_own_elements(tmp_path: Path) -
     scop = region(
         tmp_path,
         V,
-        "for (int i = 0; i < n; i++) if (i > m || (i > 0 && a[i - 1] > 0)) { float t = 2; a[i] = t; } else a[i] = 1;",
+        "for (int i = 0; i < n; i++)"
+        " if (i > m || (i > 0 && a[i - 1] > 0)) { float t = 2; a[i] = t; } else a[i] = 1;",
     )
     assert [domain(s)[2:] for s in scop.statements] == [
         ["(i > m)"],

@@ -1,0 +1,87 @@
+"""Delinearisation: whatever shape is found, the subscripts name the same element of memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polygpu.frontend.affine import expression, polynomial
+from polygpu.frontend.delinearize import Shape, find_shape, subscripts_for
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.scop import Scop
+from polygpu.support.position import Position
+from tests.unit.frontend_interpreter import Interpreter
+from tests.unit.frontend_text import shown
+
+ITERATORS = frozenset({"i", "j", "k"})
+PARAMETERS = ("n", "m", "p")
+NOTHING = Scop("", "", "", 0, 0, Position("", 1, 1), (), (), (), ())
+
+values = st.fixed_dictionaries({name: st.integers(-50, 50) for name in (*ITERATORS, *PARAMETERS)})
+linear = st.dictionaries(st.sampled_from(["i", "j", "k", ""]), st.integers(-4, 4), max_size=3)
+
+
+def value(expr: Expr, names: dict[str, int]) -> int:
+    result = Interpreter(NOTHING, {}, {}, 0).value(expr, dict(names))
+    assert isinstance(result, int)
+    return result
+
+
+def weighted(parts: dict[str, int]) -> Expr:
+    result: Expr = Int(0)
+    for name, factor in parts.items():
+        term = Binary("*", Int(factor), Name(name)) if name else Int(factor)
+        result = Binary("+", result, term)
+    return result
+
+
+def flat(rows: list[dict[str, int]], sizes: tuple[str, ...]) -> Expr:
+    """Horner's form of a subscript in an array whose inner dimensions have these sizes."""
+    result = weighted(rows[0])
+    for row, size in zip(rows[1:], sizes, strict=True):
+        result = Binary("+", Binary("*", result, Name(size)), weighted(row))
+    return result
+
+
+@st.composite
+def accesses(draw: st.DrawFn) -> list[Expr]:
+    sizes = tuple(draw(st.permutations(PARAMETERS))[: draw(st.integers(0, 2))])
+    rows = st.lists(linear, min_size=len(sizes) + 1, max_size=len(sizes) + 1)
+    return [flat(draw(rows), sizes) for _ in range(draw(st.integers(1, 3)))]
+
+
+@given(accesses(), values)
+def test_subscripts_name_the_same_element(subscripts: list[Expr], names: dict[str, int]) -> None:
+    shape = find_shape(map(polynomial, subscripts), ITERATORS)
+    if isinstance(shape, str):
+        return
+    strides = [s.factor * prod(value(p, names) for p in s.parameters) for s in shape.strides]
+    for subscript in subscripts:
+        found = subscripts_for(polynomial(subscript), shape)
+        total = sum(value(part, names) * stride for part, stride in zip(found, strides, strict=True))
+        assert total == value(subscript, names)
+    extents = [value(extent, names) for extent in shape.extents]
+    assert strides == [prod(extents[k:]) for k in range(len(strides))]
+
+
+@given(accesses(), values)
+def test_polynomials_keep_the_value(subscripts: list[Expr], names: dict[str, int]) -> None:
+    for subscript in subscripts:
+        assert value(expression(polynomial(subscript)), names) == value(subscript, names)
+
+
+def test_shapes() -> None:
+    def shape(*texts: tuple[list[dict[str, int]], tuple[str, ...]]) -> Shape | str:
+        return find_shape([polynomial(flat(rows, sizes)) for rows, sizes in texts], ITERATORS)
+
+    matrix = shape(([{"i": 1}, {"j": 1}], ("n",)))
+    assert isinstance(matrix, Shape)
+    assert [shown(extent) for extent in matrix.extents] == ["n"]
+    cube = shape(([{"i": 1}, {"j": 1}, {"k": 1}], ("m", "n")), ([{"i": 1}, {}, {}], ("m", "n")))
+    assert isinstance(cube, Shape)
+    assert [shown(extent) for extent in cube.extents] == ["m", "n"]
+    both = shape(([{"i": 1}, {"j": 1}], ("n",)), ([{"j": 1}, {"i": 1}], ("m",)))
+    assert both == "its accesses have the strides 'n' and 'm', which fit no one shape"
+    assert isinstance(shape(([{"i": 1, "j": 1}], ())), str)
