@@ -62,7 +62,10 @@ def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, accesses: Wri
         )
     first, rest = node.members[0], node.members[1:]
     left = inside.eq_at_multi_union_pw_aff(first.function())
-    return HostLoop(first, form(band(rest, node.permutable, node.child), left, domains, accesses, limit))
+    child = form(band(rest, node.permutable, node.child), left, domains, accesses, limit)
+    if isinstance(child, Nest) and not child.parallel:
+        return Nest((), band((first,), False, child.body))  # one launch of one thread, not one an iteration
+    return HostLoop(first, child)
 
 
 def parallel_members(node: Band, inside: isl.UnionMap) -> list[int]:
