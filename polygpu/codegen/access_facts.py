@@ -18,20 +18,26 @@ _SEGMENT = 256  # bytes: the alignment of the widest coalesced request
 
 
 def access_facts(
-    kernel: Kernel, sites: Sequence[Site], device: Device, registers: Collection[str] = ()
+    kernel: Kernel,
+    sites: Sequence[Site],
+    device: Device,
+    registers: Collection[str] = (),
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[AccessFact, ...]:
     """One fact a source access of the kernel: `x[i] += 1` reads and writes.
 
-    `registers` are the arrays whose elements the threads keep in registers while they compute.
+    `registers` are the arrays whose elements the threads keep in registers while they compute, `sizes` are
+    values of the kernel's integer arguments, where they are known.
     """
-    found = requests(kernel, device.request_lanes, varied=True)
+    found = requests(kernel, device.request_lanes, sizes=sizes, varied=True)
+    values = sizes_of(kernel, sizes)
     facts: dict[tuple[str, Position, bool], AccessFact] = {}
     for site in sorted(sites, key=lambda s: s.number):
         mine = [r for r in found if r.reference.site == site.number]
         for write in (False, True):
             part = [r for r in mine if _writes(r, site, kernel) == write]
             if part:
-                fact = _access(kernel, site, part, device, write, site.array in registers)
+                fact = _access(kernel, site, part, device, write, site.array in registers, values)
                 key = fact.text, fact.position, write
                 if key not in facts or facts[key].transactions is None:  # both sides of `+=` are sites
                     facts[key] = fact
@@ -46,13 +52,19 @@ def _writes(r: Requests, site: Site, kernel: Kernel) -> bool:
 
 
 def _access(
-    kernel: Kernel, site: Site, mine: list[Requests], device: Device, write: bool, register: bool
+    kernel: Kernel,
+    site: Site,
+    mine: list[Requests],
+    device: Device,
+    write: bool,
+    register: bool,
+    sizes: Mapping[str, int],
 ) -> AccessFact:
     inside = {s.name: s for s in kernel.shared}
     outside = {a.name for a in kernel.arrays}
     shared = next((inside[r.reference.array] for r in mine if r.reference.array in inside), None)
     direct = any(r.reference.array in outside for r in mine)
-    counts, coalesced = transactions(kernel, mine, device)
+    counts, coalesced = _transactions(kernel, mine, device, sizes)
     before, after, steps = _banks(shared, mine, device)
     return AccessFact(
         site=site.number,
@@ -81,25 +93,26 @@ def _space(register: bool, shared: bool, direct: bool) -> str:
     return "global" if direct else "register"
 
 
-def transactions(
-    kernel: Kernel, found: Sequence[Requests], device: Device
+def _transactions(
+    kernel: Kernel, found: Sequence[Requests], device: Device, sizes: Mapping[str, int]
 ) -> tuple[float | None, bool | None]:
     """The mean number of transactions of a request to global memory, and whether all requests coalesce.
 
     (None, None) when there is no such request, or none whose addresses are known.
     """
     total, served, coalesced = 0.0, 0.0, True
-    for cost, weight in _costs(kernel, found, device):
+    for cost, weight in global_costs(kernel, found, device, sizes):
         total += weight
         served += weight * cost.count
         coalesced = coalesced and cost.coalesced
     return (served / total, coalesced) if total else (None, None)
 
 
-def _costs(kernel: Kernel, found: Sequence[Requests], device: Device) -> Iterator[tuple[Cost, float]]:
+def global_costs(
+    kernel: Kernel, found: Sequence[Requests], device: Device, sizes: Mapping[str, int]
+) -> Iterator[tuple[Cost, float]]:
     """The cost of each request, and how often it is made; shifts by whole segments cost the same."""
     arrays = {a.name: a for a in kernel.arrays if a.structure is None}
-    sizes = sizes_of(kernel)
     known: dict[tuple[tuple[Address, ...], int], Cost] = {}
     for r in found:
         array = arrays.get(r.reference.array)

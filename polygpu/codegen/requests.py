@@ -13,7 +13,7 @@ from math import prod
 from typing import TypeAlias
 
 from polygpu.analysis.rewrite import references, walk
-from polygpu.codegen.lanes import Value, evaluate, spread
+from polygpu.codegen.lanes import Value, evaluate, spread, uniform
 from polygpu.codegen.walk import expressions_of
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
@@ -45,20 +45,28 @@ class Requests:
 
 
 def requests(
-    kernel: Kernel, width: int, *, arrays: Collection[str] | None = None, varied: bool = False
+    kernel: Kernel,
+    width: int,
+    *,
+    arrays: Collection[str] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    varied: bool = False,
 ) -> list[Requests]:
     """The requests of `width` lanes in the sampled block that has most of them.
 
-    `arrays` limits them to some shared and global arrays. With `varied`, loops whose index the alignment of
-    global addresses or the activity of lanes depends on are run for a period of addresses; else, which is
-    enough for shared memory, once.
+    `arrays` limits them to some shared and global arrays; `sizes` gives values of integer arguments. With
+    `varied`, loops whose index the alignment of global addresses or the activity of lanes depends on are
+    run for a period of addresses; else, which is enough for shared memory, once.
     """
     wanted = frozenset(_known(kernel) if arrays is None else arrays)
     best: list[Requests] = []
     goal = _places(kernel.body, wanted)
     moving = _moving(kernel) if varied else frozenset[str]()
-    for sizes, block in product(_sizes(kernel), _BLOCKS):
-        found = run(kernel, width, sizes, block, wanted, moving)
+    for values, block in product(_sizes(kernel, sizes or {}), _BLOCKS):
+        found = run(kernel, width, values, block, wanted, moving)
+        if varied and kernel.block[0] < PERIOD and width < PERIOD:  # narrow tiles begin at odd half-warps too
+            x, y, z = block
+            found += run(kernel, width, values, (x + 1, y, z), wanted, moving)
         if len(_met(found)) > len(_met(best)) or not best:
             best = found
         if len(_met(best)) == goal:
@@ -75,20 +83,28 @@ def _met(found: list[Requests]) -> set[tuple[str, int, bool]]:
     return {(r.reference.array, r.reference.site, r.write) for r in found if r.lanes}
 
 
-def sizes_of(kernel: Kernel) -> dict[str, int]:
-    """A value for each integer argument: firsts of tiles are 0, everything else is `SIZE`."""
+def sizes_of(kernel: Kernel, sizes: Mapping[str, int] | None = None) -> dict[str, int]:
+    """A value for each integer argument: firsts of tiles are 0, others as in `sizes` or else `SIZE`.
+
+    Pitches are the last extents in whole segments.
+    """
     integers = [s.name for s in kernel.scalars if s.type not in ("float", "double")]
-    return {n: 0 if n.endswith("_first") else SIZE for n in integers}
+    values = {n: 0 if n.endswith("_first") else SIZE for n in integers} | dict(sizes or {})
+    for a in kernel.arrays:
+        if isinstance(a.pitch, Name) and a.extents and a.extents[-1] is not None:
+            extent = uniform(a.extents[-1], values)
+            values[a.pitch.name] = SIZE if extent is None else -(-extent // PERIOD) * PERIOD
+    return values
 
 
-def _sizes(kernel: Kernel) -> Iterator[dict[str, int]]:
+def _sizes(kernel: Kernel, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Values of the integer arguments; the second time those that are no sizes, as host indices, are 0."""
-    sizes = sizes_of(kernel)
-    yield sizes
+    values = sizes_of(kernel, sizes)
+    yield values
     extents = [e for a in kernel.arrays for e in (*a.extents, a.pitch) if e is not None]
-    known = {e.name for extent in extents for e in walk(extent) if isinstance(e, Name)}
-    if not known.issuperset(sizes):
-        yield {n: value if n in known else 0 for n, value in sizes.items()}
+    known = {e.name for extent in extents for e in walk(extent) if isinstance(e, Name)} | set(sizes)
+    if not known.issuperset(values):
+        yield {n: value if n in known else 0 for n, value in values.items()}
 
 
 def run(
@@ -97,9 +113,13 @@ def run(
     sizes: Mapping[str, int],
     block: tuple[int, int, int],
     arrays: Collection[str],
-    moving: Collection[str],
+    moving: Collection[str] | None,
 ) -> list[Requests]:
-    """The requests of one block; loops over the indices in `moving` run for `PERIOD` iterations at most."""
+    """The requests of one block.
+
+    Loops over the indices in `moving` run for `PERIOD` iterations at most and the others once, weighed by
+    their trip counts; when `moving` is None all run to their end.
+    """
     x, y, _ = kernel.block
     threads = range(prod(kernel.block))
     state = _Walk(width, len(threads), arrays, moving, dict(sizes))
@@ -118,7 +138,7 @@ class _Walk:
     width: int
     threads: int
     arrays: Collection[str]
-    moving: Collection[str]
+    moving: Collection[str] | None
     values: dict[str, Value]
     found: list[Requests] = field(default_factory=list)
 
@@ -164,7 +184,10 @@ class _Walk:
             self.statements(s.body, mask, weight, budget)
             return
         trips = self.trips(lower, upper, s.step)
-        samples = min(trips, PERIOD, budget) if s.index in self.moving else min(trips, 1)
+        if self.moving is None:
+            samples = trips
+        else:
+            samples = min(trips, PERIOD, budget) if s.index in self.moving else min(trips, 1)
         for k in range(samples):
             at = lower + k * s.step if isinstance(lower, int) else [a + k * s.step for a in lower]
             self.values[s.index] = at
