@@ -10,7 +10,7 @@ from polygpu.frontend import mathematics
 from polygpu.frontend.affine import extremum
 from polygpu.frontend.clean import INLINE_ASSEMBLY
 from polygpu.frontend.functions import Impure, UserFunction, user_function
-from polygpu.frontend.scopes import Function, function_scope
+from polygpu.frontend.scopes import Function, Variable, function_scope
 from polygpu.frontend.state import Substitute
 from polygpu.frontend.types import Basic
 from polygpu.frontend.unsupported import note, refusal
@@ -117,6 +117,6 @@ def _inlined(reader: Reader, function: UserFunction, values: tuple[Expr, ...]) -
         return None
     scope = function_scope(function.definition, reader.region.context.scope)
     for symbol, value in zip(scope.symbols.values(), values, strict=True):
-        if isinstance(getattr(symbol, "type", None), Basic):
-            reader.region.bindings[symbol] = Substitute(value, symbol.type.name)  # type: ignore[index,union-attr]
+        if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
+            reader.region.bindings[symbol] = Substitute(value, symbol.type.name)
     return type(reader)(reader.region, scope).value(result)

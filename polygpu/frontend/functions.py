@@ -71,7 +71,7 @@ def user_function(context: FileContext, name: str, active: tuple[str, ...] = ())
         ctype = parameter.type if isinstance(parameter, Variable) else None
         if not isinstance(ctype, Basic):
             what = describe(ctype) if ctype else "function"
-            return Impure(f"its parameter '{parameter_name(parameter)}' is a {what}", position)
+            return Impure(f"its parameter '{getattr(parameter, 'name', '')}' is a {what}", position)
         parameters.append(ctype.name)
     calls: list[str] = []
     for problem in _problems(context, scope, definition.body, calls, (*active, name)):
@@ -84,10 +84,6 @@ def user_function(context: FileContext, name: str, active: tuple[str, ...] = ())
         tuple(calls),
         _returned(definition.body),
     )
-
-
-def parameter_name(symbol: Any) -> str:
-    return str(getattr(symbol, "name", "..."))
 
 
 def _problems(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from polygpu.frontend.clean import Attribute, Clean, clean
+from polygpu.frontend.clean import Clean, clean
 from polygpu.frontend.nests import find_nests
 from polygpu.frontend.options import FrontendOptions, Lifted
 from polygpu.frontend.preprocess import preprocess, read_source
@@ -87,16 +87,12 @@ def _sources(path: str, text: str, files: Iterable[str]) -> dict[str, Source]:
 
 def _hidden(cleaned: Clean) -> Hidden:
     def lines(pattern: re.Pattern[str]) -> frozenset[int]:
-        return frozenset(_lines(a) for a in cleaned.attributes if pattern.search(a.text))
+        return frozenset(a.line for a in cleaned.attributes if pattern.search(a.text))
 
     packs = re.finditer(r"^[ \t]*#[ \t]*pragma[ \t]+pack\b[^\n]*", cleaned.text, re.MULTILINE)
     packed = min((cleaned.text.count("\n", 0, m.start()) + 1 for m in packs), default=None)
     after = frozenset(range(packed, cleaned.text.count("\n") + 2)) if packed is not None else frozenset()
     return Hidden(lines(_CHANGES_TYPE), lines(_CHANGES_LAYOUT) | after)
-
-
-def _lines(attribute: Attribute) -> int:
-    return attribute.line
 
 
 def _marked_regions(context: FileContext, no_alias: bool) -> tuple[list[Scop], list[Diagnostic]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -169,6 +168,3 @@ def source_text(node: Any) -> str:
     """The node as C."""
     text = c_generator.CGenerator(reduce_parentheses=True).visit(node)
     return " ".join(str(text).split())
-
-
-Expression: TypeAlias = Callable[[Any], Expr]

@@ -200,19 +200,19 @@ def _member_refusal(member: Member) -> str:
     return ""
 
 
-def definition_of(record: Record, done: set[str] | None = None) -> str:
-    """C text that defines the structure, those that it contains first."""
-    done = set() if done is None else done
-    before = ""
-    for member in record.members or ():
-        inner = element_of(member.type)
-        if isinstance(inner, Qualified) and inner.record.name not in done:
-            before += definition_of(inner.record, done) + "\n"
-    done.add(record.name)
-    body = " ".join(_declaration(member) for member in record.members or ())
+def definition_of(record: Record) -> str:
+    """C text that defines the structure.
+
+    Structures within it are written out without their tags: the layout is the same, and the definitions
+    of several structures can stand in one file whatever they share.
+    """
     if record.name.startswith("struct "):
-        return f"{before}{record.name} {{ {body} }};"
-    return f"{before}typedef struct {{ {body} }} {record.name};"
+        return f"{record.name} {_body(record)};"
+    return f"typedef struct {_body(record)} {record.name};"
+
+
+def _body(record: Record) -> str:
+    return f"{{ {' '.join(_declaration(member) for member in record.members or ())} }}"
 
 
 def _declaration(member: Member) -> str:
@@ -221,4 +221,5 @@ def _declaration(member: Member) -> str:
     while isinstance(ctype, Vector):
         suffix += f"[{ctype.extent}]"
         ctype = ctype.element
-    return f"{describe(ctype)} {member.name}{suffix};"
+    spelled = f"struct {_body(ctype.record)}" if isinstance(ctype, Qualified) else describe(ctype)
+    return f"{spelled} {member.name}{suffix};"

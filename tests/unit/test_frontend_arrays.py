@@ -192,8 +192,7 @@ def test_structures(tmp_path: Path) -> None:
         ("kind", "int"),
     )
     assert structure.definition == (
-        "struct vector { double x; double y; };\n"
-        "typedef struct { struct vector place; float mass[2]; int kind; } particle;"
+        "typedef struct { struct { double x; double y; } place; float mass[2]; int kind; } particle;"
     )
 
 
