@@ -29,7 +29,7 @@ from polygpu.model.kernel import (
 from polygpu.schedule.map import map_nest, member_name
 from polygpu.schedule.mapped import Fixed
 from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
-from polygpu.support.isl_idioms import bounded_hull
+from polygpu.support.isl_idioms import D, bounded_hull, identifier
 
 
 @dataclass
@@ -78,7 +78,7 @@ class RegionLowering:
             context,
             (name,),
         )
-        inside = self._host(loop.child, (*outer, fixed), self._inner_context(loop, (*outer, fixed), context))
+        inside = self._host(loop.child, (*outer, fixed), context.intersect(_as_parameter(values, name)))
         return _emit(tree, name, inside)
 
     def _values(self, loop: HostLoop, outer: tuple[Fixed, ...]) -> isl.Set:
@@ -95,14 +95,6 @@ class RegionLowering:
         for f in fixed:
             domain = f.restrict(domain, statement)
         return domain
-
-    def _inner_context(self, loop: HostLoop, fixed: tuple[Fixed, ...], context: isl.Set) -> isl.Set:
-        found: isl.Set | None = None
-        for s in loop.member.statements:
-            part = self._domain(s, fixed).params()
-            found = part if found is None else found.union(part)
-        assert found is not None
-        return isl.Set.from_basic_set(found.remove_divs().simple_hull()).params().intersect(context)
 
     def _launch(self, nest: Nest, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
         name = f"{self.p.scop.name.removeprefix('polygpu_')}_k{len(self.kernels)}"
@@ -124,6 +116,12 @@ class RegionLowering:
         assert exists is not None
         test = test_of(exists.coalesce(), context)
         return (HostIf(test, (launch,)),) if test is not None else (launch,)
+
+
+def _as_parameter(values: isl.Set, name: str) -> isl.Set:
+    """What holds of the parameters and of `name` when `name` is one of `values`."""
+    moved = values.move_dims(D.param, values.dim(D.param), D.set, 0, 1)
+    return moved.set_dim_id(D.param, moved.dim(D.param) - 1, identifier(name)).params()
 
 
 def _emit(tree: Scan, name: str, inside: tuple[HostStatement, ...]) -> tuple[HostStatement, ...]:
