@@ -133,14 +133,16 @@ def compile_file(path: str, options: Options) -> Compilation:
     decisions = _decisions(options)
     lifted = clock.run("front end", lambda: lift(path, options.frontend()))
     set_options()
-    regions = tuple(
+    compiled = tuple(
         _compile_region(scop, device, decisions, options.time_budget, clock) for scop in lifted.scops
     )
+    detected = any(d.id == "PG180" for d in lifted.diagnostics)
+    regions = tuple(r for r in compiled if not detected or _has_parallelism(r))
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
     files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
     return Compilation(
         files,
-        (*lifted.diagnostics, *_over_budget(regions)),
+        (*lifted.diagnostics, *_over_budget(regions), *_left_on_host(compiled, regions)),
         lifted.dependencies,
         lifted.system_dependencies,
         lifted.sources,
@@ -167,6 +169,23 @@ def _over_budget(regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
         Diagnostic("PG308", "warning", message, r.scop.position, help_text)
         for r in regions
         if r.scheduled.unsearched
+    ]
+
+
+def _has_parallelism(r: CompiledRegion) -> bool:
+    return any(low.m.nest.parallel for low in r.lowered)
+
+
+def _left_on_host(
+    compiled: tuple[CompiledRegion, ...], regions: tuple[CompiledRegion, ...]
+) -> list[Diagnostic]:
+    message = "these loops stay on the host: none of them is parallel"
+    help_text = "`polygpu inspect` names the dependences; '#pragma scop' offloads them all the same"
+    kept = {r.scop.name for r in regions}
+    return [
+        Diagnostic("PG309", "warning", message, r.scop.position, help_text)
+        for r in compiled
+        if r.scop.name not in kept
     ]
 
 

@@ -49,7 +49,7 @@ def _bounds(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
     for s in p.statements:
         for a in s.accesses:
-            if a.affine:
+            if a.affine and (a.must or a.write):  # other reads may never happen: no claim about them
                 found.extend(_bounds_of(p, s, a))
     return found
 

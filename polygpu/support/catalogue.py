@@ -368,6 +368,13 @@ _CONTENTS = {
 }
 
 _MEMORY = {
+    "PG309": Entry(
+        "a nest found without a pragma has no parallel loop",
+        "Every loop carries a dependence, so one thread of the device would do all the work, more slowly than\n"
+        "the host. The loops stay on the host; `#pragma scop` around them offloads them all the same.",
+        "for (int i = 0; i < n; i++)\n    s += a[i];",
+        "for (int i = 0; i < n; i++)\n    b[i] = a[i] * a[i];",
+    ),
     "PG308": Entry(
         "the time budget ended the search for a better schedule",
         "Components that were left take the schedule of isl's scheduler, which is legal and parallel but does\n"

@@ -126,7 +126,8 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     for other in touched[1:]:
         union = union.union(other)
     line = union.project_out(D.set, k + 1, union.dim(D.set) - k - 1).project_out(D.set, 0, k)
-    line = bounded_hull(line)
+    # exact where memory is the caller's, which may end with the last element touched
+    line = bounded_hull(line) if array.storage == "region" else line.coalesce()
     context = p.context
     high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
     negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
