@@ -6,6 +6,7 @@ python benchmarks/compile_time.py [--target cuda] [--kernels mm,lu] [--repeats 5
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import tempfile
 import time
@@ -20,10 +21,16 @@ LIMITS = {"mm": 0.5}  # seconds
 LIMIT = 2.0
 
 
-def seconds(kernel: str, target: str, device: str | None, directory: Path) -> float:
-    start = time.perf_counter()
+def seconds(kernel: str, target: str, device: str | None, directory: Path) -> tuple[float, float]:
+    """By the clock, and of processor time, which other work on the machine disturbs less."""
+    start, used = time.perf_counter(), _processor_time()
     programs.translate(kernel, target, device, directory)
-    return time.perf_counter() - start
+    return time.perf_counter() - start, _processor_time() - used
+
+
+def _processor_time() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def line(kernel: str, chosen: argparse.Namespace, directory: Path) -> tuple[str, bool]:
@@ -32,10 +39,11 @@ def line(kernel: str, chosen: argparse.Namespace, directory: Path) -> tuple[str,
         runs = [seconds(kernel, chosen.target, chosen.device, directory) for _ in range(chosen.repeats)]
     except programs.ProgramError as error:
         return f"{kernel:15} FAIL {error}", False
+    wall, processor = ([run[k] for run in runs] for k in range(2))
     limit = LIMITS.get(kernel, LIMIT)
-    verdict = "ok" if median(runs) < limit else "FAIL"
-    spread = f"{min(runs):.3f} .. {max(runs):.3f}"
-    return f"{kernel:15} {verdict:4} {median(runs):6.3f} s of {limit:.1f}   ({spread})", verdict == "ok"
+    verdict = "ok" if median(wall) < limit else "FAIL"
+    spread = f"{min(wall):.3f} .. {max(wall):.3f}; processor {median(processor):.3f}"
+    return f"{kernel:15} {verdict:4} {median(wall):6.3f} s of {limit:.1f}   ({spread})", verdict == "ok"
 
 
 def main() -> int:
