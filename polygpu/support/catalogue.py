@@ -370,15 +370,15 @@ _CONTENTS = {
 _MEMORY = {
     "PG309": Entry(
         "a nest found without a pragma has no parallel loop",
-        "Every loop carries a dependence, so one thread of the device would do all the work, more slowly than\n"
-        "the host. The loops stay on the host; `#pragma scop` around them offloads them all the same.",
+        "Every loop carries a dependence, so one thread of the device would do all the work, more slowly\n"
+        "than the host. The loops stay on the host; `#pragma scop` around them offloads them all the same.",
         "for (int i = 0; i < n; i++)\n    s += a[i];",
         "for (int i = 0; i < n; i++)\n    b[i] = a[i] * a[i];",
     ),
     "PG308": Entry(
         "the time budget ended the search for a better schedule",
-        "Components that were left take the schedule of isl's scheduler, which is legal and parallel but does\n"
-        "not ask for coalescing. --time-budget SECONDS gives more time.",
+        "Components that were left take the schedule of isl's scheduler, which is legal and parallel but\n"
+        "does not ask for coalescing. --time-budget SECONDS gives more time.",
         "polygpu compile --time-budget 0.01 large.c",
         "polygpu compile --time-budget 30 large.c",
     ),
@@ -387,7 +387,8 @@ _MEMORY = {
         "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
         "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
         "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged\n"
-        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or auto).",
+        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or\n"
+        "auto).",
         "polygpu compile --decide tiles=64 mm.c",
         "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
     ),
