@@ -19,7 +19,7 @@ FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-w")
 
 @dataclass(frozen=True)
 class Counted:
-    """Sums over the requests of one access: of its global part, and of its reads and writes of shared memory."""
+    """Sums over the requests of one access: to global memory, and to shared memory, copies included."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
