@@ -6,16 +6,18 @@ from typing import Any
 
 import islpy as isl
 
-from polygpu.schedule.tree import Leaf, Member, Node, band, sequence
-from polygpu.support.isl_idioms import D, pw_name, sets, union_pw_affs
+from polygpu.analysis.polyhedra import PolyStatement
+from polygpu.schedule.tree import Band, Leaf, Member, Node, band, sequence
+from polygpu.support.isl_idioms import D, bounded, pieces, pw_name, sets, union_pw_affs
 
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
+_STEPS = 5_000_000  # of isl: some seconds
 
 
 def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap) -> Node:
     """A legal schedule of `domain`: outermost parallel bands, strongly connected components apart.
 
-    Raises `isl.Error` when isl gives up.
+    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens) or would take too long.
     """
     constraints = (
         isl.ScheduleConstraints.on_domain(domain)
@@ -24,7 +26,39 @@ def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, pro
         .set_coincidence(validity)
         .set_proximity(proximity)
     )
-    return _node(constraints.compute_schedule().get_root().child(0), _names(domain))
+    with bounded(_STEPS):
+        found = constraints.compute_schedule()
+    return _node(found.get_root().child(0), _names(domain))
+
+
+def original(statements: list[PolyStatement]) -> Node:
+    """The source's own order of `statements`, loop by loop."""
+    rows = {}
+    for s in statements:
+        whole = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(s.schedule))
+        rows[s.name] = [whole.get_pw_aff(k) for k in range(s.schedule.dim(D.out))]
+    return _nested(statements, rows, 0)
+
+
+def _nested(statements: list[PolyStatement], rows: dict[str, list[isl.PwAff]], depth: int) -> Node:
+    """The 2d+1 form from level `depth` on: a position, then a loop."""
+    groups: dict[int, list[PolyStatement]] = {}
+    for s in statements:
+        groups.setdefault(_constant(rows[s.name][2 * depth]), []).append(s)
+    return sequence(_looped(groups[k], rows, depth) for k in sorted(groups))
+
+
+def _looped(statements: list[PolyStatement], rows: dict[str, list[isl.PwAff]], depth: int) -> Node:
+    if len(statements[0].iterators) == depth:
+        return sequence(Leaf((s.name,)) for s in statements)
+    member = Member({s.name: rows[s.name][2 * depth + 1] for s in statements})
+    return Band((member,), False, _nested(statements, rows, depth + 1))
+
+
+def _constant(row: isl.PwAff) -> int:
+    """The value of a row that is the same everywhere; 0 where there are no instances."""
+    found = pieces(row)
+    return int(found[0][1].get_constant_val().to_python()) if found else 0
 
 
 def _names(domain: isl.UnionSet) -> tuple[str, ...]:

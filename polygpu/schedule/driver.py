@@ -75,8 +75,7 @@ def _component(
     search: bool,
 ) -> tuple[Node, AdjacencySolution | None]:
     inside = between(dependences, names, names, domains)
-    domain = union_set_of([domains[n] for n in names])
-    plain = bands.schedule(domain, p.context, inside, inside)
+    plain = _plain(p, names, inside)
     solution = _solve(p, names, inside) if search else None
     if solution is None:
         return plain, None
@@ -85,6 +84,15 @@ def _component(
     if _parallelism(node, inside, domains, accesses) < _parallelism(plain, inside, domains, accesses):
         return plain, solution
     return node, solution
+
+
+def _plain(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> Node:
+    """isl's schedule, or the source's order where isl has none."""
+    statements = [s for s in p.statements if s.name in names]
+    try:
+        return bands.schedule(union_set_of([s.domain for s in statements]), p.context, inside, inside)
+    except isl.Error:
+        return bands.original(statements)
 
 
 def _solve(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> AdjacencySolution | None:
