@@ -1,0 +1,94 @@
+"""Random affine programs: schedules are legal, and the emulator's output is the original's to the bit."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from polygpu.pipeline import Compilation, Options, compile_file
+from tests.legality import broken
+from tests.random_programs import Program, programs, source
+
+SIZES = ("0", "1", "2", "5", "17", "33")
+SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+QUIET = "-w"  # self-comparisons and the like are what random programs are made of
+FEW = settings(
+    max_examples=8, derandomize=True, database=None, phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+MANY = settings(max_examples=150, database=None, suppress_health_check=list(HealthCheck))
+LEGAL = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+BATCH = st.lists(programs(), min_size=5, max_size=5)  # in one C file, so that few compilers start
+
+
+def gcc(directory: Path, *arguments: str) -> Path:
+    program = directory / "program"
+    command = ("gcc", "-O1", "-ffp-contract=off", QUIET, *arguments, "-o", str(program), "-lm")
+    subprocess.run(command, cwd=directory, check=True)
+    return program
+
+
+def output(program: Path) -> str:
+    """What the program prints; the generated code falls back to nothing and finds no fault."""
+    done = subprocess.run((program, *SIZES), capture_output=True, text=True, check=False, timeout=300)
+    said = [line for line in done.stderr.splitlines() if line and "no double precision" not in line]
+    assert (done.returncode, said) == (0, [])
+    return done.stdout
+
+
+def compiled(directory: Path, text: str, device: str) -> Compilation:
+    path = directory / "random.c"
+    path.write_text(text)
+    return compile_file(str(path), Options(target="emulator", device=device))
+
+
+def check_output(batch: list[Program]) -> None:
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
+        directory, text = Path(name), source(batch)
+        (directory / "original.c").write_text(text)
+        expected = output(gcc(directory, *SANITIZED, "original.c"))
+        for device in ("8800gtx", "h100"):
+            compilation = compiled(directory, text, device)
+            assert compilation.offloaded == len(batch)
+            for suffix, content in compilation.files.items():
+                (directory / f"random{suffix}").write_text(content)
+            flags = ("-fopenmp", "-DPOLYGPU_CHECK=1")
+            found = output(gcc(directory, *flags, "random_host.c", "random_emulator.c"))
+            assert found == expected, device
+
+
+def check_legal(program: Program) -> None:
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
+        for region in compiled(Path(name), source([program]), "h100").regions:
+            assert broken(region.polyhedra, region.scheduled.host) == []
+
+
+@FEW
+@given(BATCH)
+def test_output_is_the_original(batch: list[Program]) -> None:
+    check_output(batch)
+
+
+@pytest.mark.slow
+@MANY
+@given(BATCH)
+def test_output_is_the_original_of_many(batch: list[Program]) -> None:
+    check_output(batch)
+
+
+@LEGAL
+@given(programs())
+def test_schedules_are_legal(program: Program) -> None:
+    check_legal(program)
+
+
+@pytest.mark.slow
+@MANY
+@given(programs())
+def test_schedules_of_many_are_legal(program: Program) -> None:
+    check_legal(program)
