@@ -11,8 +11,9 @@ import pytest
 from benchmarks import programs
 from polygpu.codegen.access_facts import access_facts, global_costs
 from polygpu.codegen.lanes import uniform
+from polygpu.codegen.launches import host_values, typical_launch
 from polygpu.codegen.padding import distinct, layout_of
-from polygpu.codegen.requests import run, sizes_of
+from polygpu.codegen.requests import run
 from polygpu.memory.pad import request_steps
 from polygpu.model.device import Device
 from polygpu.model.facts import AccessFact
@@ -25,11 +26,11 @@ DEVICES = ("8800gtx", "gtx285", "h100")
 RECTANGULAR: dict[str, programs.Sizes] = {
     "saxpy": (1024,), "vecadd": (1024,), "transpose": (512, 512), "mv": (512, 512), "tmv": (512, 512),
     "mvt": (512,), "gemver": (512,), "gesummv": (512,), "atax": (512, 512), "bicg": (512, 512),
-    "conv2d": (512, 512), "floyd-warshall": (256,), "mm": (128, 256, 64), "gemm": (128, 256, 64),
+    "conv2d": (512, 512), "mm": (128, 256, 64), "gemm": (128, 256, 64),
     "2mm": (128, 256, 64, 256), "3mm": (128, 256, 64, 256, 64), "doitgen": (2, 128, 256),
 }  # fmt: skip
 
-# Small sizes that no tile divides; nests of all shapes.
+# Small sizes that no tile divides; nests of all shapes, no access that data decide on.
 UNEVEN: dict[str, programs.Sizes] = {
     "mv": (70, 41), "transpose": (37, 50), "mm": (33, 17, 9), "conv2d": (21, 35), "jacobi-2d": (37, 1),
     "fdtd-2d": (35, 20, 1), "heat-3d": (12, 1), "syrk": (21, 10), "trmm": (20, 21), "trisolv": (40,),
@@ -54,7 +55,11 @@ def test_what_is_predicted_for_a_size_is_counted(kernel: str, device: str) -> No
     names = dict(zip(programs.parameters_of(kernel), sizes * 5, strict=False))
     region = compilation.regions[0].region
     predicted = [
-        f for k in region.kernels for f in access_facts(k, region.sites, compilation.device, (), names)
+        fact
+        for k in region.kernels
+        for fact in access_facts(
+            k, region.sites, compilation.device, launch=typical_launch(region, k.name, names)
+        )
     ]
     assert any(fact.transactions for fact in predicted)
     for fact in predicted:
@@ -101,10 +106,7 @@ def totals(region: Region, names: Mapping[str, int], device: Device) -> dict[str
     """The counters of each kernel, from all blocks of all launches."""
     kernels = {k.name: k for k in region.kernels}
     found: dict[str, Counter[str]] = {name: Counter() for name in kernels}
-    pitches: dict[str, int] = {}
-    for kernel in region.kernels:
-        pitches |= {n: v for n, v in sizes_of(kernel, names).items() if n.endswith("_pitch")}
-    for launch, values in launches(region.body, {**pitches, **names}):
+    for launch, values in launches(region.body, host_values(region, names)):
         kernel = kernels[launch.kernel]
         scalars = zip(kernel.scalars, launch.scalars, strict=True)
         known = {s.name: uniform(value, values) for s, value in scalars}

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from polygpu.analysis.coalescing import Address, Cost, request_cost
 from polygpu.codegen.lanes import uniform
+from polygpu.codegen.launches import TypicalLaunch
 from polygpu.codegen.padding import distinct, layout_of
-from polygpu.codegen.requests import Lanes, Requests, requests, sizes_of
+from polygpu.codegen.requests import Lanes, Requests, requests
 from polygpu.memory.pad import request_steps, worst_degree
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Position
@@ -22,15 +23,15 @@ def access_facts(
     sites: Sequence[Site],
     device: Device,
     registers: Collection[str] = (),
-    sizes: Mapping[str, int] | None = None,
+    launch: TypicalLaunch | None = None,
 ) -> tuple[AccessFact, ...]:
     """One fact a source access of the kernel: `x[i] += 1` reads and writes.
 
-    `registers` are the arrays whose elements the threads keep in registers while they compute, `sizes` are
-    values of the kernel's integer arguments, where they are known.
+    `registers` are the arrays whose elements the threads keep in registers while they compute. Nothing is
+    predicted without a `launch`.
     """
-    found = requests(kernel, device.request_lanes, sizes=sizes, varied=True)
-    values = sizes_of(kernel, sizes)
+    found = requests(kernel, device.request_lanes, launch=launch, varied=True)
+    values = launch.values if launch is not None else {}
     facts: dict[tuple[str, Position, bool], AccessFact] = {}
     for site in sorted(sites, key=lambda s: s.number):
         mine = [r for r in found if r.reference.site == site.number]

@@ -12,6 +12,7 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import rewrite
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.codegen.access_facts import access_facts
+from polygpu.codegen.launches import typical_launch
 from polygpu.codegen.linear import add
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.padding import Padded
@@ -66,11 +67,7 @@ def facts(unit: Unit, target: str, device: Device, regions: Sequence[ExplainedRe
 
 def _region(r: ExplainedRegion, device: Device) -> RegionFacts:
     pairs = list(zip(r.lowered, r.padded, strict=True))
-    accesses = tuple(
-        fact
-        for low, padded in pairs
-        for fact in access_facts(padded.kernel, r.region.sites, device, _promoted(low))
-    )
+    accesses = tuple(fact for low, padded in pairs for fact in _accesses(r, low, padded.kernel, device))
     return RegionFacts(
         r.scop.name,
         r.scop.function,
@@ -83,8 +80,12 @@ def _region(r: ExplainedRegion, device: Device) -> RegionFacts:
     )
 
 
-def _promoted(low: NestLowering) -> frozenset[str]:
-    return frozenset(p.array for p in low.placement.promoted)
+def _accesses(
+    r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Device
+) -> tuple[AccessFact, ...]:
+    registers = frozenset(p.array for p in low.placement.promoted)
+    launch = typical_launch(r.region, kernel.name)
+    return access_facts(kernel, r.region.sites, device, registers, launch)
 
 
 def _decisions(r: ExplainedRegion, accesses: Sequence[AccessFact]) -> Iterator[str]:
@@ -125,7 +126,7 @@ def _kernel(r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Devic
 
 def _count(blocks: Expr) -> str:
     """`ceil(n / 64)`: the number of blocks as people write it."""
-    return print_expr(rewrite(blocks, _division))
+    return print_expr(rewrite(blocks, _division)).replace("polygpu_", "")
 
 
 def _division(expr: Expr) -> Expr | None:

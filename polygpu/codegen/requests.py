@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from math import prod
 from typing import TypeAlias
 
 from polygpu.analysis.rewrite import references, walk
-from polygpu.codegen.lanes import Value, evaluate, spread, uniform
+from polygpu.codegen.lanes import Value, evaluate, spread
+from polygpu.codegen.launches import SIZE, Block, TypicalLaunch
 from polygpu.codegen.walk import expressions_of
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
 
 Index: TypeAlias = tuple[int, ...]
 Lanes: TypeAlias = tuple[Index | None, ...]
+Place: TypeAlias = tuple[str, int, bool]  # array, source access, whether it is written
 Mask: TypeAlias = list[bool] | None  # which threads are active; None: all
 
-SIZE = 4096  # the value of every size while predicting: large, and a multiple of all tiles
 PERIOD = 32  # iterations after which the alignment of 4-byte words to 128 bytes repeats
 _BUDGET = 512  # evaluations of a body at most, over all loops around it
 _BLOCKS = ((1, 1, 1), (1, 9, 1), (9, 1, 1))  # a nest may have points in a triangle of the grid only
@@ -49,29 +49,33 @@ def requests(
     width: int,
     *,
     arrays: Collection[str] | None = None,
-    sizes: Mapping[str, int] | None = None,
+    launch: TypicalLaunch | None = None,
     varied: bool = False,
 ) -> list[Requests]:
-    """The requests of `width` lanes in the sampled block that has most of them.
+    """The requests of `width` lanes in the sampled block that gets to most references.
 
-    `arrays` limits them to some shared and global arrays; `sizes` gives values of integer arguments. With
-    `varied`, loops whose index the alignment of global addresses or the activity of lanes depends on are
-    run for a period of addresses; else, which is enough for shared memory, once.
+    `arrays` limits them to some shared and global arrays; `launch` has the arguments and the grid, which are
+    guessed when it is None. With `varied`, loops whose index the alignment of global addresses or the
+    activity of lanes depends on are run for a period of addresses; else, which is enough for shared memory,
+    once.
     """
     wanted = frozenset(_known(kernel) if arrays is None else arrays)
-    best: list[Requests] = []
-    goal = _places(kernel.body, wanted)
+    places = _places(kernel.body, wanted)
     moving = _moving(kernel) if varied else frozenset[str]()
-    for values, block in product(_sizes(kernel, sizes or {}), _BLOCKS):
+    best: list[Requests] = []
+    for values, block in _samples(kernel, launch):
         found = run(kernel, width, values, block, wanted, moving)
-        if varied and kernel.block[0] < PERIOD and width < PERIOD:  # narrow tiles begin at odd half-warps too
-            x, y, z = block
-            found += run(kernel, width, values, (x + 1, y, z), wanted, moving)
+        x, y, z = block
+        if launch and x + 1 < launch.grid[0] and kernel.block[0] < PERIOD and width < PERIOD:
+            found += run(kernel, width, values, (x + 1, y, z), wanted, moving)  # at odd half-warps too
         if len(_met(found)) > len(_met(best)) or not best:
             best = found
-        if len(_met(best)) == goal:
+        if len(_met(best)) == len(places):
             break
-    return best
+    met = {_place(r.reference, r.write) for r in best}
+    return best + [
+        Requests(r, write, (), 0.0) for (*_, write), r in places.items() if _place(r, write) not in met
+    ]
 
 
 def _known(kernel: Kernel) -> Iterator[str]:
@@ -79,39 +83,32 @@ def _known(kernel: Kernel) -> Iterator[str]:
     yield from (s.name for s in kernel.shared)
 
 
-def _met(found: list[Requests]) -> set[tuple[str, int, bool]]:
-    return {(r.reference.array, r.reference.site, r.write) for r in found if r.lanes}
+def _met(found: list[Requests]) -> set[Place]:
+    return {_place(r.reference, r.write) for r in found if r.lanes}
 
 
-def sizes_of(kernel: Kernel, sizes: Mapping[str, int] | None = None) -> dict[str, int]:
-    """A value for each integer argument: firsts of tiles are 0, others as in `sizes` or else `SIZE`.
+def _place(r: Reference, write: bool) -> Place:
+    return r.array, r.site, write
 
-    Pitches are the last extents in whole segments.
-    """
+
+def _samples(kernel: Kernel, launch: TypicalLaunch | None) -> Iterator[tuple[Mapping[str, int], Block]]:
+    """Arguments and blocks to look at until all references are met."""
+    if launch is not None:
+        yield from ((launch.values, block) for block in launch.blocks())
+        return
     integers = [s.name for s in kernel.scalars if s.type not in ("float", "double")]
-    values = {n: 0 if n.endswith("_first") else SIZE for n in integers} | dict(sizes or {})
-    for a in kernel.arrays:
-        if isinstance(a.pitch, Name) and a.extents and a.extents[-1] is not None:
-            extent = uniform(a.extents[-1], values)
-            values[a.pitch.name] = SIZE if extent is None else -(-extent // PERIOD) * PERIOD
-    return values
-
-
-def _sizes(kernel: Kernel, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Values of the integer arguments; the second time those that are no sizes, as host indices, are 0."""
-    values = sizes_of(kernel, sizes)
-    yield values
     extents = [e for a in kernel.arrays for e in (*a.extents, a.pitch) if e is not None]
-    known = {e.name for extent in extents for e in walk(extent) if isinstance(e, Name)} | set(sizes)
-    if not known.issuperset(values):
-        yield {n: value if n in known else 0 for n, value in values.items()}
+    known = set().union(*map(_names, extents))
+    for other in (SIZE, 0):  # host indices are unlike sizes
+        values = {n: 0 if n.endswith("_first") else SIZE if n in known else other for n in integers}
+        yield from ((values, block) for block in _BLOCKS)
 
 
 def run(
     kernel: Kernel,
     width: int,
-    sizes: Mapping[str, int],
-    block: tuple[int, int, int],
+    values: Mapping[str, int],
+    block: Block,
     arrays: Collection[str],
     moving: Collection[str] | None,
 ) -> list[Requests]:
@@ -122,7 +119,7 @@ def run(
     """
     x, y, _ = kernel.block
     threads = range(prod(kernel.block))
-    state = _Walk(width, len(threads), arrays, moving, dict(sizes))
+    state = _Walk(width, len(threads), arrays, moving, dict(values))
     state.values |= {f"block_{axis}": number for axis, number in zip("xyz", block, strict=True)}
     state.values["thread_x"] = [t % x for t in threads]
     state.values["thread_y"] = [t // x % y for t in threads]
@@ -246,14 +243,14 @@ def _statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
                 yield from _statements((*s.then, *s.otherwise))
 
 
-def _places(body: tuple[Statement, ...], arrays: Collection[str]) -> int:
-    """How many references to `arrays` there are, copies of one source access counted once."""
-    found: set[tuple[str, int, bool]] = set()
+def _places(body: tuple[Statement, ...], arrays: Collection[str]) -> dict[Place, Reference]:
+    """The references to `arrays`, copies of one source access counted once."""
+    found: dict[Place, Reference] = {}
     for s in _statements(body):
         target = s.target if isinstance(s, Assign | Move) else None
         for expr in expressions_of(s):
-            found |= {(r.array, r.site, r is target) for r in references(expr) if r.array in arrays}
-    return len(found)
+            found |= {_place(r, r is target): r for r in references(expr) if r.array in arrays}
+    return found
 
 
 def _moving(kernel: Kernel) -> frozenset[str]:

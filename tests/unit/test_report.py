@@ -78,8 +78,8 @@ region polygpu_mm_1  mm.c:12:1, in mm()
   loops
     i  line 13  for (int i = 0; i < n; i++)  parallel
     j  line 14  for (int j = 0; j < n; j++)  parallel
-    k  line 15  for (int k = 0; k < n; k++)  sequential  C[i][j] is summed up, from line 16 to itself
-    t  line 17  for (int t = 0; t < n; t++)  sequential  a dependence from line 18 to step.h:3
+    k  line 15  for (int k = 0; k < n; k++)  sequential  C[i][j] is summed up (line 16)
+    t  line 17  for (int t = 0; t < n; t++)  sequential  a dependence (line 18, then step.h:3)
 
   kernel polygpu_mm_1_0  line 13
     grid           ceil(n/16) x ceil(n/16)
