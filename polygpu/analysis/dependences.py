@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.support.isl_idioms import bounded, empty_union_map
+from polygpu.support.isl_idioms import D, bounded, empty_union_map
 
 # Dataflow of ordinary regions takes 0.1 million steps; of dense conflicts in 15 statements it may never end.
 _STEPS = 1_000_000
@@ -61,3 +61,10 @@ def _conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) 
     """All pairs that touch the same element, the source before the sink."""
     pairs = sources.apply_range(sinks.reverse())
     return pairs.intersect(order.lex_lt_union_map(order))
+
+
+def carried(relation: isl.Map, level: int) -> isl.Map:
+    """The pairs of a dependence whose instances differ first at loop `level`."""
+    for k in range(level):
+        relation = relation.equate(D.in_, k, D.out, k)
+    return relation.subtract(relation.equate(D.in_, level, D.out, level))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.dependences import Dependences, carried, compute
 from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.rewrite import rewrite_body
@@ -27,20 +27,29 @@ Node = tuple[str, bool]  # statement, is it its write
 
 @dataclass(frozen=True)
 class Expansion:
-    """Temporary `array` as web number `web`, expanded by the first `depth` loops of its statements."""
+    """One web of temporary `array`, called `renamed`, with a dimension for each of the loops `levels`.
+
+    Levels count the loops around the web's statements from the outermost, which is 0.
+    """
 
     array: str
     renamed: str
-    depth: int
+    levels: tuple[int, ...]
     nodes: frozenset[Node]
+
+    @property
+    def depth(self) -> int:
+        return len(self.levels)
 
 
 def expand(p: Polyhedra, d: Dependences) -> tuple[Polyhedra, tuple[Expansion, ...]]:
     """`p` with its temporaries expanded, and what was done."""
+    candidates = {a.name: found for a in p.arrays if (found := _expansions_of(p, d, a.name))}
+    sequential = _sequential_loops(p, d, frozenset(n for n, found in candidates.items() if _grows(found)))
     done: list[Expansion] = []
     copies: list[PolyStatement] = []
     for array in p.arrays:
-        found = _expansions_of(p, d, array.name)
+        found = [_useful(p, array, e, sequential) for e in candidates.get(array.name, [])]
         if array.live_out:
             found = _with_final_values(p, array, found, copies)
         done.extend(found)
@@ -50,6 +59,44 @@ def expand(p: Polyhedra, d: Dependences) -> tuple[Polyhedra, tuple[Expansion, ..
     return replace(p, statements=(*p.statements, *copies)), tuple(done)
 
 
+def _grows(found: list[Expansion]) -> bool:
+    return any(e.depth for e in found)
+
+
+def _sequential_loops(p: Polyhedra, d: Dependences, arrays: frozenset[str]) -> frozenset[int]:
+    """The source loops that carry a dependence other than the re-use of `arrays`' elements."""
+    if not arrays:
+        return frozenset()
+    others = compute(_without(p, arrays)).memory
+    found: set[int] = set()
+    for relation in (*maps(d.flow), *maps(others)):
+        source, target = p.statement(tuple_name(relation, D.in_)), p.statement(tuple_name(relation, D.out))
+        for level, (loop, same) in enumerate(zip(source.loops, target.loops, strict=False)):
+            if loop != same:
+                break
+            if loop not in found and not carried(relation, level).is_empty():
+                found.add(loop)
+    return frozenset(found)
+
+
+def _without(p: Polyhedra, arrays: frozenset[str]) -> Polyhedra:
+    statements = tuple(
+        replace(s, accesses=tuple(a for a in s.accesses if a.reference.array not in arrays))
+        for s in p.statements
+    )
+    return replace(p, statements=statements)
+
+
+def _useful(p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int]) -> Expansion:
+    """`e` by the loops that may become parallel; a scalar by all of them where none can.
+
+    What a scalar passes on in a sequential loop may still be computed in parallel, ahead of the loop.
+    """
+    loops = p.statement(min(name for name, _ in e.nodes)).loops
+    levels = tuple(k for k in e.levels if loops[k] not in sequential)
+    return e if not levels and not array.extents else replace(e, levels=levels)
+
+
 def _with_final_values(
     p: Polyhedra, array: Array, found: list[Expansion], copies: list[PolyStatement]
 ) -> list[Expansion]:
@@ -57,9 +104,9 @@ def _with_final_values(
     if len(found) != 1 or found[0].depth == 0 or len(p.statements) == len(_writers(p, array.name)) == 1:
         return []
     renamed = f"{array.name}_all"
-    if any(a.name == renamed for a in p.arrays) or _already_parallel(p, array.name, found[0].depth):
+    if any(a.name == renamed for a in p.arrays) or _already_parallel(p, array.name, found[0]):
         return []
-    copy = copy_back(p, array.name, renamed, found[0].depth)
+    copy = copy_back(p, array.name, renamed, found[0].levels)
     if copy is None:
         return []
     copies.append(copy)
@@ -70,15 +117,25 @@ def _writers(p: Polyhedra, name: str) -> list[PolyStatement]:
     return [s for s in p.statements if any(a.write and a.reference.array == name for a in s.accesses)]
 
 
-def _already_parallel(p: Polyhedra, name: str, depth: int) -> bool:
+def _already_parallel(p: Polyhedra, name: str, e: Expansion) -> bool:
     """Whether each iteration of the loops in question has elements of its own: nothing to gain."""
     for s in _writers(p, name):
         for a in s.accesses:
-            if a.write and a.reference.array == name:
-                outer = a.relation.reverse().project_out(D.out, depth, len(s.iterators) - depth)
-                if not outer.is_single_valued():
-                    return False
+            if (
+                a.write
+                and a.reference.array == name
+                and not _only(a.relation.reverse(), e.levels).is_single_valued()
+            ):
+                return False
     return True
+
+
+def _only(relation: isl.Map, levels: tuple[int, ...]) -> isl.Map:
+    """`relation` to statement instances, of which only dimensions `levels` are kept; without their name."""
+    for k in reversed(range(relation.dim(D.out))):
+        if k not in levels:
+            relation = relation.project_out(D.out, k, 1)
+    return relation.reset_tuple_id(D.out) if relation.has_tuple_id(D.out) else relation
 
 
 def _accesses(p: Polyhedra, name: str) -> list[tuple[PolyStatement, PolyAccess]]:
@@ -98,7 +155,8 @@ def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
     if any(n in taken and n != name for n in names):
         return []
     return [
-        Expansion(name, renamed, _depth(p, web, flow), web) for renamed, web in zip(names, webs, strict=True)
+        Expansion(name, renamed, tuple(range(_depth(p, web, flow))), web)
+        for renamed, web in zip(names, webs, strict=True)
     ]
 
 
@@ -162,7 +220,9 @@ def _uses(s: PolyStatement, array: str) -> bool:
 
 
 def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
-    prefix: tuple[Expr, ...] = tuple(Name(i) for i in s.iterators[: e.depth])
+    if not _uses(s, e.array):
+        return s
+    prefix: tuple[Expr, ...] = tuple(Name(s.iterators[k]) for k in e.levels)
 
     def renamed(reference: Reference, write: bool) -> Reference:
         if reference.array != e.array or (s.name, write) not in e.nodes:
@@ -174,14 +234,10 @@ def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
         if reference is a.reference:
             return a
         identity = isl.Map.identity(s.domain.get_space().map_from_set()).intersect_domain(s.domain)
-        outer = identity.project_out(D.out, e.depth, len(s.iterators) - e.depth)
-        outer = outer.set_tuple_name(D.out, "") if outer.has_tuple_name(D.out) else outer
         plain = a.relation.reset_tuple_id(D.out)
-        relation = outer.reset_tuple_id(D.out).flat_range_product(plain) if e.depth else plain
+        relation = _only(identity, e.levels).flat_range_product(plain) if e.depth else plain
         return replace(
             a, reference=reference, relation=relation.set_tuple_name(D.out, array_tuple(reference))
         )
 
-    if not _uses(s, e.array):
-        return s
     return replace(s, accesses=tuple(access(a) for a in s.accesses), body=rewrite_body(s.body, renamed))

@@ -23,7 +23,7 @@ from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D, c_name, pieces
 
 
-def copy_back(p: Polyhedra, array: str, expanded: str, depth: int) -> PolyStatement | None:
+def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) -> PolyStatement | None:
     """The statement `array[e] = expanded[last iterations][e]`; None when the last write has no one form.
 
     `p` is the program before the expansion.
@@ -35,7 +35,7 @@ def copy_back(p: Polyhedra, array: str, expanded: str, depth: int) -> PolyStatem
     writer, access, function = last
     rank = len(access.reference.subscripts)
     elements = tuple(f"{array}_e{k}" for k in range(rank))
-    outer = _outer_iterations(function, depth, elements)
+    outer = _outer_iterations(function, levels, elements)
     length = writer.schedule.dim(D.out)
     if outer is None or length < 2 * rank + 1:
         return None
@@ -79,10 +79,12 @@ def _last_writes(
     return s, a, isl.PwMultiAff.from_map(instances)
 
 
-def _outer_iterations(function: isl.PwMultiAff, depth: int, elements: tuple[str, ...]) -> list[Expr] | None:
+def _outer_iterations(
+    function: isl.PwMultiAff, levels: tuple[int, ...], elements: tuple[str, ...]
+) -> list[Expr] | None:
     whole = isl.MultiPwAff.from_pw_multi_aff(function)
     found: list[Expr] = []
-    for k in range(depth):
+    for k in levels:
         parts = pieces(whole.get_pw_aff(k))
         value = _expression(parts[0][1], elements) if len(parts) == 1 else None
         if value is None:

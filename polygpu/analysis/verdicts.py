@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.dependences import Dependences, carried
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
 from polygpu.model.facts import LoopVerdict
 from polygpu.support.isl_idioms import D, maps, tuple_name
@@ -23,10 +23,10 @@ def _verdict(p: Polyhedra, number: int, relations: list[tuple[str, isl.Map]]) ->
         target = p.statement(tuple_name(relation, D.out))
         if number not in source.loops or number not in target.loops:
             continue
-        carried = _carried(relation, source.loops.index(number))
-        if carried.is_empty():
+        pairs = carried(relation, source.loops.index(number))
+        if pairs.is_empty():
             continue
-        ends = _ends(source, target, carried, kind)
+        ends = _ends(source, target, pairs, kind)
         if ends is None:
             continue
         first, second = ends
@@ -54,15 +54,8 @@ def _clause(first: PolyAccess, second: PolyAccess) -> str:
 _NAMES = {(True, False): "flow", (False, True): "anti", (True, True): "output", (False, False): "input"}
 
 
-def _carried(relation: isl.Map, level: int) -> isl.Map:
-    """The pairs that differ first at loop `level`."""
-    for k in range(level):
-        relation = relation.equate(D.in_, k, D.out, k)
-    return relation.subtract(relation.equate(D.in_, level, D.out, level))
-
-
 def _ends(
-    source: PolyStatement, target: PolyStatement, carried: isl.Map, kind: str
+    source: PolyStatement, target: PolyStatement, pairs: isl.Map, kind: str
 ) -> tuple[PolyAccess, PolyAccess] | None:
     for a in source.accesses:
         for b in target.accesses:
@@ -73,6 +66,6 @@ def _ends(
             ):
                 continue
             same = a.relation.apply_range(b.relation.reverse())
-            if not same.intersect(carried).is_empty():
+            if not same.intersect(pairs).is_empty():
                 return a, b
     return None
