@@ -77,10 +77,11 @@ def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) ->
     if function.n_piece() != 1:
         return None
     first = uses[0][1].reference.array
-    temporary = not m.p.array(first).live_out
-    read_before = _read_before_written(m, array, uses, elements)
-    private = temporary and not _used_elsewhere(m, array)
-    return Promoted(first, array, f"{first}_r", function, elements.domain(), read_before, not private)
+    old = _reads_old(m, uses)
+    # a temporary that no read finds old stays inside: not even another launch of this kernel sees it
+    private = not (m.p.array(first).live_out or old or _used_elsewhere(m, array))
+    load = old or not (private or _writes_all(m, uses, elements))
+    return Promoted(first, array, f"{first}_r", function, elements.domain(), load, not private)
 
 
 def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
@@ -93,19 +94,26 @@ def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
     return points.intersect_domain(m.domain(name)).reverse().apply_range(access.relation)
 
 
-def _read_before_written(
-    m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]], elements: isl.Map
-) -> bool:
-    """Whether some point needs the value the array had before the kernel, to read it or to store it back."""
+Uses = list[tuple[str, PolyAccess]]
+
+
+def _reads_old(m: MappedNest, uses: Uses) -> bool:
+    """Whether some point reads the value an element had before the kernel."""
     order = _order_inside(m, [s for s, _ in uses])
     reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write])
-    writes = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if a.write and a.must])
-    if not isl.UnionMap.from_map(elements).range().is_subset(writes.range()):
-        return True
     if reads.is_empty():
         return False
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_schedule_map(order)
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(_must_writes(m, uses)).set_schedule_map(order)
     return not info.compute_flow().get_may_no_source().is_empty()
+
+
+def _writes_all(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
+    """Whether every element that a point owns is written, so that storing it needs no load."""
+    return bool(isl.UnionMap.from_map(elements).range().is_subset(_must_writes(m, uses).range()))
+
+
+def _must_writes(m: MappedNest, uses: Uses) -> isl.UnionMap:
+    return union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if a.write and a.must])
 
 
 def _order_inside(m: MappedNest, statements: list[str]) -> isl.UnionMap:
