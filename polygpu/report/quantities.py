@@ -42,6 +42,11 @@ def number(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
+def rounded(value: float) -> str:
+    """Three digits, or all of an integer part that has more: `0.451`, `62.8`, `66,900`."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def product(sizes: Iterable[int]) -> str:
     """`16 x 16`: the sizes up to the last that is not 1."""
     kept = list(sizes)

@@ -13,7 +13,7 @@ from polygpu.analysis.timing import KernelTime
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts, KernelFact
 from polygpu.report.layout import Line, Span, ansi, indented, line, plain, table
-from polygpu.report.quantities import byte_count, counted, duration, product, share
+from polygpu.report.quantities import byte_count, counted, duration, product, rounded, share
 from polygpu.report.text import occupancy_text
 
 Record: TypeAlias = Mapping[str, Any]
@@ -54,7 +54,9 @@ def run_lines(document: Record, device: Device, facts: CompilationFacts) -> Iter
         yield line()
         moved = f"{byte_count(region['bytes_in'])} in, {byte_count(region['bytes_out'])} out"
         yield line(Span(region["name"], "title"), f"  {counted(region.get('calls', 1), 'call')}, {moved}")
-        for record in region["kernels"]:
+        for number, record in enumerate(region["kernels"]):
+            if number:
+                yield line()
             yield from indented(_kernel(_run(record, device, known.get(record["name"]))))
 
 
@@ -121,7 +123,7 @@ def _rate(run: Run) -> str:
 
 
 def _of_peak(rate: float, peak: float, unit: str) -> str:
-    return f"{rate / 1e9:.3g} {unit} ({share(rate / peak)} of {peak / 1e9:.3g})" if peak else ""
+    return f"{rounded(rate / 1e9)} {unit} ({share(rate / peak)} of {rounded(peak / 1e9)})" if peak else ""
 
 
 def _global(counters: Record) -> Span:
@@ -151,12 +153,13 @@ def _divergence(counters: Record) -> str:
 
 def _terms(time: KernelTime) -> Iterator[Line]:
     """How long each resource would take by itself: the longest is the kernel's time."""
-    rows: list[list[Span | str]] = [[Span("what takes the time", "dim"), "", ""]]
+    yield line(Span("what takes the time", "dim"))
+    rows: list[list[Span | str]] = []
     for name, seconds in sorted(time.terms, key=lambda term: -term[1]):
         part = min(1.0, seconds / time.seconds) if time.seconds else 0.0
         bar = Span("#" * round(_BAR * part), "bad" if part > 0.9 else "")
         rows.append([name, duration(seconds), bar])
-    return table(rows)
+    yield from indented(table(rows))
 
 
 def _costliest(run: Run) -> Iterator[Line]:
@@ -166,11 +169,9 @@ def _costliest(run: Run) -> Iterator[Line]:
     if not total:
         return
     yield line()
-    rows: list[list[Span | str]] = [[Span("costliest accesses", "dim"), "", "", ""]]
-    for cycles, site in sorted(sites, key=lambda pair: -pair[0])[:COSTLIEST]:
-        if cycles:
-            rows.append(_site(site, cycles / total))
-    yield from table(rows)
+    yield line(Span("costliest accesses", "dim"))
+    costliest = sorted(sites, key=lambda pair: -pair[0])[:COSTLIEST]
+    yield from indented(table([_site(site, cycles / total) for cycles, site in costliest if cycles]))
 
 
 def _site(site: Record, part: float) -> list[Span | str]:

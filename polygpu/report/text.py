@@ -32,14 +32,18 @@ def _region(region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:
         yield line()
         yield line("  ", Span("loops", "label"))
         yield from indented(table([_loop(loop, region) for loop in region.loops]), 4)
+    yield from _listed("decisions", region.decisions)
     for kernel in region.kernels:
         yield line()
         yield from indented(_kernel(kernel, region, facts))
-    for title, texts in (("decisions", region.decisions), ("notes", region.notes)):
-        if texts:
-            yield line()
-            yield line("  ", Span(title, "label"))
-            yield from (line("    ", text) for text in texts)
+    yield from _listed("notes", region.notes)
+
+
+def _listed(title: str, texts: tuple[str, ...]) -> Iterator[Line]:
+    if texts:
+        yield line()
+        yield line("  ", Span(title, "label"))
+        yield from (line("    ", text) for text in texts)
 
 
 def place(position: Position, region: RegionFacts) -> str:

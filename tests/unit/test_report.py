@@ -18,7 +18,7 @@ from polygpu.model.facts import (
     StageFact,
 )
 from polygpu.report import device_table, facts_json, inspect_text
-from polygpu.report.quantities import byte_count, counted, duration, number, product, share
+from polygpu.report.quantities import byte_count, counted, duration, number, product, rounded, share
 from polygpu.report.run import run_text
 from polygpu.report.terminal import inspect_report, run_report
 
@@ -81,6 +81,10 @@ region polygpu_mm_1  mm.c:12:1, in mm()
     k  line 15  for (int k = 0; k < n; k++)  sequential  C[i][j] is summed up (line 16)
     t  line 17  for (int t = 0; t < n; t++)  sequential  a dependence (line 18, then step.h:3)
 
+  decisions
+    tile 16 x 16 x 16
+    block 16 x 16
+
   kernel polygpu_mm_1_0  line 13
     grid           ceil(n/16) x ceil(n/16)
     block          16 x 16, 256 threads
@@ -99,10 +103,6 @@ region polygpu_mm_1  mm.c:12:1, in mm()
 pad 1: 16-way -> conflict-free
     B[k][j]  read   line 16  shared as shared_B  coalesced, 1 transaction a half-warp          conflict-free
     D[j][i]  read   line 16  global              not coalesced, 5.25 transactions a half-warp  -
-
-  decisions
-    tile 16 x 16 x 16
-    block 16 x 16
 
   notes
     A and C may overlap: tested at run time
@@ -211,15 +211,15 @@ side of the roofline
     divergence     25 % of 32,768 branches
 
     what takes the time
-    stages               6.39 ms  ####################
-    issue                5.73 ms  ##################
-    memory               948 us   ###
-    load/store           97.1 us
-    dispatch             267 ns
+      stages      6.39 ms  ####################
+      issue       5.73 ms  ##################
+      memory      948 us   ###
+      load/store  97.1 us
+      dispatch    267 ns
 
     costliest accesses
-    shared_a            write, shared  made by the compiler  75 %
-    a[i][j]             read, global   mv.c:7                25 %
+      shared_a  write, shared  made by the compiler  75 %
+      a[i][j]   read, global   mv.c:7                25 %
 """
 
 
@@ -286,6 +286,8 @@ def test_device_table() -> None:
         (counted(1234, "launch"), "1,234 launches"),
         (number(5.25), "5.25"),
         (number(16.0), "16"),
+        (rounded(66912.4), "66,912"),
+        (rounded(0.4512), "0.451"),
         (product((16, 1, 4)), "16 x 1 x 4"),
         (product((1, 1, 1)), "1"),
     ],
