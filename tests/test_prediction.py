@@ -139,7 +139,7 @@ def launches(
 def block_costs(
     kernel: Kernel, block: tuple[int, int, int], values: Mapping[str, int], device: Device
 ) -> Counter[str]:
-    arrays = [a.name for a in (*kernel.arrays, *kernel.shared)]
+    arrays = [*(a.name for a in kernel.arrays), *(s.name for s in kernel.shared)]
     found = run(kernel, device.request_lanes, values, block, arrays, None)
     total: Counter[str] = Counter()
     for cost, _ in global_costs(kernel, found, device, values):

@@ -89,7 +89,8 @@ def _accesses(
 
 
 def _decisions(r: ExplainedRegion, accesses: Sequence[AccessFact]) -> Iterator[str]:
-    yield from schedule_text(r.polyhedra, r.scheduled, [low.m for low in r.lowered], accesses)
+    nests = {low.name: low.m for low in r.lowered}
+    yield from schedule_text(r.polyhedra, r.scheduled, nests, accesses)
 
 
 def _notes(r: ExplainedRegion) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.model.facts import AccessFact
@@ -11,12 +12,19 @@ from polygpu.schedule.driver import Scheduled
 from polygpu.schedule.mapped import MappedNest
 from polygpu.schedule.tree import row_text
 
+Use: TypeAlias = tuple[str, PolyAccess]  # statement, access
+
 
 def schedule_text(
-    p: Polyhedra, scheduled: Scheduled, nests: Sequence[MappedNest], accesses: Sequence[AccessFact]
+    p: Polyhedra, scheduled: Scheduled, nests: Mapping[str, MappedNest], accesses: Sequence[AccessFact]
 ) -> Iterator[str]:
-    """One sentence a component: its schedule, and the accesses that do and do not coalesce under it."""
+    """One sentence a component: its schedule, and the accesses that do and do not coalesce under it.
+
+    `nests` are by kernel. Nothing is said of statements that the compiler added, which have no loops.
+    """
     for names, solution in scheduled.adjacent:
+        if any(len(p.statement(n).loops) < len(p.statement(n).iterators) for n in names):
+            continue
         lines = sorted({p.statement(name).position.line for name in names})
         where = f"line{'s' if len(lines) > 1 else ''} {_listed(map(str, lines))}"
         yield f"{where}: {_component(p, names, solution, nests, accesses)}"
@@ -26,28 +34,33 @@ def _component(
     p: Polyhedra,
     names: tuple[str, ...],
     solution: AdjacencySolution | None,
-    nests: Sequence[MappedNest],
+    nests: Mapping[str, MappedNest],
     accesses: Sequence[AccessFact],
 ) -> str:
+    facts = {
+        (n, a.site, a.write): a
+        for a in accesses
+        for n in names
+        if a.kernel in nests and n in nests[a.kernel].statements
+    }
     uses = [(n, a) for n in names for a in p.statement(n).accesses if a.affine and a.reference.subscripts]
     references = tuple(
         ArrayReference(n, array_tuple(a.reference), a.relation, key) for key, (n, a) in enumerate(uses)
     )
     instances = tuple(Instance(n, p.statement(n).iterators, p.statement(n).domain) for n in names)
     candidates = {r.key for r in classify(instances, references)[0]}
-    everything = [a for _, a in uses]
     if not candidates:
-        return f"every access has reuse: {_destiny(everything, accesses)}"
+        return f"every access has reuse: {_destiny(uses, facts)}"
     if solution is None:
-        alone = [uses[key][1] for key in sorted(candidates)]
-        return f"no schedule makes {_texts(alone)} coalesce: {_destiny(alone, accesses)}"
-    direct = [uses[key][1] for key in sorted(solution.direct)]
+        alone = [uses[key] for key in sorted(candidates)]
+        return f"no schedule makes {_texts(alone)} coalesce: {_destiny(alone, facts)}"
+    direct = [uses[key] for key in sorted(solution.direct)]
     rows = f"adjacency with {_rows(p, names[0], solution)}"
     lanes = _lanes(p, names, solution, nests)
     if lanes:
-        return f"{rows} is possible for {_texts(direct)}, but {lanes}: {_destiny(everything, accesses)}"
-    others = [uses[key][1] for key in sorted(solution.staged)]
-    return f"{rows}: {_destiny([*direct, *others], accesses)}"
+        return f"{rows} is possible for {_texts(direct)}, but {lanes}: {_destiny(uses, facts)}"
+    others = [uses[key] for key in sorted(solution.staged)]
+    return f"{rows}: {_destiny([*direct, *others], facts)}"
 
 
 def _rows(p: Polyhedra, name: str, solution: AdjacencySolution) -> str:
@@ -65,11 +78,11 @@ def _row(p: Polyhedra, name: str, row: Row) -> str:
 
 
 def _lanes(
-    p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution, nests: Sequence[MappedNest]
+    p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution, nests: Mapping[str, MappedNest]
 ) -> str:
     """What the lanes of the first kernel do that does not follow the solution; "" when all follow it."""
     for name in names:
-        nest = next(m.nest for m in nests if name in m.statements)
+        nest = next(m.nest for m in nests.values() if name in m.statements)
         if not nest.parallel:
             return "it leaves nothing to run in parallel"
         row = row_text(nest.parallel[-1].rows[name]).strip("()")
@@ -78,16 +91,17 @@ def _lanes(
     return ""
 
 
-def _destiny(uses: Iterable[PolyAccess], accesses: Sequence[AccessFact]) -> str:
+def _destiny(uses: Iterable[Use], facts: Mapping[tuple[str, int, bool], AccessFact]) -> str:
     """`A[i][k] and B[k][j] are staged in shared memory, C[i][j] is kept in registers`."""
     spaces: dict[str, set[str]] = {}
-    for use in uses:
-        known = [a for a in accesses if a.site == use.reference.site]
-        fact = next((a for a in known if a.write == use.write), known[0] if known else None)
+    for statement, use in uses:
+        site = use.reference.site
+        fact = facts.get((statement, site, use.write)) or facts.get((statement, site, not use.write))
         spaces.setdefault(use.text, set()).add(_place(use, fact))
     places: dict[str, list[str]] = {}
     for text, found in spaces.items():
-        places.setdefault(" and ".join(sorted(found)).replace(" directly and", " and"), []).append(text)
+        together = _listed(sorted(found)).replace("read directly and written", "read and written")
+        places.setdefault(together, []).append(text)
     return ", ".join(f"{_few(texts)} {place}" for place, texts in places.items())
 
 
@@ -108,8 +122,8 @@ def _place(use: PolyAccess, fact: AccessFact | None) -> str:
     return "staged in shared memory"
 
 
-def _texts(uses: Iterable[PolyAccess]) -> str:
-    return _listed(dict.fromkeys(use.text for use in uses))
+def _texts(uses: Iterable[Use]) -> str:
+    return _listed(dict.fromkeys(use.text for _, use in uses))
 
 
 def _listed(texts: Iterable[str]) -> str:
