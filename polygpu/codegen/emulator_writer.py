@@ -130,7 +130,13 @@ class KernelWriter:
         return _SPACES[self.symbol(array).kind]
 
     def _lies_in(self, space: Space) -> Callable[[str], bool]:
-        return lambda name: _SPACES.get(self.symbol(name).kind) == space
+        def lies(name: str) -> bool:
+            seen = self.symbols(frozenset({name}))
+            if not seen:  # a private array of statements that are looked at ahead
+                return space == "private"
+            return _SPACES.get(seen[0][1].kind) == space
+
+        return lies
 
     def access(self, reference: Reference, write: bool) -> tuple[int, int]:
         """Registers an access; returns its number in the kernel and that in its space."""

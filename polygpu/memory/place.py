@@ -59,6 +59,11 @@ class Staged:
     def extents(self) -> tuple[int, ...]:
         return tuple(self.sides[k].size for k in self.order)
 
+    @property
+    def transposed(self) -> bool:
+        """Whether elements next to each other in the array are not so in shared memory."""
+        return self.order[-1] != len(self.order) - 1
+
 
 @dataclass(frozen=True)
 class Placement:

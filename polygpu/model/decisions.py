@@ -49,7 +49,9 @@ class Decisions:
 
     def find(self, kernel: str, key: str) -> Decision | None:
         fitting = [d for d in self.items if d.key == key and d.kernel in ("", kernel)]
-        return max(fitting, key=lambda d: bool(d.kernel), default=None) if fitting else None
+        own = [d for d in fitting if d.kernel]
+        chosen = own or fitting
+        return chosen[-1] if chosen else None
 
 
 NO_DECISIONS = Decisions()

@@ -134,6 +134,8 @@ class Segments(Stages):
     def _copy(self, s: Staged) -> Copy:
         offsets = tuple(self._offset(side.offset) for side in s.sides)
         multiples = {a.origin: a.tile for a in self.m.mapping.axes}
+        # an asynchronous copy moves consecutive elements to consecutive places
+        single = s.stepped and self._in_ring(self.placement.segments[s.segment]) and s.transposed
         for segment in self.placement.segments:
             step = step_of(self.m, segment)
             if step is not None:
@@ -146,7 +148,7 @@ class Segments(Stages):
             self._site(s.tuple_name),
             self._positive(),
             multiples,
-            self.m.mapping.widest,
+            0 if single else self.m.mapping.widest,
         )
 
     def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -47,10 +47,6 @@ class Copy:
         return tuple(side.size for side in self.s.sides)
 
     @property
-    def transposed(self) -> bool:
-        return self.s.order[-1] != len(self.s.order) - 1
-
-    @property
     def width(self) -> int:
         """Elements a lane moves at once: wide when rows are pitched and the box starts aligned."""
         if not self.s.stepped:
@@ -87,7 +83,10 @@ class Copy:
         return -(-self._height // rows), -(-self._row // self._columns)
 
     def direct(self) -> tuple[Statement, ...]:
-        return (Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})"), *self._deal(self._move_direct))
+        what = Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})")
+        if self.width > 1 and self.s.transposed:  # wide on one side only: by way of registers
+            return (what, self.registers(), *self.fetch(), *self.put())
+        return (what, *self._deal(self._move_direct))
 
     def in_flight(self, slot: Expr) -> tuple[Statement, ...]:
         """The copy into `slot` of the ring, not waited for."""
@@ -120,7 +119,7 @@ class Copy:
         return (Move(self._register(turn, 0), source, self.width),)
 
     def _put_one(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
-        if self.width > 1 and not self.transposed:
+        if self.width > 1 and not self.s.transposed:
             return (Move(self._target(row, column, None), self._register(turn, 0), self.width),)
         return tuple(
             Assign(self._target(row, add(column, lane), None), self._register(turn, lane))
@@ -128,23 +127,6 @@ class Copy:
         )
 
     def _move_direct(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
-        if self.width > 1 and self.transposed:
-            lanes = f"{self.s.name}_lanes"
-            return (
-                DeclareArray(lanes, self.type, (self.width,)),
-                Move(
-                    Reference(lanes, (Int(0),), self.type, site=self.site),
-                    self._source(row, column),
-                    self.width,
-                ),
-                *(
-                    Assign(
-                        self._target(row, add(column, lane), None),
-                        Reference(lanes, (Int(lane),), self.type, site=self.site),
-                    )
-                    for lane in range(self.width)
-                ),
-            )
         if self.width > 1:
             return (Move(self._target(row, column, None), self._source(row, column), self.width),)
         return (Assign(self._target(row, column, None), self._source(row, column)),)

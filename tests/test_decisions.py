@@ -1,0 +1,83 @@
+"""Decisions from the command line: every one keeps the program's output, and impossible ones are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu import pipeline
+from polygpu.model.decisions import Decision, Decisions, parse
+from polygpu.support.diagnostics import Diagnosed
+
+KERNELS = programs.ROOT / "benchmarks" / "kernels"
+
+CHOICES = [
+    ("mm", "8800gtx", "tile=32x32 threads=16x16 step=8"),
+    ("mm", "8800gtx", "tile=7x9 stage=off"),
+    ("mm", "h100", "tile=32x64 threads=8x8 deal=cyclic buffering=none"),
+    ("mm", "h100", "tile=32x64 threads=8x8 deal=blocked buffering=ring stages=4"),
+    ("mm", "h100", "tile=64x64 threads=8x8 deal=grouped step=32"),
+    ("mv", "h100", "tile=128"),
+    ("mv", "h100", "tile=96 threads=32 step=16 stages=2"),
+    ("mv", "h100", "buffering=prefetch"),
+    ("tmv", "h100", "tile=128 threads=32 deal=blocked"),
+    ("transpose", "8800gtx", "pad=3"),
+    ("jacobi-2d", "h100", "tile=8x32 threads=4x32 deal=cyclic"),
+    ("syrk", "h100", "tile=16x16 step=4 buffering=ring"),
+]
+
+
+def compiled(kernel: str, device: str, choice: str, directory: Path) -> Path:
+    options = [word for decision in choice.split() for word in ("--decide", decision)]
+    programs.translate(kernel, "emulator", device, directory, *options)
+    return programs.build_emulator(kernel, directory, check=True)
+
+
+@pytest.mark.parametrize(("kernel", "device", "choice"), CHOICES)
+def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_path: Path) -> None:
+    program = compiled(kernel, device, choice, tmp_path)
+    original = programs.build_original(kernel, tmp_path)
+    for sizes in programs.size_vectors(kernel, (1, 33, 100)):
+        expected, found = programs.run(original, sizes, 60), programs.run(program, sizes, 60)
+        assert programs.compare(expected, found).identical, sizes
+
+
+@pytest.mark.parametrize(
+    ("decision", "number"),
+    [
+        ("tiles=64", "PG303"),
+        ("tile=0x4", "PG303"),
+        ("deal=random", "PG303"),
+        ("step=8x8", "PG303"),
+        ("threads=64x64", "PG304"),
+        ("tile=2x3x4x5", "PG304"),
+        ("step=1024", "PG305"),
+    ],
+)
+def test_impossible_decisions_are_refused(decision: str, number: str) -> None:
+    options = pipeline.Options(target="emulator", device="8800gtx", decisions=(decision,))
+    with pytest.raises(Diagnosed) as caught:
+        pipeline.compile_file(str(KERNELS / "mm.c"), options)
+    assert caught.value.diagnostics[0].id == number
+
+
+def test_a_tile_must_be_a_multiple_of_its_threads() -> None:
+    options = pipeline.Options(target="emulator", decisions=("tile=20x20", "threads=16x16"))
+    with pytest.raises(Diagnosed, match="cannot be dealt"):
+        pipeline.compile_file(str(KERNELS / "mm.c"), options)
+
+
+def test_the_decision_for_a_kernel_beats_the_one_for_all() -> None:
+    decisions = Decisions((parse("f_0_k0:step=8"), parse("step=16")))
+    assert decisions.find("f_0_k0", "step") == Decision("f_0_k0", "step", "8")
+    assert decisions.find("f_0_k1", "step") == Decision("", "step", "16")
+    assert decisions.find("f_0_k0", "tile") is None
+
+
+def test_the_last_decision_counts() -> None:
+    decisions = Decisions((parse("step=8"), parse("step=16")))
+    found = decisions.find("f_0_k0", "step")
+    assert found is not None
+    assert found.value == "16"
