@@ -1,5 +1,5 @@
 // flags: --device 8800gtx
-// The order of additions is the source's: one thread sums, in a register.
+// The order of additions is the source's: one thread sums.
 void sum(int n, float x[restrict n], float s[restrict 1])
 {
 #pragma scop

@@ -1,0 +1,87 @@
+"""From dependences to host programs: which schedule wins, and what happens without any."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from polygpu.schedule import bands, driver
+from polygpu.schedule.tree import describe
+from tests.legality import broken
+from tests.unit.middle import MATRICES, VECTORS, expanded, host_text, scheduled
+
+PRODUCT = (
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+    " for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];"
+)
+SQUARES = "int n, int m, float A[restrict n][n], float B[restrict n][m], float C[restrict n][m]"
+
+
+def test_products_have_two_parallel_dimensions() -> None:
+    assert host_text(SQUARES, PRODUCT) == ["kernel [S0: i | S0: j]", "  loop [S0: k]", "    S0"]
+
+
+def test_adjacent_schedule_of_a_transposed_product() -> None:
+    """ICS'08's tmv: time j, space i."""
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += A[j][i] * y[j];"
+    p, found = scheduled("int n, int m, float A[m][n], float x[restrict n], float y[restrict m]", body)
+    ((names, solution),) = found.adjacent
+    assert names == ("S0",)
+    assert solution is not None
+    assert describe(found.host) == ["kernel [S0: i]", "  loop [S0: j]", "    S0"]
+    assert broken(p, found.host) == []
+
+
+def test_components_follow_their_dependences() -> None:
+    body = "for (int i = 0; i < n; i++) { y[i] = x[i]; z[i] = y[0] + y[i]; }"
+    p, found = scheduled(VECTORS, body)
+    assert describe(found.host) == ["sequence", "  kernel [S0: i]", "    S0", "  kernel [S1: i]", "    S1"]
+    assert broken(p, found.host) == []
+
+
+def test_the_source_order_where_isl_has_no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise isl.Error("unable to carry dependences")
+
+    monkeypatch.setattr(bands, "schedule", refuse)
+    monkeypatch.setattr(driver, "_solve", lambda *_: None)
+    body = "for (int i = n - 2; i >= 0; i--) { x[i] += x[i + 1]; for (int j = 0; j < i; j++) x[j] += x[i]; }"
+    p, found = scheduled(VECTORS, body)
+    assert describe(found.tree) == [
+        "loop [S0: -i; S1: -i]", "  sequence", "    S0", "    loop [S1: j]", "      S1",
+    ]  # fmt: skip
+    assert broken(p, found.host) == []
+
+
+def test_no_search_without_time() -> None:
+    p, d, _ = expanded(SQUARES, PRODUCT)
+    found = driver.schedule(p, d, budget=-1)
+    assert found.unsearched == ("S0",)
+    assert [solution for _, solution in found.adjacent] == [None]
+    assert broken(p, found.host) == []
+
+
+def test_the_checker_sees_what_is_broken() -> None:
+    """A schedule for independent iterations is illegal for a recurrence."""
+    _, parallel = scheduled(VECTORS, "for (int i = 1; i < n; i++) x[i] = y[i];")
+    recurrence, _ = scheduled(VECTORS, "for (int i = 1; i < n; i++) x[i] = x[i - 1];")
+    assert broken(recurrence, parallel.host) == [
+        "a dependence between two points of a kernel",
+        "a point's work out of order",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 1; i < n; i++) for (int j = 1; j < m; j++) A[i][j] = A[i - 1][j] + A[i][j - 1];",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) A[i][j] = A[j][i] + B[i][j];",
+        "for (int i = 0; i < n; i++) { A[i][0] = 0; for (int j = 0; j < m; j++) A[i][0] += B[i][j]; }",
+        "for (int t = 0; t < 5; t++) for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)"
+        " A[i][j] = A[i - 1][j] + A[i + 1][j] + A[i][j - 1] + A[i][j + 1];",
+        "float t = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { t += A[i][j]; B[i][j] = t; }",
+    ],
+)  # fmt: skip
+def test_legal(body: str) -> None:
+    p, found = scheduled(MATRICES, body)
+    assert broken(p, found.host) == []

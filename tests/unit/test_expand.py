@@ -1,0 +1,100 @@
+"""What is expanded, by which loops, and what the accesses become."""
+
+from __future__ import annotations
+
+from polygpu.analysis.dependences import compute
+from polygpu.analysis.expand import expand
+from tests.unit.frontend_text import shown_action
+from tests.unit.middle import MATRICES, VECTORS, analysed, expanded, same_map
+
+
+def levels(parameters: str, body: str) -> dict[str, tuple[int, ...]]:
+    p = analysed(parameters, body)
+    return {e.renamed: e.levels for e in expand(p, compute(p))[1]}
+
+
+def test_a_scalar_gets_a_dimension_for_each_loop() -> None:
+    body = (
+        "float t; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { t = A[i][j]; B[i][j] = t * t; }"
+    )
+    p, d, found = expanded(MATRICES, body)
+    assert found == {"t": 2}
+    inside = "0 <= i < n and 0 <= j < m"
+    assert same_map(d.all, f"[n, m] -> {{ S0[i, j] -> S1[i, j] : {inside} }}")
+    write = next(a for a in p.statement("S0").accesses if a.write)
+    assert same_map(write.relation, f"[n, m] -> {{ S0[i, j] -> t[i, j] : {inside} }}")
+    assert [shown_action(a) for a in p.statement("S1").body] == ["B[i][j] = (t[i][j] * t[i][j]);"]
+    t = p.array("t")
+    assert (t.extents, t.storage, t.live_out) == ((None, None), "region", False)
+
+
+def test_only_loops_that_values_stay_within_count() -> None:
+    """`t` passes from one j to the next: it is a row's own, not an element's."""
+    body = (
+        "float t; for (int i = 0; i < n; i++) {"
+        " t = 0; for (int j = 0; j < m; j++) { t = t + A[i][j]; B[i][j] = t; } }"
+    )
+    assert levels(MATRICES, body) == {"t": (0,)}
+
+
+def test_arrays_get_no_dimension_for_a_loop_that_stays_sequential() -> None:
+    sweep = "float y[n]; for (int t = 0; t < 9; t++) {"
+    sweep += " for (int i = 1; i < n - 1; i++) y[i] = x[i - 1] + x[i + 1];"
+    sweep += " for (int i = 1; i < n - 1; i++) x[i] = y[i]; }"
+    assert levels("int n, float x[restrict n]", sweep) == {}
+
+
+def test_small_arrays_are_expanded_where_it_makes_loops_parallel() -> None:
+    body = "float s[4]; for (int i = 0; i < n; i++) {"
+    body += " for (int k = 0; k < 4; k++) s[k] = A[i][k]; for (int k = 0; k < 4; k++) B[i][k] = s[3 - k]; }"
+    _, d, found = expanded(MATRICES, body)
+    assert found == {"s": 1}
+    assert same_map(d.all, "[n, m] -> { S0[i, k] -> S1[i, 3 - k] : 0 <= i < n and 0 <= k < 4 }")
+
+
+def test_sequential_loops_between_parallel_ones_are_left_out() -> None:
+    """The middle loop carries x: only the outer and the inner one become dimensions."""
+    body = (
+        "float t; for (int i = 0; i < n; i++) for (int k = 1; k < m; k++) for (int j = 0; j < n; j++)"
+        " { t = x[i][k - 1][j]; x[i][k][j] = t; }"
+    )
+    assert levels("int n, int m, float x[restrict n][m][n]", body) == {"t": (0, 2)}
+
+
+def test_a_scalar_of_a_sequential_loop_is_expanded_all_the_same() -> None:
+    body = "float t; for (int i = 0; i < n; i++) { t = y[i]; x[0] += t; }"
+    assert levels(VECTORS, body) == {"t": (0,)}
+
+
+def test_webs_are_renamed_apart() -> None:
+    """Two uses of one scalar that exchange no value."""
+    body = "float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t; }"
+    body += "for (int i = 0; i < n; i++) { t = y[n - 1 - i]; z[i] = t; }"
+    assert levels(VECTORS, body) == {"t_0": (0,), "t_1": (0,)}
+
+
+def test_values_from_before_the_region_stay_where_they_are() -> None:
+    assert (
+        levels(VECTORS + ", float s[restrict 1]", "for (int i = 0; i < n; i++) { y[i] = s[0]; s[0] = x[i]; }")
+        == {}
+    )
+
+
+def test_data_dependent_subscripts_are_left_alone() -> None:
+    body = "float t[8]; for (int i = 0; i < n; i++) { t[0] = x[i]; y[i] = t[k[i]]; }"
+    assert levels(VECTORS + ", int k[restrict n]", body) == {}
+
+
+def test_an_array_whose_iterations_own_elements_is_not_expanded() -> None:
+    assert levels(VECTORS, "for (int i = 0; i < n; i++) { x[i] = y[i]; z[i] = x[i]; }") == {}
+
+
+def test_arrays_that_live_on_keep_their_name_and_get_a_copy() -> None:
+    """x[0] is the caller's: an array of all its values, then the last one back."""
+    p, d, found = expanded(VECTORS, "for (int i = 0; i < n; i++) { x[0] = y[i]; z[i] = x[0]; }")
+    assert found == {"x_all": 1}
+    assert [s.name for s in p.statements] == ["S0", "S1", "F_x"]
+    assert [shown_action(a) for a in p.statement("S1").body] == ["z[i] = x_all[i][0];"]
+    assert p.array("x").live_out
+    assert not p.array("x_all").live_out
+    assert same_map(d.all, "[n] -> { S0[i] -> S1[i] : 0 <= i < n; S0[n - 1] -> F_x[0] : n >= 1 }")

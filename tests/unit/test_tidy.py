@@ -1,0 +1,111 @@
+"""Dead declarations and empty branches go, everything that has an effect stays."""
+
+from __future__ import annotations
+
+from polygpu.codegen.tidy import substituted, tidy, used_names
+from polygpu.model.expr import Binary, Expr, Int, Literal, Name, Reference
+from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
+
+IT, J, K = Name("i"), Name("j"), Name("k")
+ZERO = Literal("0.0f", "float")
+
+
+def at(array: str, *subscripts: Expr) -> Reference:
+    return Reference(array, subscripts, "float")
+
+
+def loop(*body: Statement, index: str = "i", upper: Expr = K) -> For:
+    return For(index, Int(0), upper, 1, body, uniform=False)
+
+
+def branch(test: Expr, *then: Statement, otherwise: tuple[Statement, ...] = (), uniform: bool = False) -> If:
+    return If(test, then, otherwise, uniform)
+
+
+STORE = Assign(at("x", IT), ZERO)
+
+
+def test_unread_declarations_go() -> None:
+    assert tidy((Declare("i", "int", Int(0)), Declare("j", "int", IT), STORE)) == (
+        Declare("i", "int", Int(0)),
+        STORE,
+    )
+
+
+def test_chains_of_unread_declarations_go() -> None:
+    assert tidy((Declare("i", "int", Int(0)), Declare("j", "int", IT), Declare("k", "int", J))) == ()
+
+
+def test_assignments_of_locals_nobody_reads_go() -> None:
+    body = (Declare("j", "int", None, True), Assign(J, Int(1)), STORE)
+    assert tidy(body) == (STORE,)
+
+
+def test_values_for_the_next_iteration_stay() -> None:
+    body = (
+        Declare("j", "int", Int(0), True),
+        loop(Assign(at("x", J), ZERO), Assign(J, Binary("+", J, Int(1)))),
+    )
+    assert tidy(body) == body
+
+
+def test_values_read_after_the_loop_stay() -> None:
+    body = (Declare("j", "int", Int(0), True), loop(Assign(J, IT)), Assign(at("x", J), ZERO))
+    assert tidy(body) == body
+
+
+def test_empty_loops_and_branches_go_with_what_only_they_read() -> None:
+    dead = Declare("j", "int", Int(0))
+    assert tidy((Declare("k", "int", Int(9)), loop(dead))) == ()
+    assert tidy((Declare("k", "int", Int(9)), branch(K, dead, otherwise=(dead,)))) == ()
+
+
+def test_barriers_and_moves_stay() -> None:
+    move = Move(at("s", J), at("x", K), 4)
+    body = (Declare("j", "int", Int(0)), Declare("k", "int", Int(4)), move, Barrier())
+    assert tidy(body) == body
+
+
+def test_names_in_bounds_tests_and_subscripts_are_read() -> None:
+    declared = tuple(Declare(n, "int", Int(1)) for n in ("j", "k"))
+    for use in (
+        loop(STORE, upper=Binary("*", J, K)),
+        branch(Binary("<", J, K), STORE),
+        Assign(at("x", J, K), ZERO),
+    ):
+        assert tidy((*declared, use)) == (*declared, use)
+
+
+def test_nested_tests_become_one() -> None:
+    inner = branch(J, STORE, uniform=True)
+    assert tidy((branch(K, inner, uniform=True),)) == (branch(Binary("&&", K, J), STORE, uniform=True),)
+    assert tidy((branch(K, branch(J, STORE), uniform=True),)) == (branch(Binary("&&", K, J), STORE),)
+    kept = branch(K, inner, otherwise=(STORE,))
+    assert tidy((kept,)) == (kept,)
+    two = branch(K, inner, STORE)
+    assert tidy((two,)) == (two,)
+    other = branch(K, branch(J, STORE, otherwise=(Barrier(),)))
+    assert tidy((other,)) == (other,)
+
+
+def test_used_names() -> None:
+    assert used_names((Binary("+", IT, Int(1)), at("x", J))) == {"i", "j"}
+
+
+def test_substitution_reaches_every_expression_that_is_read() -> None:
+    values: dict[str, Expr] = {"k": Binary("+", IT, Int(2))}
+    body = (
+        Declare("j", "int", K),
+        Assign(at("x", Binary("-", K, Int(2))), at("y", K)),
+        Move(at("s", K), at("x", K), 2),
+        loop(Assign(K, K), upper=K),
+        branch(K, STORE, otherwise=(Assign(at("x", K), ZERO),)),
+    )
+    moved = Binary("+", IT, Int(2))
+    assert substituted(body, values) == (
+        Declare("j", "int", moved),
+        Assign(at("x", IT), at("y", moved)),
+        Move(at("s", moved), at("x", moved), 2),
+        loop(Assign(K, moved), upper=moved),
+        branch(moved, STORE, otherwise=(Assign(at("x", moved), ZERO),)),
+    )
