@@ -15,7 +15,7 @@ from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLea
 from polygpu.memory.place import place
 from polygpu.model.decisions import NO_DECISIONS, Decisions
 from polygpu.model.device import Device
-from polygpu.model.expr import Expr, Int, Name
+from polygpu.model.expr import Expr, Int, Name, Unary
 from polygpu.model.kernel import (
     HostFor,
     HostIf,
@@ -130,8 +130,11 @@ def _emit(tree: Scan, name: str, inside: tuple[HostStatement, ...]) -> tuple[Hos
             return tuple(s for c in children for s in _emit(c, name, inside))
         case ScanFor(index, lower, upper, step, body):
             return (HostFor(index, lower, upper, step, _emit(body, name, inside)),)
-        case ScanIf(test, then, _):
-            return (HostIf(test, _emit(then, name, inside)),)
+        case ScanIf(test, then, otherwise):
+            yes = HostIf(test, _emit(then, name, inside))
+            if otherwise is None:
+                return (yes,)
+            return yes, HostIf(Unary("!", test), _emit(otherwise, name, inside))
         case ScanLeaf(_, (value,)):
             return inside if value == Name(name) else tuple(_replace(s, name, value) for s in inside)
     raise AssertionError("a host loop scans one dimension")
