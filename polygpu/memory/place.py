@@ -165,18 +165,18 @@ def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
     lane = len(m.mapping.axes) - 1
     if any(p.kind(lane) in ("strided", "reverse") for p in group):
         return "uncoalesced"
-    strict = device.rule == "cc10"
+    strict, uncached = device.rule == "cc10", device.rule != "sector"
     if strict and any(p.kind(lane) == "unit" and not _aligned(p) for p in group):
         return "uncoalesced"
     deep = any(p.depth > 0 for p in group)
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
-    if broadcast and deep and (strict or _stages_others(m, group)):
+    if broadcast and deep and (uncached or _stages_others(m, group)):
         return "uncoalesced" if strict else "reuse"
     streams = len(m.mapping.axes) == 1 and m.mapping.buffering != "none"
     if deep and streams and all(p.kind(lane) == "unit" for p in group):
         return "in flight"
     shared_by = max((a.tile for d, a in enumerate(m.mapping.axes) if _unmoved(group, d)), default=1)
-    return "reuse" if shared_by > 1 and deep and (strict or _registers(m)) else ""
+    return "reuse" if shared_by > 1 and deep and (uncached or _registers(m)) else ""
 
 
 def _stages_others(m: MappedNest, group: list[Pattern]) -> bool:
