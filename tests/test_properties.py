@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polygpu.pipeline import Compilation, Options, compile_file
 from tests.legality import broken
-from tests.random_programs import Program, programs, source
+from tests.random_programs import Array, Program, programs, source
 
 SIZES = ("0", "1", "2", "5", "17", "33")
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
@@ -24,6 +24,40 @@ FEW = settings(
 MANY = settings(max_examples=150, database=None, suppress_health_check=list(HealthCheck))
 LEGAL = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 BATCH = st.lists(programs(), min_size=5, max_size=5)  # in one C file, so that few compilers start
+
+
+# Programs that once came out wrong, in few lines.
+FOUND = [
+    # an inner host loop whose values are a range for even steps and one value for odd ones
+    Program(
+        (Array("A0", "double", (1, 2)), Array("A1", "double", (1, 1))),
+        (),
+        (
+            "for (int i = 1; i < n; i++) {",
+            "    for (int j = n - 1; j >= 0; j--) {",
+            "        A0[n - j + 1][j + j + 1] = 0.5 * A0[j][i + j + 1];",
+            "        A0[n - i + 1][j + n - i + 1] = 0.5 * A1[j + 1][j + 2];",
+            "    }",
+            "    for (int j = n - 1; j >= i + 1; j--)",
+            "        A1[i + 2][j + 1] = 0.5 * A1[i + 2][j + 1];",
+            "}",
+        ),
+    ),
+    # a temporary in registers that a later launch of the same kernel reads
+    Program(
+        (Array("A0", "int", (1, 1)), Array("A2", "int", (1,))),
+        (),
+        (
+            "for (int i = 0; i < n - 1; i++) {",
+            "    for (int j = 1; j < n; j += 3) {",
+            "        int t = (A2[i + 1] & 1023) + 3;",
+            "        A0[n - j][j] = t & 1023;",
+            "    }",
+            "    A2[2] = (A2[2] & 4095) + (A0[i + 1][i + 1] & 1023) + (A2[i + 2] & 1023);",
+            "}",
+        ),
+    ),
+]
 
 
 def gcc(directory: Path, *arguments: str) -> Path:
@@ -66,6 +100,10 @@ def check_legal(program: Program) -> None:
     with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
         for region in compiled(Path(name), source([program]), "h100").regions:
             assert broken(region.polyhedra, region.scheduled.host) == []
+
+
+def test_output_of_programs_that_were_wrong() -> None:
+    check_output(FOUND)
 
 
 @FEW

@@ -1,0 +1,112 @@
+"""Which dimension the lanes follow, the classes of nests, and the tile sizes that come of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from polygpu import devices
+from polygpu.schedule.map import NestClass, buffering, classify, tile_sizes
+from polygpu.schedule.mapped import Axis, MappedNest
+from polygpu.schedule.owned import nest_patterns
+from tests.unit.middle import MATRICES, VECTORS, mapped
+
+TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+LATER = TWO.replace("i = 0", "i = 1")
+CUBE = "int n, int m, float A[restrict n][m], float B[restrict m][m], float C[restrict n][m]"
+PRODUCT = TWO + "for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j];"
+
+
+def lanes(m: MappedNest) -> str:
+    return m.mapping.axes[-1].name
+
+
+def nest_class(parameters: str, body: str, device: str = "8800gtx") -> NestClass:
+    m = mapped(parameters, body, device)
+    return classify(m, nest_patterns(m))
+
+
+@pytest.mark.parametrize(
+    ("body", "lane"),
+    [
+        (TWO + "A[i][j] = B[i][j];", "j"),
+        (TWO + "C[j][i] = C[j][i] + 1;", "i"),
+        (TWO + "C[j][i] = A[i][j];", "i"),  # a strided write costs more than a strided read
+        (TWO + "A[i][j] = C[j][i];", "j"),
+        ("for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) A[i][j] = B[i][j];", "j"),
+        (TWO + "A[i][j] = 1;", "j"),
+    ],
+)
+def test_lanes_follow_neighbours(body: str, lane: str) -> None:
+    assert lanes(mapped(MATRICES, body)) == lane
+
+
+def test_lanes_walk_forwards() -> None:
+    m = mapped(VECTORS, "for (int i = 0; i < n; i++) x[n - 1 - i] = y[n - 1 - i];")
+    (member,) = m.nest.parallel
+    assert member.text() == "S0: -i"
+    m = mapped(VECTORS, "for (int i = n - 1; i >= 0; i--) x[i] = y[i];")
+    assert m.nest.parallel[0].text() == "S0: i"
+
+
+def test_names_of_axes_differ_from_everything_else() -> None:
+    m = mapped("int n, float i_tile[restrict n]", "for (int i = 0; i < n; i++) i_tile[i] = 0;")
+    assert [a.name for a in m.mapping.axes] == ["i2"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "true"),
+    [
+        (MATRICES, TWO + "A[i][j] = B[i][j];", {"rectangular"}),
+        (CUBE, PRODUCT, {"product", "loops", "rectangular"}),
+        (CUBE, PRODUCT.replace("k < m", "k < i"), {"product", "loops"}),
+        (MATRICES, TWO + "C[j][i] = A[i][j];", {"transposing", "rectangular"}),
+        (MATRICES, LATER + "A[i][j] = B[i][j] + B[i - 1][j];", {"stencil", "rectangular"}),
+    ],
+)  # fmt: skip
+def test_classes(parameters: str, body: str, true: set[str]) -> None:
+    found = nest_class(parameters, body)
+    assert {name for name, value in asdict(found).items() if value} == true
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "gtx285", "h100"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("bits", range(32))
+def test_blocks_fit_every_device(device: str, count: int, bits: int) -> None:
+    kind = NestClass(*(bool(bits >> k & 1) for k in range(5)))
+    chip = devices.load(device)
+    sizes, step = tile_sizes(count, kind, chip)
+    threads = 1
+    for t, points, group in sizes:
+        threads *= t
+        assert points % group == 0
+    assert len(sizes) == count
+    assert threads <= chip.max_threads_per_block
+    assert threads % chip.warp == 0
+    assert sizes[-1][0] % 16 == 0  # whole half-warps along the lanes
+    assert step % 16 == 0
+
+
+def test_buffering() -> None:
+    old, new = devices.load("8800gtx"), devices.load("h100")
+    product = NestClass(True, False, False, True, True)
+    stream = NestClass(False, False, False, True, True)
+    assert buffering(product, 2, old) == "none"
+    assert buffering(product, 2, new) == "prefetch"
+    assert buffering(stream, 1, new) == "ring"
+    assert buffering(stream, 2, new) == "none"
+    assert buffering(NestClass(False, False, False, False, True), 1, new) == "none"
+
+
+def test_products_on_a_current_device_are_register_tiled() -> None:
+    m = mapped(CUBE, PRODUCT, "h100")
+    assert m.mapping.axes == (Axis("i", 8, 8, 4), Axis("j", 16, 8, 4))
+    assert (m.mapping.block, m.mapping.step, m.mapping.buffering) == ((16, 8, 1), 16, "prefetch")
+    assert [a.tile for a in m.mapping.axes] == [64, 128]
+
+
+def test_one_thread() -> None:
+    m = mapped(VECTORS, "for (int i = 1; i < n; i++) x[i] = x[i - 1];")
+    assert m.mapping.axes == ()
+    assert m.mapping.block == (1, 1, 1)

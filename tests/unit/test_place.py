@@ -1,0 +1,102 @@
+"""Where accesses go: registers, shared memory for a reason, or straight to global memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from polygpu import devices
+from polygpu.memory.place import Placement, place
+from tests.unit.middle import MATRICES, VECTORS, mapped
+
+TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+CUBE = "int n, int m, float A[restrict n][m], float B[restrict m][m], float C[restrict n][m]"
+PRODUCT = TWO + "for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j];"
+
+
+def placed(parameters: str, body: str, device: str = "8800gtx") -> Placement:
+    return place(mapped(parameters, body, device), devices.load(device))
+
+
+def staged(parameters: str, body: str, device: str = "8800gtx") -> dict[str, tuple[str, tuple[int, ...]]]:
+    return {s.name: (s.reason, s.extents) for s in placed(parameters, body, device).staged}
+
+
+def test_streams_go_straight_to_global_memory() -> None:
+    assert staged(MATRICES, TWO + "A[i][j] = B[i][j];") == {}
+    assert placed(MATRICES, TWO + "A[i][j] = B[i][j];").promoted == ()
+
+
+def test_products_stage_both_factors_and_sum_in_registers() -> None:
+    found = placed(CUBE, PRODUCT)
+    assert {s.name: s.extents for s in found.staged} == {"A_s": (16, 16), "B_s": (16, 16)}
+    assert all(s.stepped for s in found.staged)
+    (promoted,) = found.promoted
+    assert (promoted.array, promoted.load, promoted.store) == ("C", True, True)
+    assert found.promotion("C") is promoted
+    assert found.promotion("A") is None
+
+
+def test_register_tiles_keep_the_column_of_a_thread_together() -> None:
+    """A is stored transposed: a thread reads its consecutive rows from consecutive words."""
+    found = {s.name: s for s in placed(CUBE, PRODUCT, "h100").staged}
+    assert (found["A_s"].order, found["A_s"].extents, found["A_s"].transposed) == ((1, 0), (16, 64), True)
+    assert (found["B_s"].order, found["B_s"].extents, found["B_s"].transposed) == ((0, 1), (16, 128), False)
+
+
+def test_a_sum_that_starts_at_zero_needs_no_load() -> None:
+    body = TWO + "{ C[i][j] = 0; for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }"
+    (promoted,) = placed(CUBE, body).promoted
+    assert (promoted.load, promoted.store) == (False, True)
+
+
+def test_a_sum_that_may_not_start_is_loaded() -> None:
+    """Points of j = 0 keep their old value in C."""
+    body = TWO + "{ if (j > 0) C[i][j] = 0; for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }"
+    assert any(p.load for p in placed(CUBE, body).promoted)
+
+
+def test_temporaries_live_in_registers_only() -> None:
+    body = "float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t * t; }"
+    (promoted,) = placed(VECTORS, body).promoted
+    assert (promoted.array, promoted.load, promoted.store) == ("t", False, False)
+
+
+def test_strided_reads_are_staged() -> None:
+    assert staged(MATRICES, TWO + "C[j][i] = A[i][j];") == {"A_s": ("uncoalesced", (16, 16))}
+    assert staged(MATRICES, TWO + "C[j][i] = A[i][j];", "h100") == {"A_s": ("uncoalesced", (32, 32))}
+
+
+def test_halos_are_staged_where_misaligned_requests_do_not_coalesce() -> None:
+    """On the 8800 GTX the box of x[i - 1], x[i], x[i + 1] begins a segment of 16 early."""
+    body = "for (int i = 1; i < n - 1; i++) y[i] = x[i - 1] + x[i] + x[i + 1];"
+    assert staged(VECTORS, body) == {"x_s": ("uncoalesced", (256 + 17,))}
+    assert staged(VECTORS, body, "h100") == {}
+
+
+def test_data_dependent_subscripts_are_not_staged() -> None:
+    indirect = "int n, int k[restrict n], float x[restrict n], float y[restrict n]"
+    assert staged(indirect, "for (int i = 0; i < n; i++) y[i] = x[k[i]];") == {}
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "gtx285", "h100"])
+@pytest.mark.parametrize("body", [PRODUCT, PRODUCT.replace("A[i][k]", "A[i][k] * A[i][j] * B[j][k]")])
+def test_shared_memory_fits(device: str, body: str) -> None:
+    chip = devices.load(device)
+    total = 0
+    for s in placed(CUBE, body, device).staged:
+        size = 4
+        for extent in s.extents:
+            size *= extent
+        total += size
+    assert 0 < total <= chip.shared_per_block - chip.shared_reserved
+
+
+def test_references_a_constant_apart_share_a_tile() -> None:
+    """Boxes of B[i - 1][j] and B[i][j] overlap: one array, one row more."""
+    body = "for (int i = 1; i < n; i++) for (int j = 1; j < m; j++) A[i][j] = B[i][j - 1] + B[i - 1][j];"
+    ((name, (reason, extents)),) = staged(MATRICES, body).items()
+    assert (name, reason) == ("B_s", "uncoalesced")
+    assert extents[0] == 8 + 1
+    found = placed(MATRICES, body)
+    s = found.staged[0]
+    assert len(s.references) == 2
