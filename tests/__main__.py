@@ -1,6 +1,6 @@
 """`python -m tests`: every check of the project, then a summary of what could not be checked here.
 
-Arguments go to pytest: `python -m tests -m "not slow"`.
+Arguments go to pytest: `python -m tests -m slow` runs the long checks.
 """
 
 from __future__ import annotations

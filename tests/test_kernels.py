@@ -10,7 +10,7 @@ import pytest
 from benchmarks import programs
 from tests.support_kernels import require_nvcc, require_opencl
 
-ARCHITECTURES = [pytest.param("sm_75", marks=pytest.mark.slow), "sm_90"]
+ARCHITECTURES = ["sm_75", "sm_90"]
 pytestmark = pytest.mark.parametrize("kernel", programs.kernel_names())
 
 

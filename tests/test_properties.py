@@ -21,7 +21,7 @@ FEW = settings(
     max_examples=8, derandomize=True, database=None, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-MANY = settings(max_examples=150, database=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=150, derandomize=False, database=None, suppress_health_check=list(HealthCheck))
 LEGAL = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 BATCH = st.lists(programs(), min_size=5, max_size=5)  # in one C file, so that few compilers start
 

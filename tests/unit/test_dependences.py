@@ -72,6 +72,7 @@ def test_carried() -> None:
     assert carried(relation, 0).is_equal(isl.Map("[n] -> { S[i, j] -> T[i + 1, j] }"))
     assert carried(relation, 1).is_equal(isl.Map("[n] -> { S[i, j] -> T[i, j + 1] }"))
     assert carried(isl.Map("{ S[i, j] -> T[i, j] }"), 1).is_empty()
+    assert carried(isl.Map("{ S[i, j] -> T[i + 1, j + 1] }"), 1).is_empty()
 
 
 def _live_arrays(live_in: isl.UnionMap) -> set[str]:

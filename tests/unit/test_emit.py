@@ -210,7 +210,6 @@ CUDA_PROGRAMS: dict[str, Callable[[], Unit]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CUDA_PROGRAMS)
 def test_cuda_compiles_without_warnings(name: str, tmp_path: Path) -> None:
     if not nvcc():

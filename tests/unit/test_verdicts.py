@@ -36,6 +36,15 @@ def test_both_ends_of_a_flow_dependence() -> None:
     assert (loop.source.column, loop.target.column) == (1, 8)
 
 
+def test_flow_is_told_by_its_write_and_its_read() -> None:
+    """The pairs (i, i + 1) are an anti dependence too: of x[i + 1], read before it is written."""
+    (loop,) = verdicts(VECTORS, "for (int i = 1; i < n - 1; i++)\nx[i] = x[i + 1] + x[i - 1];")
+    assert loop.why.startswith("flow")
+    assert loop.source is not None
+    assert loop.target is not None
+    assert (loop.source.column, loop.target.column) == (1, 19)
+
+
 def test_kinds() -> None:
     (anti,) = verdicts(VECTORS, "for (int i = 0; i < n - 1; i++) x[i] = x[i + 1];")
     (output,) = verdicts(VECTORS, "for (int i = 0; i < n; i++) x[i / 2] = y[i];")
