@@ -19,6 +19,8 @@ from polygpu.memory.footprint import box
         ("[x, y] : b <= x < b + 8 and x <= y <= x + 2", ["b", "b"], [8, 10]),
         ("[x, y] : b <= x < b + 8 and b <= y <= x", ["b", "b"], [8, 8]),
         ("[x] : x = 5", ["5"], [1]),
+        ("[x] : 0 <= x and 0 <= b <= 20 and b <= x < b + 8", ["b"], [8]),  # from 0 it would be 28
+        ("[x] : 0 <= x < 8 and b <= x and -20 <= b <= 0", ["0"], [8]),
         ("[x] : exists i, j: b <= i < b + 4 and 0 <= j < 3 and x = 3i + 5j", ["3b"], [20]),
     ],
 )
@@ -53,9 +55,8 @@ def test_a_bound_with_a_factor() -> None:
 
 
 def test_every_element_is_in_the_box() -> None:
-    shape = (
-        "exists i, j, k: b <= i < b + 4 and 0 <= j <= i - b and 0 <= k < 2 and x = i + k and y = 2j - k + c"
-    )
+    shape = "exists i, j, k: b <= i < b + 4 and 0 <= j <= i - b and 0 <= k < 2"
+    shape += " and x = i + k and y = 2j - k + c"
     elements = isl.Set(f"[b, c] -> {{ A[x, y] : {shape} }}")
     found = box(elements)
     assert found is not None

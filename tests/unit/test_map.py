@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import islpy as isl
 import pytest
 
 from polygpu import devices
-from polygpu.schedule.map import NestClass, buffering, classify, tile_sizes
+from polygpu.schedule.map import NestClass, buffering, classify, map_nest, tile_sizes
 from polygpu.schedule.mapped import Axis, MappedNest
 from polygpu.schedule.owned import nest_patterns
-from tests.unit.middle import MATRICES, VECTORS, mapped
+from polygpu.schedule.tree import Leaf, Member, Nest
+from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 LATER = TWO.replace("i = 0", "i = 1")
@@ -42,12 +44,19 @@ def test_lanes_follow_neighbours(body: str, lane: str) -> None:
     assert lanes(mapped(MATRICES, body)) == lane
 
 
-def test_lanes_walk_forwards() -> None:
-    m = mapped(VECTORS, "for (int i = 0; i < n; i++) x[n - 1 - i] = y[n - 1 - i];")
-    (member,) = m.nest.parallel
-    assert member.text() == "S0: -i"
-    m = mapped(VECTORS, "for (int i = n - 1; i >= 0; i--) x[i] = y[i];")
-    assert m.nest.parallel[0].text() == "S0: i"
+@pytest.mark.parametrize(
+    ("body", "walked"),
+    [
+        ("x[n - 1 - i] = y[n - 1 - i];", "-i"),
+        ("x[i] = y[i];", "i"),
+        ("x[i] = y[n - 1 - i];", "i"),  # as many forwards as backwards: as the schedule has it
+    ],
+)
+def test_lanes_walk_forwards(body: str, walked: str) -> None:
+    p, _ = scheduled(VECTORS, f"for (int i = 0; i < n; i++) {body}")
+    along = Member({"S0": isl.PwAff("[n] -> { S0[i] -> [(i)] }")})
+    m = map_nest(p, Nest((along,), Leaf(("S0",))), (), devices.load("8800gtx"))
+    assert m.nest.parallel[0].text() == f"S0: {walked}"
 
 
 def test_names_of_axes_differ_from_everything_else() -> None:

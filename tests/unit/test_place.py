@@ -55,6 +55,12 @@ def test_a_sum_that_may_not_start_is_loaded() -> None:
     assert any(p.load for p in placed(CUBE, body).promoted)
 
 
+def test_a_sum_whose_start_depends_on_data_is_loaded() -> None:
+    body = TWO + "{ if (B[0][j] > 0) C[i][j] = 0; for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }"
+    (promoted,) = placed(CUBE, body).promoted
+    assert (promoted.load, promoted.store) == (True, True)
+
+
 def test_temporaries_live_in_registers_only() -> None:
     body = "float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t * t; }"
     (promoted,) = placed(VECTORS, body).promoted

@@ -49,6 +49,13 @@ def test_values_for_the_next_iteration_stay() -> None:
     assert tidy(body) == body
 
 
+def test_values_for_the_iteration_after_the_next_stay() -> None:
+    """x[j] takes what k was an iteration before."""
+    declared = (Declare("j", "int", Int(0), True), Declare("k", "int", Int(0), True))
+    body = (*declared, loop(Assign(at("x", J), ZERO), Assign(J, K), Assign(K, IT), upper=Int(9)))
+    assert tidy(body) == body
+
+
 def test_values_read_after_the_loop_stay() -> None:
     body = (Declare("j", "int", Int(0), True), loop(Assign(J, IT)), Assign(at("x", J), ZERO))
     assert tidy(body) == body
