@@ -215,13 +215,9 @@ def _apply(p: Polyhedra, e: Expansion) -> Polyhedra:
     return replace(p, statements=statements, arrays=(*arrays, new))
 
 
-def _uses(s: PolyStatement, array: str) -> bool:
-    return any(a.reference.array == array for a in s.accesses)
-
-
 def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
-    if not _uses(s, e.array):
-        return s
+    if not any(name == s.name for name, _ in e.nodes):
+        return s  # the same temporary perhaps, but other values of it
     prefix: tuple[Expr, ...] = tuple(Name(s.iterators[k]) for k in e.levels)
 
     def renamed(reference: Reference, write: bool) -> Reference:
