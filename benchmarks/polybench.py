@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import sys
 import tempfile
 import time
@@ -114,7 +115,7 @@ def error_of(expected: str, found: str) -> float:
     for a, b in pairs:
         assert a is not None and b is not None
         error = abs(a - b) / max(abs(a), scale)
-        worst = max(worst, error if error == error else float("inf"))
+        worst = max(worst, float("inf") if math.isnan(error) else error)
     return worst
 
 

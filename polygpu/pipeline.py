@@ -16,7 +16,9 @@ from polygpu.analysis.conditions import Condition, conditions
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.expand import Expansion, expand
+from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.codegen.emit import emit_device
 from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests, print_user
 from polygpu.codegen.lower.buffers import Layout, layouts
@@ -76,6 +78,7 @@ class CompiledRegion:
     polyhedra: Polyhedra
     dependences: Dependences
     expansions: tuple[Expansion, ...]
+    splits: tuple[Split, ...]
     scheduled: Scheduled
     layouts: dict[str, Layout]
     lowered: tuple[NestLowering, ...]
@@ -142,7 +145,12 @@ def compile_file(path: str, options: Options) -> Compilation:
     files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
     return Compilation(
         files,
-        (*lifted.diagnostics, *_over_budget(regions), *_left_on_host(compiled, regions)),
+        (
+            *lifted.diagnostics,
+            *_over_budget(regions),
+            *_left_on_host(compiled, regions),
+            *(d for r in regions for d in _in_one_thread(r)),
+        ),
         lifted.dependencies,
         lifted.system_dependencies,
         lifted.sources,
@@ -189,6 +197,21 @@ def _left_on_host(
     ]
 
 
+def _in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
+    """A warning for each source loop whose iterations one thread runs."""
+    alone = [low.m for low in r.lowered if not low.m.nest.parallel]
+    numbers = {k for m in alone for s in m.statements for k in r.polyhedra.statement(s).loops[len(m.outer) :]}
+    if not numbers:
+        return []
+    verdicts = loop_verdicts(r.polyhedra, r.dependences)
+    help_text = "see `polygpu explain PG310`"
+    return [
+        Diagnostic("PG310", "warning", f"this loop runs in one thread: {v.why}", v.position, help_text)
+        for k, v in enumerate(verdicts)
+        if k in numbers and not v.parallel
+    ]
+
+
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".c")
 
@@ -202,6 +225,7 @@ def _compile_region(
     p, expansions = clock.run("expand", lambda: expand(p, d))
     if expansions:
         d = clock.run("dependences", lambda: compute_dependences(p))
+    p, d, splits = clock.run("split", lambda: split(p, d))
     scheduled = clock.run("schedule", lambda: schedule(p, d, budget))
     sizes = layouts(p, d)
     lowering = RegionLowering(p, device, sizes, decisions)
@@ -213,6 +237,7 @@ def _compile_region(
         p,
         d,
         expansions,
+        splits,
         scheduled,
         sizes,
         tuple(lowering.lowered),

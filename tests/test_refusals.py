@@ -79,3 +79,16 @@ def test_a_marked_recurrence_is_offloaded(tmp_path: Path) -> None:
         "        a[i] += a[i - 1];\n#pragma endscop\n}\n"
     )
     assert compile_text(text, tmp_path).offloaded == 1
+
+
+def test_a_loop_that_one_thread_runs_says_why(tmp_path: Path) -> None:
+    """The scalar chains through the inner loop, the outer loop needs it: nothing there is parallel."""
+    text = (
+        "void f(int n, float x[restrict n], float y[restrict n])\n{\n    float s = 0;\n#pragma scop\n"
+        "    for (int i = 0; i < n; i++)\n        s = s * 0.5f + x[i];\n"
+        "    for (int i = 0; i < n; i++)\n        y[i] = s + x[i];\n#pragma endscop\n}\n"
+    )
+    (found,) = (d for d in compile_text(text, tmp_path).diagnostics if d.id == "PG310")
+    assert found.position is not None
+    assert found.position.line == 5
+    assert "s is written, then read by a later iteration" in found.message

@@ -27,7 +27,10 @@ class PolyAccess:
 
 @dataclass(frozen=True)
 class PolyStatement:
-    """A statement with its `domain`, its accesses and its place in the original order."""
+    """A statement with its `domain`, its accesses and its place in the original order.
+
+    `whole` names the statement of the scop when this is a piece of it (`analysis.index_sets`).
+    """
 
     name: str
     iterators: tuple[str, ...]
@@ -38,6 +41,7 @@ class PolyStatement:
     accesses: tuple[PolyAccess, ...]
     position: Position
     text: str
+    whole: str = ""
 
 
 @dataclass(frozen=True)

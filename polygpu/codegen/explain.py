@@ -8,6 +8,7 @@ from typing import Protocol
 from polygpu.analysis.conditions import Condition
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.expand import Expansion
+from polygpu.analysis.index_sets import Split
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import rewrite
 from polygpu.analysis.verdicts import loop_verdicts
@@ -39,6 +40,8 @@ class ExplainedRegion(Protocol):
     def dependences(self) -> Dependences: ...
     @property
     def expansions(self) -> tuple[Expansion, ...]: ...
+    @property
+    def splits(self) -> tuple[Split, ...]: ...
     @property
     def scheduled(self) -> Scheduled: ...
     @property
@@ -95,9 +98,15 @@ def _decisions(r: ExplainedRegion, accesses: Sequence[AccessFact]) -> Iterator[s
 
 def _notes(r: ExplainedRegion) -> tuple[str, ...]:
     expanded = [f"'{e.array}' is expanded by {_loops(e.depth)}" for e in r.expansions if e.depth]
+    cut = [_cut(r, s) for s in r.splits]
     tested = [f"tested at run time: {c.reason}" for c in r.conditions]
     apart = [f"tested at run time: no offload when {reason}" for reason in r.overlaps]
-    return tuple(dict.fromkeys((*expanded, *tested, *apart)))
+    return tuple(dict.fromkeys((*expanded, *cut, *tested, *apart)))
+
+
+def _cut(r: ExplainedRegion, s: Split) -> str:
+    line = r.polyhedra.statement(s.parts[0]).position.line
+    return f"the statement of line {line} is cut into {len(s.parts)} pieces, each with parallel loops"
 
 
 def _loops(count: int) -> str:

@@ -375,6 +375,14 @@ _MEMORY = {
         "for (int i = 0; i < n; i++)\n    s += a[i];",
         "for (int i = 0; i < n; i++)\n    b[i] = a[i] * a[i];",
     ),
+    "PG310": Entry(
+        "a loop runs in one thread of the device",
+        "Each iteration needs what the one before computed, so nothing in the loop can run at the same time.\n"
+        "The loop is offloaded all the same, because loops around or beside it are faster there. The order of\n"
+        "floating-point operations is the source's: a sum into a scalar is such a chain.",
+        "for (int i = 0; i < n; i++)\n    s += a[i] * b[i];",
+        "for (int j = 0; j < m; j++)\n    for (int i = 0; i < n; i++)\n        s[j] += a[i] * b[i][j];",
+    ),
     "PG308": Entry(
         "the time budget ended the search for a better schedule",
         "Components that were left take the schedule of isl's scheduler, which is legal and parallel but\n"

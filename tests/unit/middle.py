@@ -11,6 +11,7 @@ from polygpu import devices
 from polygpu.analysis import polyhedra
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.expand import expand
+from polygpu.analysis.index_sets import split
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.codegen.lower.buffers import layouts
 from polygpu.codegen.lower.nest import NestLowering
@@ -48,6 +49,7 @@ def expanded(parameters: str, body: str) -> tuple[Polyhedra, Dependences, dict[s
 
 def scheduled(parameters: str, body: str) -> tuple[Polyhedra, Scheduled]:
     p, d, _ = expanded(parameters, body)
+    p, d, _ = split(p, d)
     return p, schedule(p, d)
 
 
