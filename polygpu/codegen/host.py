@@ -47,6 +47,7 @@ class HostCall:
 
     `parameters` are those of the prototype, `scalars` and `buffers` the arguments in that order, as C
     text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
+    `dropped` are variables that the region names and the call does not.
     """
 
     scop: str
@@ -55,19 +56,24 @@ class HostCall:
     buffers: tuple[str, ...]
     conditions: tuple[tuple[str, str], ...] = ()
     overlaps: tuple[Overlap, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 def host_call(scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] = ()) -> HostCall:
     """The call of `region`, with the tests of `conditions` and those that no two pointers overlap."""
     arrays = {array.name: array for array in scop.arrays}
     hosts = [buffer for buffer in region.buffers if buffer.host]
+    scalars = tuple(scalar.name for scalar in region.scalars)
+    buffers = tuple(f"({pointer_type(b, _USER.dialect)}){_address(arrays[b.name])}" for b in hosts)
+    passed = set(re.findall(r"\w+", " ".join((*scalars, *buffers))))
     return HostCall(
         scop=scop.name,
         parameters=region_parameters(region, _USER.dialect),
-        scalars=tuple(scalar.name for scalar in region.scalars),
-        buffers=tuple(f"({pointer_type(b, _USER.dialect)}){_address(arrays[b.name])}" for b in hosts),
+        scalars=scalars,
+        buffers=buffers,
         conditions=tuple(conditions),
         overlaps=() if scop.no_alias else overlap_tests(scop, region),
+        dropped=tuple(name for name in scop.mentions if name not in passed),
     )
 
 
@@ -213,7 +219,10 @@ def _replacement(text: str, scop: Scop, call: HostCall) -> str:
     run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
     tests = _tests(call)
     if not tests:
-        return indent + run + "\n" * original.count("\n")
+        # One expression, since the region may be the body of an `if`; the casts keep compilers from
+        # warning of iterators and temporaries that nothing uses any more.
+        kept = "".join(f"(void){name}, " for name in call.dropped)
+        return indent + kept + run + "\n" * original.count("\n")
     file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
     column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "

@@ -75,6 +75,7 @@ def lift_region(
         assumptions=tuple(shaped.assumptions),
         functions=texts(context, region.functions),
         no_alias=no_alias,
+        mentions=tuple(_mentions(extract)),
     )
 
 
@@ -103,6 +104,13 @@ def _reserved(extract: Extract) -> frozenset[str]:
             found.add(name)
             found |= set(_free([symbol.node.type], frozenset()))
     return frozenset(found)
+
+
+def _mentions(extract: Extract) -> Iterator[str]:
+    for name in dict.fromkeys(_free(list(extract.items), frozenset())):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and symbol.place in ("local", "parameter"):
+            yield name
 
 
 def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:

@@ -145,7 +145,10 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Scop:
-    """A region of `function`; `start` and `end` are character offsets in the text of `file`."""
+    """A region of `function`; `start` and `end` are character offsets in the text of `file`.
+
+    `mentions` are the function's own variables, parameters included, that the region names.
+    """
 
     name: str  # polygpu_<function>_<n>
     function: str
@@ -161,3 +164,4 @@ class Scop:
     assumptions: tuple[Assumption, ...] = ()
     functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
     no_alias: bool = False  # --assume-no-alias
+    mentions: tuple[str, ...] = ()

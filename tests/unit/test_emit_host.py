@@ -12,6 +12,7 @@ from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests, 
 from polygpu.model.expr import Call, Int, Name, Position
 from polygpu.model.kernel import Buffer, Region, ScalarArgument
 from polygpu.model.scop import Array, Scalar, Scop, Structure
+from polygpu.pipeline import Options, compile_file
 from tests.unit.kernel_programs import N, e
 
 TEXT = """\
@@ -216,3 +217,29 @@ def test_expressions_in_the_users_file_need_no_helper() -> None:
     assert (
         print_user(Call("floord", (e("n - 1"), Int(4)), "int")) == "(n - 1 < 0 ? n - 1 - 4 + 1 : n - 1) / 4"
     )
+
+
+DECLARED_FIRST = """\
+void f(int n, float a[restrict n])
+{
+    int i;
+    float square;
+    if (n > 3)
+        for (i = 0; i < n; i++) {
+            square = a[i] * a[i];
+            a[i] = square + 1;
+        }
+    else
+        a[0] = 2;
+}
+"""
+
+
+def test_variables_that_only_the_region_used_make_no_warning(tmp_path: Path) -> None:
+    source = tmp_path / "user.c"
+    source.write_text(DECLARED_FIRST)
+    host = compile_file(str(source), Options(target="emulator")).files["_host.c"]
+    assert "(void)i, (void)square, polygpu_" in host
+    (tmp_path / "user_host.c").write_text(host)
+    flags = ("-O2", "-Wall", "-Wextra", "-Werror", "-c", "-o", "/dev/null")
+    subprocess.run(["gcc", *flags, str(tmp_path / "user_host.c")], check=True)
