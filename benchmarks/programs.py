@@ -33,7 +33,8 @@ _LARGE: dict[str, Sizes] = {
     "mv": (3001, 2999), "tmv": (3001, 2999), "mvt": (3001,), "transpose": (3001, 2999), "gemver": (3001,),
     "gesummv": (3001,), "bicg": (3001, 2999), "atax": (2001, 1999), "trisolv": (3001,),
     "jacobi-2d": (1501, 20), "heat-3d": (151, 10), "fdtd-2d": (1301, 1199, 20), "seidel-2d": (801, 10),
-    "doitgen": (121, 119, 123), "floyd-warshall": (301,),
+    "doitgen": (121, 119, 123), "floyd-warshall": (301,), "adi": (801, 10), "deriche": (1999, 2001),
+    "durbin": (3001,), "gramschmidt": (401, 199), "nussinov": (501,),
 }  # fmt: skip
 _LARGE_CUBIC: Sizes = (701, 699, 703, 698, 705)
 

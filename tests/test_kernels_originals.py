@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import fsum, inf, isclose
+from functools import cache
+from math import exp, fsum, inf, isclose, sqrt
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from benchmarks import programs
 from tests.support_kernels import initial_values, printed_arrays, rows
 
 CARRIED = [
-    "2mm", "3mm", "atax", "bicg", "cholesky", "conv2d", "covariance", "doitgen", "fdtd-2d", "floyd-warshall",
-    "gemm", "gemver", "gesummv", "heat-3d", "jacobi-1d", "jacobi-2d", "lu", "mm", "mv", "mvt", "saxpy",
-    "seidel-2d", "symm", "syr2k", "syrk", "tmv", "transpose", "trisolv", "trmm", "vecadd",
+    "2mm", "3mm", "adi", "atax", "bicg", "cholesky", "conv2d", "correlation", "covariance", "deriche",
+    "doitgen", "durbin", "fdtd-2d", "floyd-warshall", "gemm", "gemver", "gesummv", "gramschmidt", "heat-3d",
+    "jacobi-1d", "jacobi-2d", "lu", "ludcmp", "mm", "mv", "mvt", "nussinov", "saxpy", "seidel-2d", "symm",
+    "syr2k", "syrk", "tmv", "transpose", "trisolv", "trmm", "vecadd",
 ]  # fmt: skip
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover")
 
@@ -83,6 +85,41 @@ def test_lu_multiplies_back(tmp_path: Path) -> None:
     assert_close(flat(product(lower, upper)), flat(dominant(n)))
 
 
+def test_ludcmp_solves(tmp_path: Path) -> None:
+    n = 23
+    found = outputs("ludcmp", (n,), tmp_path)
+    assert_close(flat(product(dominant(n), rows(found["x"], 1))), initial_values(n, 2), 1e-5)
+    lower = [
+        [v if j < i else float(i == j) for j, v in enumerate(row)]
+        for i, row in enumerate(rows(found["A"], n))
+    ]
+    assert_close(flat(product(lower, rows(found["y"], 1))), initial_values(n, 2))
+
+
+def test_durbin_solves_the_toeplitz_system(tmp_path: Path) -> None:
+    n = 23
+    r = [value / (2 * n) for value in initial_values(n, 1)]
+    toeplitz = [[r[abs(i - j) - 1] if i != j else 1.0 for j in range(n)] for i in range(n)]
+    y = rows(outputs("durbin", (n,), tmp_path)["y"], 1)
+    assert_close(flat(product(toeplitz, y)), [-value for value in r], 1e-7)
+
+
+def test_gramschmidt_multiplies_back(tmp_path: Path) -> None:
+    m, more = 7, 5
+    n = m + more
+    given = rows(initial_values(n * m, 1), m)
+    given = [[value + m * (i == j) for j, value in enumerate(row)] for i, row in enumerate(given)]
+    found = outputs("gramschmidt", (m, more), tmp_path)
+    q, printed = rows(found["Q"], m), rows(found["R"], m)
+    upper = [[v if j >= i else 0.0 for j, v in enumerate(row)] for i, row in enumerate(printed)]
+    assert_close(flat(product(q, upper)), flat(given))
+    columns = [list(column) for column in zip(*q, strict=True)]
+    assert_close(flat(product(columns, q)), [float(i == j) for i in range(m) for j in range(m)])
+    untouched = rows(initial_values(m * m, 3), m)
+    for i in range(m):
+        assert_close(printed[i][:i], untouched[i][:i], 1e-8)
+
+
 def test_cholesky_multiplies_back(tmp_path: Path) -> None:
     n = 23
     printed = rows(outputs("cholesky", (n,), tmp_path)["A"], n)
@@ -129,6 +166,82 @@ def test_covariance_is_the_mean_product_of_deviations(tmp_path: Path) -> None:
     centred = [[v - mean for v in column] for column, mean in zip(columns, means, strict=True)]
     expected = [fsum(a * b for a, b in zip(p, q, strict=True)) / (n - 1) for p in centred for q in centred]
     assert_close(outputs("covariance", (n, m), tmp_path)["cov"], expected)
+
+
+def test_correlation_is_the_cosine_between_deviations(tmp_path: Path) -> None:
+    n, m = 11, 6
+    columns = list(zip(*rows(initial_values(n * m, 1), m), strict=True))
+    centred = [[v - fsum(column) / n for v in column] for column in columns]
+    lengths = [sqrt(fsum(v * v for v in column)) for column in centred]
+    expected = [
+        fsum(a * b for a, b in zip(p, q, strict=True)) / (lengths[i] * lengths[j])
+        for i, p in enumerate(centred)
+        for j, q in enumerate(centred)
+    ]
+    assert_close(outputs("correlation", (n, m), tmp_path)["corr"], expected)
+
+
+def test_correlation_of_a_single_sample_is_that_of_constants(tmp_path: Path) -> None:
+    found = outputs("correlation", (1, 3), tmp_path)
+    assert found["corr"] == [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert found["deviation"] == [1, 1, 1]
+
+
+def smoothed(line: list[float], alpha: float) -> list[float]:
+    """The convolution that the recursive filter stands for, with zeros beyond the ends."""
+    fall = exp(-alpha)
+    k = (1 - fall) ** 2 / (1 + 2 * alpha * fall - fall * fall)
+    weight = [k * (1 + alpha * x) * exp(-alpha * x) for x in range(len(line))]
+    return [fsum(weight[abs(i - j)] * v for j, v in enumerate(line)) for i in range(len(line))]
+
+
+def test_deriche_is_a_convolution_in_both_directions(tmp_path: Path) -> None:
+    n, m, alpha = 9, 14, 0.5
+    across = [smoothed(row, alpha) for row in rows(initial_values(n * m, 1), m)]
+    down = [smoothed(list(column), alpha) for column in zip(*across, strict=True)]
+    expected = flat([list(row) for row in zip(*down, strict=True)])
+    assert_close(outputs("deriche", (n, m), tmp_path)["smooth"], expected)
+
+
+def test_nussinov_agrees_with_the_choice_of_one_partner(tmp_path: Path) -> None:
+    """Another recurrence: the first base stays alone, or pairs and splits the rest in two."""
+    n = 26
+    base = [((t * 2654435761 + 2246822519) % 2**32) >> 30 for t in range(n)]
+
+    @cache
+    def most(i: int, j: int) -> int:
+        if j <= i:
+            return 0
+        partners = (k for k in range(i + 2, j + 1) if base[i] + base[k] == 3)
+        return max(most(i + 1, j), *(1 + most(i + 1, k - 1) + most(k + 1, j) for k in partners), 0)
+
+    found = outputs("nussinov", (n,), tmp_path)["pairs"]
+    assert most(0, n - 1) >= n // 4
+    assert found == [most(i, j) for i in range(n) for j in range(n)]
+
+
+def test_adi_solves_both_half_steps(tmp_path: Path) -> None:
+    """(1 - r/2 dyy) v = (1 + r/2 dxx) u and (1 - r/2 dxx) u' = (1 + r/2 dyy) v inside, u' = u on the edge."""
+    n, ratio = 12, 0.75
+    before = rows(initial_values(n * n, 1), n)
+    found = outputs("adi", (n, 1), tmp_path)
+    after, half = rows(found["u"], n), rows(found["v"], n)
+    for j in range(n):
+        half[0][j], half[-1][j] = before[0][j], before[-1][j]
+    inside = [(i, j) for i in range(1, n - 1) for j in range(1, n - 1)]
+
+    def along(u: list[list[float]], i: int, j: int) -> float:
+        return ratio / 2 * (u[i][j - 1] - 2 * u[i][j] + u[i][j + 1])
+
+    def down(u: list[list[float]], i: int, j: int) -> float:
+        return ratio / 2 * (u[i - 1][j] - 2 * u[i][j] + u[i + 1][j])
+
+    left = [half[i][j] - down(half, i, j) for i, j in inside]
+    assert_close(left, [before[i][j] + along(before, i, j) for i, j in inside])
+    left = [after[i][j] - along(after, i, j) for i, j in inside]
+    assert_close(left, [half[i][j] + down(half, i, j) for i, j in inside])
+    edge = [(i, j) for i in range(n) for j in range(n) if (i, j) not in inside]
+    assert all(abs(after[i][j] - before[i][j]) < 1e-8 for i, j in edge)
 
 
 def test_stencils_keep_a_constant_field(tmp_path: Path) -> None:
