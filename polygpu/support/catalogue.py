@@ -377,9 +377,9 @@ _MEMORY = {
     ),
     "PG310": Entry(
         "a loop runs in one thread of the device",
-        "Each iteration needs what the one before computed, so nothing in the loop can run at the same time.\n"
-        "The loop is offloaded all the same, because loops around or beside it are faster there. The order of\n"
-        "floating-point operations is the source's: a sum into a scalar is such a chain.",
+        "Each iteration needs what the one before computed, so nothing in the loop can run at the same\n"
+        "time. The loop is offloaded all the same, because loops around or beside it are faster there. The\n"
+        "order of floating-point operations is the source's: a sum into a scalar is such a chain.",
         "for (int i = 0; i < n; i++)\n    s += a[i] * b[i];",
         "for (int j = 0; j < m; j++)\n    for (int i = 0; i < n; i++)\n        s[j] += a[i] * b[i][j];",
     ),
