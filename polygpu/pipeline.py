@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from polygpu import devices
 from polygpu.analysis import polyhedra
+from polygpu.analysis.assume import assume, check_known, parse_assumptions
 from polygpu.analysis.conditions import Condition, conditions
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
@@ -44,7 +45,10 @@ DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"
 
 @dataclass(frozen=True)
 class Options:
-    """What a compilation is asked for. `decisions` override what the passes would choose."""
+    """What a compilation is asked for.
+
+    `decisions` override what the passes would choose; `assume` states parameters' values: "n=4096".
+    """
 
     target: str = "cuda"
     device: str = ""
@@ -55,6 +59,7 @@ class Options:
     std: str = ""
     assume_no_alias: bool = False
     decisions: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
     time_budget: float = 10.0
     cc: str | None = None
 
@@ -86,6 +91,7 @@ class CompiledRegion:
     region: Region
     conditions: tuple[Condition, ...]
     overlaps: tuple[str, ...]
+    assumed: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -133,11 +139,12 @@ def compile_file(path: str, options: Options) -> Compilation:
     """Compiles the C file at `path`. Raises Diagnosed for errors in it or in the options."""
     clock = _Clock()
     device = devices.load(options.device or DEFAULT_DEVICES[options.target])
-    decisions = _decisions(options)
+    decisions, values = _decisions(options), parse_assumptions(options.assume)
     lifted = clock.run("front end", lambda: lift(path, options.frontend()))
     set_options()
+    check_known(values, lifted.scops)
     compiled = tuple(
-        _compile_region(scop, device, decisions, options.time_budget, clock) for scop in lifted.scops
+        _compile_region(scop, device, decisions, values, options.time_budget, clock) for scop in lifted.scops
     )
     detected = any(d.id == "PG180" for d in lifted.diagnostics)
     regions = tuple(r for r in compiled if not detected or _has_parallelism(r))
@@ -217,8 +224,14 @@ def _stem(path: str) -> str:
 
 
 def _compile_region(
-    scop: Scop, device: Device, decisions: Decisions, budget: float, clock: _Clock
+    scop: Scop,
+    device: Device,
+    decisions: Decisions,
+    values: dict[str, int],
+    budget: float,
+    clock: _Clock,
 ) -> CompiledRegion:
+    scop, assumed = assume(scop, values)
     p = clock.run("polyhedra", lambda: polyhedra.build(scop))
     tests = clock.run("conditions", lambda: conditions(p))
     d = clock.run("dependences", lambda: compute_dependences(p))
@@ -245,6 +258,7 @@ def _compile_region(
         region,
         tests,
         tuple(o.reason for o in overlap_tests(scop, region)) if not scop.no_alias else (),
+        assumed,
     )
 
 
@@ -259,4 +273,5 @@ def _emit(
 def _call(r: CompiledRegion) -> HostCall:
     tests = [(test_of(c.holds, r.polyhedra.context), c.reason) for c in r.conditions]
     texts = [(print_user(test), reason) for test, reason in tests if test is not None]
-    return host_call(r.scop, r.region, texts)
+    assumed = [(f"{name} == {value}", f"'{name}' is not {value}") for name, value in r.assumed.items()]
+    return host_call(r.scop, r.region, [*assumed, *texts])

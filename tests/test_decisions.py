@@ -26,6 +26,15 @@ CHOICES = [
     ("transpose", "8800gtx", "pad=3"),
     ("jacobi-2d", "h100", "tile=8x32 threads=4x32 deal=cyclic"),
     ("syrk", "h100", "tile=16x16 step=4 buffering=ring"),
+    ("mm", "8800gtx", "tile=16x16 unroll=none stage=A"),
+    ("mm", "8800gtx", "tile=16x16 step=12 unroll=5 loads=1"),
+    ("mm", "8800gtx", "stage=off unroll=4"),
+    ("mm", "8800gtx", "unroll=full registers=20"),
+    ("mv", "8800gtx", "tile=128 threads=128 stage=A+y loads=2 unroll=none pad=0"),
+    ("mv", "8800gtx", "tile=64 threads=64 stage=y step=64 unroll=3"),
+    ("mv", "h100", "tile=96 threads=48 buffering=none loads=5"),
+    ("trmm", "8800gtx", "unroll=3 loads=2"),
+    ("jacobi-2d", "8800gtx", "loads=2 unroll=2"),
 ]
 
 
@@ -54,6 +63,12 @@ def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_pa
         ("threads=64x64", "PG304"),
         ("tile=2x3x4x5", "PG304"),
         ("step=1024", "PG305"),
+        ("stage=A,B", "PG303"),
+        ("stage=C", "PG310"),
+        ("stage=D", "PG310"),
+        ("unroll=0", "PG303"),
+        ("loads=few", "PG303"),
+        ("registers=200", "PG304"),
     ],
 )
 def test_impossible_decisions_are_refused(decision: str, number: str) -> None:
@@ -61,6 +76,35 @@ def test_impossible_decisions_are_refused(decision: str, number: str) -> None:
     with pytest.raises(Diagnosed) as caught:
         pipeline.compile_file(str(KERNELS / "mm.c"), options)
     assert caught.value.diagnostics[0].id == number
+
+
+@pytest.mark.parametrize(
+    ("decisions", "number"),
+    [
+        (("stage=off", "unroll=full"), "PG311"),
+        (("buffering=prefetch", "loads=2"), "PG304"),
+        (("kernel_mm_0_k0:stage=Q",), "PG310"),
+    ],
+)
+def test_decisions_that_do_not_go_together_are_refused(decisions: tuple[str, ...], number: str) -> None:
+    with pytest.raises(Diagnosed) as caught:
+        pipeline.compile_file(str(KERNELS / "mm.c"), pipeline.Options(device="8800gtx", decisions=decisions))
+    assert caught.value.diagnostics[0].id == number
+
+
+def test_registers_decide_the_resident_blocks() -> None:
+    """256 threads: 10 registers leave 3 blocks on a multiprocessor of the 8800 GTX, 11 leave 2."""
+    found = {
+        count: pipeline.compile_file(
+            str(KERNELS / "vecadd.c"),
+            pipeline.Options(target="emulator", device="8800gtx", decisions=(f"registers={count}",)),
+        )
+        .facts.regions[0]
+        .kernels[0]
+        for count in (10, 11)
+    }
+    assert {count: fact.blocks_per_multiprocessor for count, fact in found.items()} == {10: 3, 11: 2}
+    assert found[11].registers == 11
 
 
 def test_a_tile_must_be_a_multiple_of_its_threads() -> None:

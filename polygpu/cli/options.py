@@ -55,6 +55,10 @@ _SOURCE_OPTIONS = (
                  metavar="SECONDS", help="Search at most so long for a schedule."),
     click.option("--decide", "decisions", multiple=True, metavar="[KERNEL:]KEY=VALUE",
                  help="Take a decision yourself, as in tile=64x128; see `polygpu explain PG303`."),
+    click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
+                 help="Compile for this value of a parameter; other values run the original loop."),
+    click.option("--registers", type=click.IntRange(min=1), default=None, metavar="N",
+                 help="Registers a thread, instead of the estimate: --decide registers=N."),
     click.option("--diagnostics", "style", type=click.Choice(("text", "json", "sarif")), default="text",
                  show_default=True, help="The format of errors and warnings."),
     click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
@@ -70,7 +74,7 @@ def source_options(function: Decorated) -> Decorated:
 
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
-    "time_budget", "cc", "decisions",
+    "time_budget", "cc", "decisions", "assume",
 )  # fmt: skip
 
 
@@ -81,6 +85,8 @@ def pipeline_options(values: dict[str, Any]) -> Options:
     from polygpu.pipeline import Options
 
     chosen = {name: values[name] for name in _PIPELINE_FIELDS}
+    if values["registers"] is not None:
+        chosen["decisions"] = (*chosen["decisions"], f"registers={values['registers']}")
     return Options(**{**chosen, "cc": chosen["cc"] or os.environ.get("CC")})
 
 

@@ -18,7 +18,7 @@ from polygpu.codegen.linear import add
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.padding import Padded
 from polygpu.codegen.printer import print_expr
-from polygpu.codegen.resources import estimate_registers, resident, shared_bytes
+from polygpu.codegen.resources import registers_of, resident, shared_bytes
 from polygpu.codegen.schedule_text import schedule_text
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int
@@ -127,7 +127,7 @@ def _kernel(r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Devic
         _tile(mapping, names, any(s.stepped for s in low.placement.staged)),
         "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
         shared_bytes(kernel),
-        estimate_registers(kernel),
+        registers_of(kernel),
         occupied.blocks,
         occupied.warps,
         occupied.limited_by,

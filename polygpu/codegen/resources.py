@@ -15,8 +15,13 @@ _SHORT_POINTER = 4  # on chips that pass arguments in shared memory
 
 def resident(kernel: Kernel, device: Device) -> Occupancy:
     """How many blocks of `kernel` a multiprocessor holds, with the padding that it has."""
-    threads, registers = prod(kernel.block), estimate_registers(kernel)
+    threads, registers = prod(kernel.block), registers_of(kernel)
     return occupancy(device, threads, registers, shared_bytes(kernel), argument_bytes(kernel, device))
+
+
+def registers_of(kernel: Kernel) -> int:
+    """Registers of a thread: those of a decision, else the estimate."""
+    return kernel.registers or estimate_registers(kernel)
 
 
 def shared_bytes(kernel: Kernel) -> int:

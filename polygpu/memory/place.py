@@ -13,7 +13,7 @@ import islpy as isl
 from polygpu.analysis.patterns import Pattern, access_matrix
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.memory.footprint import Side, box
-from polygpu.model.decisions import NO_DECISIONS, Decisions
+from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
@@ -94,24 +94,54 @@ def place(m: MappedNest, device: Device, decisions: Decisions = NO_DECISIONS, ke
     taken = {p.tuple_name for p in promoted} | written_arrays(m)
     found = nest_patterns(m)
     staged: list[Staged] = []
-    budget = device.shared_per_block - device.shared_reserved
-    budget -= 256 if device.arguments_in_shared else 0
+    budget = _budget(device)
     stage = decisions.find(kernel, "stage")
-    on = stage is None or stage.value == "on"
-    for candidate in _candidates(m, parts, found, taken, device) if on else ():
+    asked = _asked(m, stage)
+    on = stage is None or stage.value != "off"
+    for candidate in _candidates(m, parts, found, taken, device, asked) if on else ():
         size = _bytes(m, candidate)
         if size <= budget:
             budget -= size
             staged.append(candidate)
-        elif any(decisions.find(kernel, key) for key in ("tile", "step", "stages")):
+        elif asked or any(decisions.find(kernel, key) for key in ("tile", "step", "stages")):
             raise _too_large(m, candidate, size, budget, device)
+    for array in sorted(asked - {s.array for s in staged}):
+        raise _not_staged(m, array, any(t == array or t.startswith(f"{array}.") for t in taken))
     return Placement(parts, _named(staged), promoted)
 
 
-def _too_large(m: MappedNest, s: Staged, size: int, left: int, device: Device) -> Diagnosed:
+def _budget(device: Device) -> int:
+    """Bytes of a block for its arrays."""
+    return device.shared_per_block - device.shared_reserved - (256 if device.arguments_in_shared else 0)
+
+
+def _asked(m: MappedNest, stage: Decision | None) -> frozenset[str]:
+    """The arrays of the nest that a decision names. Raises Diagnosed for a name that is no array here."""
+    if stage is None or not stage.arrays:
+        return frozenset()
+    used = {a.reference.array for s in m.statements for a in m.p.statement(s).accesses}
+    known = used if stage.kernel else {a.name for a in m.p.arrays}
+    for name in stage.arrays:
+        if name not in known:
+            where = f"kernel {stage.kernel}" if stage.kernel else "the region"
+            raise _refused(m, "PG310", f"'{stage}': {where} has no array '{name}'", "")
+    return frozenset(stage.arrays) & used
+
+
+def _not_staged(m: MappedNest, array: str, written: bool) -> Diagnosed:
+    why = "the kernel writes it" if written else "no tile of it has a constant size"
+    message = f"'{array}' cannot go through shared memory: {why}"
+    return _refused(m, "PG310", message, "leave the array out of the decision")
+
+
+def _refused(m: MappedNest, number: str, message: str, advice: str) -> Diagnosed:
     position = m.p.statement(m.statements[0]).position
+    return Diagnosed(Diagnostic(number, "error", message, position, advice))
+
+
+def _too_large(m: MappedNest, s: Staged, size: int, left: int, device: Device) -> Diagnosed:
     message = f"the tile of '{s.array}' takes {size} bytes of shared memory; {device.title} has {left} left"
-    return Diagnosed(Diagnostic("PG305", "error", message, position, "ask for a smaller tile or step"))
+    return _refused(m, "PG305", message, "ask for a smaller tile or step")
 
 
 def _named(staged: list[Staged]) -> tuple[Staged, ...]:
@@ -132,14 +162,25 @@ def _bytes(m: MappedNest, s: Staged) -> int:
 
 
 def _candidates(
-    m: MappedNest, parts: tuple[Segment, ...], found: list[Pattern], taken: set[str], device: Device
+    m: MappedNest,
+    parts: tuple[Segment, ...],
+    found: list[Pattern],
+    taken: set[str],
+    device: Device,
+    asked: frozenset[str],
 ) -> list[Staged]:
-    """What is worth staging, the most valuable first: uncoalesced accesses, then reuse."""
+    """What is worth staging, the most valuable first: uncoalesced accesses, then reuse.
+
+    With arrays `asked` for it is those instead.
+    """
     result: list[tuple[int, Staged]] = []
     for number, segment in enumerate(parts):
         mine = [p for p in found if p.statement in segment.node.statements]
         for group in _groups([p for p in mine if array_tuple(p.access.reference) not in taken]):
             reason = _reason(m, group, device)
+            if asked:
+                named = group[0].access.reference.array in asked and _is_stageable(m, group)
+                reason = (reason or "asked for") if named else ""
             made = _stage(m, number, segment, group, reason, device) if reason else None
             if made is not None:
                 result.append((0 if reason == "uncoalesced" else 1, made))
@@ -158,9 +199,7 @@ def _groups(found: list[Pattern]) -> list[list[Pattern]]:
 
 def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
     """Why the accesses of `group` go to shared memory: "uncoalesced", "reuse", or "" when they do not."""
-    if not m.nest.parallel or any(not p.access.affine or not p.access.reference.subscripts for p in group):
-        return ""
-    if any(p.access.reference.field for p in group):
+    if not _is_stageable(m, group):
         return ""
     lane = len(m.mapping.axes) - 1
     if any(p.kind(lane) in ("strided", "reverse") for p in group):
@@ -177,6 +216,13 @@ def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
         return "in flight"
     shared_by = max((a.tile for d, a in enumerate(m.mapping.axes) if _unmoved(group, d)), default=1)
     return "reuse" if shared_by > 1 and deep and (uncached or _registers(m)) else ""
+
+
+def _is_stageable(m: MappedNest, group: list[Pattern]) -> bool:
+    """Whether the accesses of `group` are elements of an array at affine places."""
+    references = [p.access.reference for p in group]
+    plain = all(r.subscripts and not r.field for r in references)
+    return bool(m.nest.parallel) and plain and all(p.access.affine for p in group)
 
 
 def _stages_others(m: MappedNest, group: list[Pattern]) -> bool:
@@ -226,7 +272,8 @@ def _stage(
     whole = box(_footprint(m, group, ()))
     step = step_of(m, segment)
     stepped = False
-    if whole is None or _volume(whole) > 4096:
+    size = SIZES.get(m.p.array(group[0].access.reference.array).element, 4)
+    if whole is None or _volume(whole) > min(4096, _budget(device) // size):
         if step is None:
             return None
         whole, stepped = box(_footprint(m, group, (step,))), True

@@ -5,6 +5,7 @@ decision ::= [kernel ":"] key "=" value          "tile=64x128", "mm_0_k0:step=16
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 KEYS = {
@@ -14,14 +15,18 @@ KEYS = {
     "step": "iterations of a sequential loop between two copies of staged tiles: 16",
     "buffering": "how staged tiles follow each other: none, prefetch or ring",
     "stages": "tiles in a ring: 3",
-    "stage": "whether arrays go through shared memory: on or off",
+    "stage": "whether arrays go through shared memory: on, off, or the names of those that do: A+B",
+    "loads": "global loads that a thread has in flight while it copies a tile: 2, or all",
     "pad": "elements of padding on rows of shared arrays, or auto",
+    "unroll": "iterations of innermost loops in a row: a number, full or none",
+    "registers": "registers a thread, instead of the estimate: 10",
 }
 _WORDS = {
     "deal": ("cyclic", "blocked", "grouped"),
     "buffering": ("none", "prefetch", "ring"),
-    "stage": ("on", "off"),
 }
+_OR_A_NUMBER = {"pad": ("auto",), "unroll": ("full", "none"), "loads": ("all",)}
+_ARRAYS = re.compile(r"[A-Za-z_]\w*(\+[A-Za-z_]\w*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,11 @@ class Decision:
     def sizes(self) -> tuple[int, ...]:
         """The value as numbers."""
         return tuple(int(part) for part in self.value.split("x"))
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The value as names of arrays; none for "on" and "off"."""
+        return () if self.value in ("on", "off") else tuple(self.value.split("+"))
 
     def __str__(self) -> str:
         return f"{self.kernel}:{self.key}={self.value}" if self.kernel else f"{self.key}={self.value}"
@@ -67,9 +77,16 @@ def parse(text: str) -> Decision:
     decision = Decision(kernel, key, value)
     if key in _WORDS and value not in _WORDS[key]:
         raise ValueError(f"'{text}': {key} is one of {', '.join(_WORDS[key])}")
-    if key not in _WORDS and not (key == "pad" and value == "auto"):
+    if key == "stage":
+        _check_arrays(text, decision)
+    elif key not in _WORDS and value not in _OR_A_NUMBER.get(key, ()):
         _check_sizes(text, decision)
     return decision
+
+
+def _check_arrays(text: str, decision: Decision) -> None:
+    if not _ARRAYS.fullmatch(decision.value):
+        raise ValueError(f"'{text}': {decision.key} takes {KEYS[decision.key]}")
 
 
 def _check_sizes(text: str, decision: Decision) -> None:

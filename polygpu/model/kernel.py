@@ -169,6 +169,7 @@ class Kernel:
     shared: tuple[SharedArray, ...]
     body: tuple[Statement, ...]
     min_blocks: int = 0  # __launch_bounds__'s second argument; 0: none
+    registers: int = 0  # a thread's, as a decision says; 0: estimated
 
 
 @dataclass(frozen=True, slots=True)

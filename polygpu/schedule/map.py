@@ -71,10 +71,21 @@ def map_nest(
         chosen["buffering"].value if chosen["buffering"] else buffering(kind, len(axes), device),
         int(chosen["stages"].value) if chosen["stages"] else Mapping.stages,
         widest,
+        _number(decisions.find(kernel, "loads"), {"all": 0}) or 0,
+        _number(decisions.find(kernel, "unroll"), {"full": 0, "none": 1}),
     )
     mapped = replace(ordered, mapping=mapping)
     _check_block(mapped, device)
+    if mapping.loads and mapping.buffering != "none":
+        message = f"'loads' is about copies that are waited for, not about buffering={mapping.buffering}"
+        raise _refused(mapped, "PG304", message, "decide buffering=none too")
     return mapped
+
+
+def _number(decision: Decision | None, words: dict[str, int]) -> int | None:
+    if decision is None:
+        return None
+    return words[decision.value] if decision.value in words else decision.sizes[0]
 
 
 def _decided_sizes(m: MappedNest, sizes: Sizes, decisions: Decisions, kernel: str) -> Sizes:
@@ -121,9 +132,10 @@ def _check_block(m: MappedNest, device: Device) -> None:
         raise _refused(m, "PG304", f"a block of {x} x {y} x {z} threads; {device.title} allows {limits}")
 
 
-def _refused(m: MappedNest, number: str, message: str) -> Diagnosed:
+def _refused(
+    m: MappedNest, number: str, message: str, help_text: str = "ask for a smaller tile or fewer threads"
+) -> Diagnosed:
     position = m.p.statement(m.statements[0]).position
-    help_text = "ask for a smaller tile or fewer threads"
     return Diagnosed(Diagnostic(number, "error", message, position, help_text))
 
 

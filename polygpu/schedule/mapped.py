@@ -39,7 +39,8 @@ class Mapping:
 
     `buffering` of staged tiles: "none", "prefetch" (the next tile travels in registers) or "ring" (of
     `stages` tiles filled by asynchronous copies). A lane copies up to `widest` bytes at once (0: one
-    element).
+    element) and has `loads` loads in flight (0: all of a copy). Innermost loops run `unroll` iterations in a
+    row: 0 all, 1 one by one, None as their length suggests.
     """
 
     axes: tuple[Axis, ...]
@@ -47,6 +48,8 @@ class Mapping:
     buffering: str = "none"
     stages: int = 3
     widest: int = 0
+    loads: int = 0
+    unroll: int | None = None
 
     @property
     def block(self) -> tuple[int, int, int]:

@@ -395,8 +395,10 @@ _MEMORY = {
         "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
         "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
         "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged\n"
-        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off), pad (elements, or\n"
-        "auto).",
+        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off, or the arrays that\n"
+        "go through shared memory: A+B), loads (in flight while a tile is copied: a number, or all), pad\n"
+        "(elements, or auto), unroll (iterations of innermost loops in a row: a number, full or none) and\n"
+        "registers (of a thread, which the model takes instead of its estimate).",
         "polygpu compile --decide tiles=64 mm.c",
         "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
     ),
@@ -412,6 +414,26 @@ _MEMORY = {
         "The tiles that were asked for need more shared memory than a block of the device has.",
         "polygpu compile --device 8800gtx --decide tile=16x16 --decide step=512 mm.c",
         "polygpu compile --device 8800gtx --decide tile=16x16 --decide step=32 mm.c",
+    ),
+    "PG310": Entry(
+        "an array cannot go through shared memory",
+        "--decide stage=A+B names arrays that the kernel reads at affine places of elements that lie in a\n"
+        "box of constant size, and does not write.",
+        "polygpu compile --device 8800gtx --decide stage=C mm.c",
+        "polygpu compile --device 8800gtx --decide stage=A+B mm.c",
+    ),
+    "PG311": Entry(
+        "a loop of unknown length cannot be unrolled fully",
+        "--decide unroll=full is about innermost loops of constant length, such as those over a staged tile.",
+        "polygpu compile --decide stage=off --decide unroll=full mm.c",
+        "polygpu compile --decide stage=off --decide unroll=4 mm.c",
+    ),
+    "PG312": Entry(
+        "an assumption is not understood",
+        "--assume NAME=NUMBER compiles a region for one value of an integer that it reads. Tests and clamps\n"
+        "that this value makes superfluous disappear; a call with another value runs the original loop.",
+        "polygpu compile --assume n%16=0 mm.c",
+        "polygpu compile --assume n=4096 --assume m=4096 --assume p=4096 mm.c",
     ),
     "PG301": Entry(
         "an array of unknown size with a data-dependent subscript",

@@ -107,9 +107,11 @@ class NestContext:
     def _as_parameter(self, line: isl.Set, name: str) -> isl.Set:
         """The convex hull of a one-dimensional set as a condition on parameter `name`."""
         hull = isl.Set.from_basic_set(line.remove_divs().simple_hull())
-        least = line.dim_min_val(0)  # exact, where the hull forgot what the values are multiples of
+        least, most = line.dim_min_val(0), line.dim_max_val(0)  # the hull forgot what values are multiples of
         if least.is_int():
             hull = hull.lower_bound_val(D.set, 0, least)
+        if most.is_int():
+            hull = hull.upper_bound_val(D.set, 0, most)
         hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
         return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
 

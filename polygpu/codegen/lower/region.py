@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -13,7 +13,7 @@ from polygpu.codegen.lower.buffers import Layout
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, scan, test_of
 from polygpu.memory.place import place
-from polygpu.model.decisions import NO_DECISIONS, Decisions
+from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr, Int, Name, Unary
 from polygpu.model.kernel import (
@@ -29,6 +29,7 @@ from polygpu.model.kernel import (
 from polygpu.schedule.map import map_nest, member_name
 from polygpu.schedule.mapped import Fixed
 from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, bounded_hull, identifier
 
 
@@ -102,6 +103,9 @@ class RegionLowering:
         placement = place(mapped, self.device, self.decisions, name)
         lowering = NestLowering(mapped, placement, self.layouts, name)
         kernel = lowering.kernel()
+        registers = self.decisions.find(name, "registers")
+        if registers is not None:
+            kernel = replace(kernel, registers=_allowed(registers, self.device))
         self.lowered.append(lowering)
         self.kernels.append(kernel)
         known = lowering.host_values()
@@ -116,6 +120,15 @@ class RegionLowering:
         assert exists is not None
         test = test_of(exists.coalesce(), context)
         return (HostIf(test, (launch,)),) if test is not None else (launch,)
+
+
+def _allowed(registers: Decision, device: Device) -> int:
+    """The registers a thread of a decision. Raises Diagnosed where the device has fewer."""
+    count, most = registers.sizes[0], device.max_registers_per_thread
+    if count > most:
+        message = f"'{registers}': {device.title} has {most} registers a thread"
+        raise Diagnosed(Diagnostic("PG304", "error", message, None, "ask for fewer registers"))
+    return count
 
 
 def _as_parameter(values: isl.Set, name: str) -> isl.Set:

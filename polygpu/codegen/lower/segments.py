@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import islpy as isl
@@ -23,6 +24,7 @@ from polygpu.codegen.lower.scan import (
 from polygpu.codegen.lower.stages import Stages
 from polygpu.codegen.lower.staging import Copy
 from polygpu.codegen.tidy import substituted
+from polygpu.memory.footprint import Side
 from polygpu.memory.place import Segment, Staged, step_of
 from polygpu.model.expr import (
     Binary,
@@ -54,8 +56,7 @@ class Segments(Stages):
         fixed_copies = [s for s in staged if not s.stepped]
         stepped = [s for s in staged if s.stepped]
         found: list[Statement] = []
-        for s in fixed_copies:
-            found.extend(self._copy(s).direct())
+        found.extend(self._copies(fixed_copies))
         if not stepped:
             found.extend([Barrier()] if fixed_copies else [])
             found.extend(self._stage(number, segment, None))
@@ -74,11 +75,22 @@ class Segments(Stages):
         self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
     ) -> tuple[Statement, ...]:
         """Each tile is copied, then used."""
-        inner: list[Statement] = []
-        for s in stepped:
-            inner.extend(self._copy(s).direct())
-        inner.extend([Barrier(), *self._stage(number, segment, step), Barrier()])
-        return self._steps(segment, step, tuple(inner))
+        stage = self._stage(number, segment, step)
+        inner = (*self._copies(stepped), Barrier(), *stage, Barrier())
+        return self._steps(segment, step, inner)
+
+    def _copies(self, staged: list[Staged]) -> tuple[Statement, ...]:
+        """The tiles of `staged` copied one after another.
+
+        Where few loads are in flight, those of one element a thread are on their way during the others.
+        """
+        copies = [self._copy(s) for s in staged]
+        ahead = [c for c in copies if c.loads and c.single and len(copies) > 1]
+        return (
+            *(s for c in ahead for s in (c.registers(), *c.fetch())),
+            *(s for c in copies if c not in ahead for s in c.direct()),
+            *(s for c in ahead for s in c.put()),
+        )
 
     def _prefetched(
         self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
@@ -148,8 +160,36 @@ class Segments(Stages):
             self._site(s.tuple_name),
             self._positive(),
             multiples,
-            0 if single else self.m.mapping.widest,
+            0 if single or (self.m.mapping.loads and s.transposed) else self.m.mapping.widest,
+            self.m.mapping.loads,
+            tuple(
+                self._stays_inside(side, self.layouts[s.array].extent(k)) for k, side in enumerate(s.sides)
+            ),
         )
+
+    def _stays_inside(self, side: Side, extent: Expr | None) -> bool:
+        """Whether no block and no step moves the side out of an array dimension of constant `extent`."""
+        if not isinstance(extent, Int):
+            return False
+        beyond = side.offset.add_constant_val(isl.Val(side.size - extent.value)).pos_set()
+        outside = beyond.union(side.offset.neg().pos_set())
+        return bool(outside.intersect(self._copy_context).is_empty())
+
+    @cached_property
+    def _copy_context(self) -> isl.Set:
+        """What holds of the tile origins and the steps' tiles wherever something is copied."""
+        places = self._block_context()
+        for axis in self.m.mapping.axes:
+            position = places.find_dim_by_name(D.param, axis.origin)
+            local = isl.LocalSpace.from_space(places.get_space())
+            origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
+            rest = origin.mod_val(isl.Val(axis.tile))
+            places = places.intersect(rest.eq_set(rest.sub(rest)))
+        for segment in self.placement.segments:
+            step = step_of(self.m, segment)
+            if step is not None:
+                places = places.intersect(self._step_context(step))
+        return places
 
     def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The uniform loop over the step's tiles that any point of the block needs."""

@@ -8,9 +8,11 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement, array_tuple
 from polygpu.analysis.rewrite import actions, substitute
+from polygpu.codegen.emulator_cost import rolled_loops
 from polygpu.codegen.linear import add, conjunction, linear, simplify
 from polygpu.codegen.lower.instances import Instances, Stage
 from polygpu.codegen.lower.points import names_in
+from polygpu.codegen.lower.rows import in_a_row, loop_length
 from polygpu.codegen.lower.scan import (
     Scan,
     ScanBlock,
@@ -39,6 +41,7 @@ from polygpu.schedule.flatten import entries, flatten
 from polygpu.schedule.map import member_name
 from polygpu.schedule.mapped import Axis, Fixed
 from polygpu.schedule.tree import Member, single_iterator
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import c_name
 
 INSIDE = "inside the step"  # stands for the position in a step's tile; no C name
@@ -223,16 +226,39 @@ class Stages(Instances):
         return self.points.open(axes, inner, guarded)
 
     def _loop(self, loop: For, stage: Stage) -> tuple[Statement, ...]:
-        """A loop over a step's tile: unrolled when the tile is full, with its own bound when not."""
+        """A loop over a step's tile: unrolled when the tile is full, with its own bound when not.
+
+        An innermost loop follows the decision where there is one.
+        """
         limit = _constant_limit(loop)
+        asked = self.m.mapping.unroll
+        if asked is not None and not any(True for _ in rolled_loops(loop.body)):
+            return self._unrolled(loop, limit if stage.step is not None else None, asked)
         if limit is None or stage.step is None or limit > 64:
             short = isinstance(loop.lower, Int) and isinstance(loop.upper, Int)
             return (replace(loop, unroll=short and loop.upper.value - loop.lower.value <= 16),)  # type: ignore[union-attr]
-        others = [a for a in loop.upper.arguments if a != Int(limit)]  # type: ignore[union-attr]
-        full = conjunction([Binary(">=", a, Int(limit)) for a in others])
-        assert full is not None
         unrolled = replace(loop, upper=Int(limit), unroll=True)
-        return (If(full, (unrolled,), (loop,), uniform=loop.uniform),)
+        return (If(_is_full(loop, limit), (unrolled,), (loop,), uniform=loop.uniform),)
+
+    def _unrolled(self, loop: For, limit: int | None, count: int) -> tuple[Statement, ...]:
+        """`loop` with `count` iterations in a row, 0 for all of them.
+
+        `limit` is the length of a full tile. Raises Diagnosed for all of an unknown number.
+        """
+        if count == 1:
+            return (loop,)
+        if limit is not None:
+            full = in_a_row(replace(loop, upper=Int(limit)), count or limit)
+            return (If(_is_full(loop, limit), full, (loop,), uniform=loop.uniform),)
+        length = loop_length(loop)
+        if count == 0 and length is None:
+            raise Diagnosed(self._endless(loop))
+        return in_a_row(loop, count or max(length or 1, 1))
+
+    def _endless(self, loop: For) -> Diagnostic:
+        position = self.m.p.statement(self.m.statements[0]).position
+        message = f"the loop over '{loop.index}' has no constant length: it cannot be unrolled fully"
+        return Diagnostic("PG311", "error", message, position, "unroll by a number, as in unroll=4")
 
 
 def _interval(expr: Expr, ranges: dict[str, range], width: int) -> tuple[int | None, int | None]:
@@ -248,6 +274,14 @@ def _interval(expr: Expr, ranges: dict[str, range], width: int) -> tuple[int | N
         ends = (c * known[0], c * known[-1])
         low, high = low + min(ends), high + max(ends)
     return low, high
+
+
+def _is_full(loop: For, limit: int) -> Expr:
+    """Whether the loop over a tile has all its `limit` iterations."""
+    others = [a for a in loop.upper.arguments if a != Int(limit)]  # type: ignore[union-attr]
+    full = conjunction([Binary(">=", a, Int(limit)) for a in others])
+    assert full is not None
+    return full
 
 
 def _constant_limit(loop: For) -> int | None:

@@ -14,6 +14,7 @@ from math import prod
 
 from polygpu.codegen.linear import add, divides, linear, maximum, minimum, multiply, simplify, subtract
 from polygpu.codegen.lower.buffers import Layout
+from polygpu.codegen.lower.rows import in_a_row
 from polygpu.codegen.tidy import substituted
 from polygpu.memory.place import Staged
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
@@ -24,9 +25,11 @@ from polygpu.model.kernel import Assign, Comment, Declare, DeclareArray, For, If
 class Copy:
     """Copy code of staged array `s`, whose box starts at `offsets`, by `threads` threads numbered `tid`.
 
-    Subscripts are clamped to the array: elements of the box outside of it are never used. `multiples` says
+    Subscripts are clamped to the array, since elements of the box outside of it are never used, except in
+    dimensions along which the box is `inside`. `multiples` says
     what names are known to be multiples of, `positive` which are known not to be negative. Lanes move
-    `widest` bytes at once where rows allow it.
+    `widest` bytes at once where rows allow it. A direct copy has `loads` loads of a thread in flight, 0 for
+    all of them.
     """
 
     s: Staged
@@ -37,6 +40,8 @@ class Copy:
     positive: frozenset[str]
     multiples: dict[str, int]
     widest: int
+    loads: int = 0
+    inside: tuple[bool, ...] = ()
 
     @property
     def type(self) -> str:
@@ -86,7 +91,7 @@ class Copy:
         what = Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})")
         if self.width > 1 and self.s.transposed:  # wide on one side only: by way of registers
             return (what, self.registers(), *self.fetch(), *self.put())
-        return (what, *self._deal(self._move_direct))
+        return (what, *self._deal(self._move_direct, self.loads))
 
     def in_flight(self, slot: Expr) -> tuple[Statement, ...]:
         """The copy into `slot` of the ring, not waited for."""
@@ -103,6 +108,11 @@ class Copy:
     def put(self) -> tuple[Statement, ...]:
         """What was fetched into shared memory."""
         return self._deal(self._put_one)
+
+    @property
+    def single(self) -> bool:
+        """Whether a thread copies one element, or one group, at most."""
+        return prod(self._turns) == 1
 
     @property
     def _fetched(self) -> str:
@@ -151,7 +161,7 @@ class Copy:
         inside = (
             isinstance(offset, Int) and isinstance(extent, Int) and 0 <= offset.value <= extent.value - size
         )
-        if inside:
+        if inside or (self.inside and self.inside[k]):
             return place
         last = subtract(extent, 1)
         if k == len(self.sizes) - 1 and self.width > 1:
@@ -166,8 +176,13 @@ class Copy:
         names = all(isinstance(a, Name) and a.name in self.positive and c > 0 for a, c in sum_.terms)
         return names and sum_.constant >= 0
 
-    def _deal(self, one: Callable[[Expr, Expr, Expr], tuple[Statement, ...]]) -> tuple[Statement, ...]:
-        """`one(row, column, turn)` for every element (or group of `width`) the thread copies."""
+    def _deal(
+        self, one: Callable[[Expr, Expr, Expr], tuple[Statement, ...]], together: int = 0
+    ) -> tuple[Statement, ...]:
+        """`one(row, column, turn)` for every element (or group of `width`) the thread copies.
+
+        `together` of them follow each other without a loop's end between them, 0 for all.
+        """
         row, column = Name(f"{self.s.name}_row"), Name(f"{self.s.name}_column")
         row_turns, column_turns = self._turns
         row_turn: Expr = Name(f"{row.name}_r") if row_turns > 1 else Int(0)
@@ -175,11 +190,12 @@ class Copy:
         turn = add(multiply(row_turn, column_turns), column_turn)
         body = one(row if self._height > 1 else Int(0), multiply(column, self.width), turn)
         start = simplify(Binary("%", Name("tid"), Int(self._columns)))
-        body = _dealt(column.name, start, self._columns, self._row, body)
+        body = _dealt(column.name, start, self._columns, self._row, body, together)
         rows = max(1, self.threads // self._columns)
         if self._height > 1:
             first = simplify(Binary("/", Name("tid"), Int(self._columns)))
-            body = _dealt(row.name, first, rows, self._height, body)
+            left = max(1, together // column_turns) if together else 0
+            body = _dealt(row.name, first, rows, self._height, body, left)
         busy = self._columns * (rows if self._height > 1 else 1)
         if busy < self.threads:
             body = (If(Binary("<", Name("tid"), Int(busy)), body, (), uniform=False),)
@@ -187,9 +203,12 @@ class Copy:
 
 
 def _dealt(
-    index: str, start: Expr, stride: int, total: int, body: tuple[Statement, ...]
+    index: str, start: Expr, stride: int, total: int, body: tuple[Statement, ...], row: int
 ) -> tuple[Statement, ...]:
-    """`body` for index = start, start + stride, ... below total, as an unrolled loop of constant length."""
+    """`body` for index = start, start + stride, ... below total, as a loop of constant length.
+
+    It is unrolled, or `row` turns of it where that is not 0.
+    """
     count = -(-total // stride)
     if total % stride:
         body = (If(Binary("<", Name(index), Int(total)), body, (), uniform=False),)
@@ -197,7 +216,8 @@ def _dealt(
         return substituted(body, {index: start})
     turn = Name(f"{index}_r")
     body = (Declare(index, "int", add(start, multiply(turn, stride))), *body)
-    return (For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= 32),)
+    loop = For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= 32 and not row)
+    return in_a_row(loop, row) if row else (loop,)
 
 
 def _unflatten(row: Expr, sizes: tuple[int, ...]) -> tuple[Expr, ...]:

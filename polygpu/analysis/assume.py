@@ -1,0 +1,99 @@
+"""Parameters whose value the user states: a region compiled for it, and tested for it where it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from polygpu.analysis.rewrite import rewrite, substitute
+from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Scop, Statement, Store
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+_ASSUMPTION = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
+
+
+def parse_assumptions(texts: tuple[str, ...]) -> dict[str, int]:
+    """Values by parameter from `n=4096`. Raises Diagnosed (PG312) for another form."""
+    found: dict[str, int] = {}
+    for text in texts:
+        match = _ASSUMPTION.fullmatch(text)
+        if match is None:
+            raise _diagnosed(f"'{text}' is no assumption; write NAME=NUMBER")
+        found[match[1]] = int(match[2])
+    return found
+
+
+def check_known(values: Mapping[str, int], scops: tuple[Scop, ...]) -> None:
+    """Raises Diagnosed (PG312) for a name that no region has as an integer it only reads."""
+    known = {s.name for scop in scops for s in scop.scalars if not is_floating(s.type)}
+    for name in values:
+        if name not in known:
+            raise _diagnosed(f"no region reads an integer '{name}' that it could be assumed to be")
+
+
+def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
+    """i < n  ->  i < 4096: the scop without the scalars that `values` fixes, and the values of these."""
+    fixed = {s: values[s.name] for s in scop.scalars if s.name in values and not is_floating(s.type)}
+    if not fixed:
+        return scop, {}
+    plain: dict[str, Expr] = {s.name: Int(v) for s, v in fixed.items()}
+    typed = {s.name: Int(v) if s.type == "int" else Cast(s.type, Int(v)) for s, v in fixed.items()}
+    scop = replace(
+        scop,
+        scalars=tuple(s for s in scop.scalars if s not in fixed),
+        arrays=tuple(_array(a, plain) for a in scop.arrays),
+        statements=tuple(_statement(s, plain, typed) for s in scop.statements),
+        context=tuple(substitute(e, plain) for e in scop.context),
+        assumptions=tuple(
+            replace(a, value=substitute(a.value, plain), bound=substitute(a.bound, plain))
+            for a in scop.assumptions
+        ),
+    )
+    return scop, {s.name: v for s, v in fixed.items()}
+
+
+def _array(a: Array, values: dict[str, Expr]) -> Array:
+    return replace(a, extents=tuple(substitute(e, values) if e is not None else None for e in a.extents))
+
+
+def _statement(s: Statement, plain: dict[str, Expr], typed: Mapping[str, Expr]) -> Statement:
+    return replace(
+        s,
+        domain=tuple(substitute(e, plain) for e in s.domain),
+        body=tuple(_action(a, plain, dict(typed)) for a in s.body),
+        accesses=tuple(_access(a, plain) for a in s.accesses),
+    )
+
+
+def _access(a: Access, values: dict[str, Expr]) -> Access:
+    return replace(a, reference=_reference(a.reference, values))
+
+
+def _reference(r: Reference, values: dict[str, Expr]) -> Reference:
+    return replace(r, subscripts=tuple(substitute(s, values) for s in r.subscripts))
+
+
+def _action(a: Action, plain: dict[str, Expr], typed: dict[str, Expr]) -> Action:
+    match a:
+        case Store(target, value):
+            return Store(_reference(target, plain), _value(value, plain, typed))
+        case Let():
+            return replace(a, value=_value(a.value, plain, typed))
+        case Branch(test, then, otherwise):
+            sides = (tuple(_action(x, plain, typed) for x in side) for side in (then, otherwise))
+            return Branch(_value(test, plain, typed), *sides)
+
+
+def _value(expr: Expr, plain: dict[str, Expr], typed: dict[str, Expr]) -> Expr:
+    """`expr` with the values in it, of their type where arithmetic may ask, plain within subscripts."""
+    return rewrite(expr, lambda e: _reference(e, plain) if isinstance(e, Reference) else _named(e, typed))
+
+
+def _named(expr: Expr, values: dict[str, Expr]) -> Expr | None:
+    return values.get(expr.name) if isinstance(expr, Name) else None
+
+
+def _diagnosed(message: str) -> Diagnosed:
+    return Diagnosed(Diagnostic("PG312", "error", message, None, "see `polygpu explain PG312`"))

@@ -1,0 +1,58 @@
+"""Parameters compiled for one value: no guards are left, and other values run the original loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu import pipeline
+from polygpu.support.diagnostics import Diagnosed
+
+KERNELS = programs.ROOT / "benchmarks" / "kernels"
+
+
+def options(*values: str) -> pipeline.Options:
+    return pipeline.Options(target="emulator", device="8800gtx", assume=values)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "sizes"),
+    [
+        ("mm", (64, 32, 48)),
+        ("mm", (33, 17, 20)),
+        ("mv", (96, 64)),
+        ("trmm", (40, 32)),
+        ("jacobi-2d", (50, 4)),
+    ],
+)
+def test_the_output_is_the_originals(kernel: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
+    names = programs.parameters_of(kernel)
+    assumed = [w for n, v in zip(names, sizes, strict=True) for w in ("--assume", f"{n}={v}")]
+    programs.translate(kernel, "emulator", "8800gtx", tmp_path, *assumed)
+    program = programs.build_emulator(kernel, tmp_path, check=True)
+    original = programs.build_original(kernel, tmp_path)
+    assert programs.run(program, sizes) == programs.run(original, sizes)
+    other = tuple(v + 1 for v in sizes)
+    with pytest.raises(programs.ProgramError, match="the loop runs on the host"):
+        programs.run(program, other)
+    assert programs.call((program, *map(str, other))).stdout == programs.run(original, other)
+
+
+def test_full_tiles_need_neither_guards_nor_clamps() -> None:
+    made = pipeline.compile_file(
+        str(KERNELS / "mm.c"),
+        pipeline.Options(device="8800gtx", assume=("n=64", "m=64", "p=64"), decisions=("tile=16x16",)),
+    )
+    kernel = made.files["_cuda.cu"].partition("__global__")[2].partition("\n}\n")[0]
+    assert "if" not in kernel
+    assert "min(" not in kernel
+    assert made.unit.regions[0].scalars == ()
+
+
+@pytest.mark.parametrize("value", ["n", "n=x", "3=n", "q=4", "n%16=0"])
+def test_what_is_no_parameter_is_refused(value: str) -> None:
+    with pytest.raises(Diagnosed) as caught:
+        pipeline.compile_file(str(KERNELS / "mm.c"), options(value))
+    assert caught.value.diagnostics[0].id == "PG312"
