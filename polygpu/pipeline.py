@@ -34,7 +34,7 @@ from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.scop import Scop
-from polygpu.schedule.driver import Scheduled, schedule
+from polygpu.schedule.driver import Scheduled, improves, schedule, sequential_loops
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
 
@@ -211,9 +211,9 @@ def _in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     if not numbers:
         return []
     verdicts = loop_verdicts(r.polyhedra, r.dependences)
-    help_text = "see `polygpu explain PG310`"
+    help_text = "see `polygpu explain PG330`"
     return [
-        Diagnostic("PG310", "warning", f"this loop runs in one thread: {v.why}", v.position, help_text)
+        Diagnostic("PG330", "warning", f"this loop runs in one thread: {v.why}", v.position, help_text)
         for k, v in enumerate(verdicts)
         if k in numbers and not v.parallel
     ]
@@ -221,6 +221,36 @@ def _in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
 
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".c")
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """A region after the passes that decide the order of its instances."""
+
+    p: Polyhedra
+    d: Dependences
+    expansions: tuple[Expansion, ...]
+    splits: tuple[Split, ...]
+    scheduled: Scheduled
+
+
+def _ordered(p: Polyhedra, d: Dependences, budget: float, clock: _Clock) -> _Ordered:
+    """The region with small temporaries, or with large ones where these save host loops."""
+    lean = _order(p, d, budget, clock, generous=False)
+    if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
+        return lean
+    if clock.run("expand", lambda: expand(p, d, generous=True))[1] == lean.expansions:
+        return lean
+    large = _order(p, d, budget, clock, generous=True)
+    return large if improves(large.scheduled, lean.scheduled) else lean
+
+
+def _order(p: Polyhedra, d: Dependences, budget: float, clock: _Clock, generous: bool) -> _Ordered:
+    p, expansions = clock.run("expand", lambda: expand(p, d, generous))
+    if expansions:
+        d = clock.run("dependences", lambda: compute_dependences(p))
+    p, d, splits = clock.run("split", lambda: split(p, d))
+    return _Ordered(p, d, expansions, splits, clock.run("schedule", lambda: schedule(p, d, budget)))
 
 
 def _compile_region(
@@ -235,23 +265,20 @@ def _compile_region(
     p = clock.run("polyhedra", lambda: polyhedra.build(scop))
     tests = clock.run("conditions", lambda: conditions(p))
     d = clock.run("dependences", lambda: compute_dependences(p))
-    p, expansions = clock.run("expand", lambda: expand(p, d))
-    if expansions:
-        d = clock.run("dependences", lambda: compute_dependences(p))
-    p, d, splits = clock.run("split", lambda: split(p, d))
-    scheduled = clock.run("schedule", lambda: schedule(p, d, budget))
+    ordered = _ordered(p, d, budget, clock)
+    p, d = ordered.p, ordered.d
     sizes = layouts(p, d)
     lowering = RegionLowering(p, device, sizes, decisions)
-    region = clock.run("lower", lambda: lowering.region(scheduled.host))
+    region = clock.run("lower", lambda: lowering.region(ordered.scheduled.host))
     padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(
         scop,
         p,
         d,
-        expansions,
-        splits,
-        scheduled,
+        ordered.expansions,
+        ordered.splits,
+        ordered.scheduled,
         sizes,
         tuple(lowering.lowered),
         padded,

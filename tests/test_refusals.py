@@ -88,7 +88,7 @@ def test_a_loop_that_one_thread_runs_says_why(tmp_path: Path) -> None:
         "    for (int i = 0; i < n; i++)\n        s = s * 0.5f + x[i];\n"
         "    for (int i = 0; i < n; i++)\n        y[i] = s + x[i];\n#pragma endscop\n}\n"
     )
-    (found,) = (d for d in compile_text(text, tmp_path).diagnostics if d.id == "PG310")
+    (found,) = (d for d in compile_text(text, tmp_path).diagnostics if d.id == "PG330")
     assert found.position is not None
     assert found.position.line == 5
     assert "s is written, then read by a later iteration" in found.message

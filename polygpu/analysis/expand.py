@@ -42,14 +42,21 @@ class Expansion:
         return len(self.levels)
 
 
-def expand(p: Polyhedra, d: Dependences) -> tuple[Polyhedra, tuple[Expansion, ...]]:
-    """`p` with its temporaries expanded, and what was done."""
+def expand(
+    p: Polyhedra, d: Dependences, generous: bool = False
+) -> tuple[Polyhedra, tuple[Expansion, ...]]:
+    """`p` with its temporaries expanded, and what was done.
+
+    A loop that carries a dependence of other arrays is left out of an expansion, unless `generous`: then
+    temporaries grow by it too, up to the rank of the region's arrays, which lets a schedule skew the loop.
+    """
+    rank = max((len(a.extents) for a in p.arrays), default=0) if generous else 0
     candidates = {a.name: found for a in p.arrays if (found := _expansions_of(p, d, a.name))}
     sequential = _sequential_loops(p, d, frozenset(n for n, found in candidates.items() if _grows(found)))
     done: list[Expansion] = []
     copies: list[PolyStatement] = []
     for array in p.arrays:
-        found = [_useful(p, array, e, sequential) for e in candidates.get(array.name, [])]
+        found = [_useful(p, array, e, sequential, rank) for e in candidates.get(array.name, [])]
         if array.live_out:
             found = _with_final_values(p, array, found, copies)
         done.extend(found)
@@ -87,11 +94,14 @@ def _without(p: Polyhedra, arrays: frozenset[str]) -> Polyhedra:
     return replace(p, statements=statements)
 
 
-def _useful(p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int]) -> Expansion:
+def _useful(p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int], rank: int) -> Expansion:
     """`e` by the loops that may become parallel; a scalar by all of them where none can.
 
-    What a scalar passes on in a sequential loop may still be computed in parallel, ahead of the loop.
+    What a scalar passes on in a sequential loop may still be computed in parallel, ahead of the loop. An
+    expansion that makes the array no larger than `rank` dimensions stays whole.
     """
+    if e.depth + len(array.extents) <= rank:
+        return e
     loops = p.statement(min(name for name, _ in e.nodes)).loops
     levels = tuple(k for k in e.levels if loops[k] not in sequential)
     return e if not levels and not array.extents else replace(e, levels=levels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from time import perf_counter
@@ -23,8 +24,11 @@ from polygpu.schedule.nests import form, nests, parallel_members
 from polygpu.schedule.tree import (
     Band,
     Host,
+    HostLoop,
+    HostSequence,
     Leaf,
     Member,
+    Nest,
     Node,
     band,
     between,
@@ -65,6 +69,29 @@ def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     tree = sequence(parts)
     host = form(tree, dependences, domains, _written(p))
     return Scheduled(tree, host, tuple(answers), tuple(unsearched))
+
+
+def sequential_loops(s: Scheduled) -> dict[str, float]:
+    """How many host loops there are around each statement's kernel; inf where that has one thread."""
+    return dict(_sequential_loops(s.host, 0))
+
+
+def improves(new: Scheduled, old: Scheduled) -> bool:
+    """Whether a statement of `old` has fewer sequential loops around its kernel in `new`, and none more."""
+    before, after = sequential_loops(old), sequential_loops(new)
+    pairs = [(before[name], after[name]) for name in before if name in after]
+    return all(a <= b for b, a in pairs) and any(a < b for b, a in pairs)
+
+
+def _sequential_loops(host: Host, depth: int) -> Iterator[tuple[str, float]]:
+    match host:
+        case Nest():
+            yield from ((name, depth if host.parallel else inf) for name in host.statements)
+        case HostLoop(_, child):
+            yield from _sequential_loops(child, depth + 1)
+        case HostSequence(children):
+            for child in children:
+                yield from _sequential_loops(child, depth)
 
 
 def _component(
@@ -167,4 +194,4 @@ def _host_depth(host: Host) -> int:
     return own + max((_host_depth(h) for h in inner), default=0)
 
 
-__all__ = ["Scheduled", "parallel_members", "schedule"]
+__all__ = ["Scheduled", "improves", "parallel_members", "schedule", "sequential_loops"]

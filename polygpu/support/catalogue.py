@@ -375,7 +375,7 @@ _MEMORY = {
         "for (int i = 0; i < n; i++)\n    s += a[i];",
         "for (int i = 0; i < n; i++)\n    b[i] = a[i] * a[i];",
     ),
-    "PG310": Entry(
+    "PG330": Entry(
         "a loop runs in one thread of the device",
         "Each iteration needs what the one before computed, so nothing in the loop can run at the same\n"
         "time. The loop is offloaded all the same, because loops around or beside it are faster there. The\n"

@@ -61,6 +61,20 @@ def test_no_search_without_time() -> None:
     assert broken(p, found.host) == []
 
 
+def test_fewer_sequential_loops_are_an_improvement() -> None:
+    """A row at a time against both dimensions at once; nothing improves on itself."""
+    by_rows = scheduled(
+        SQUARES, "for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = A[i - 1][j];"
+    )
+    at_once = scheduled(SQUARES, "for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = B[i][j];")
+    chain = scheduled(SQUARES, "for (int i = 1; i < n; i++) A[0][i] += A[0][i - 1];")
+    for _, found in (by_rows, at_once, chain):
+        assert not driver.improves(found, found)
+    assert driver.improves(at_once[1], chain[1])
+    assert not driver.improves(chain[1], at_once[1])
+    assert driver.sequential_loops(chain[1]) == {"S0": float("inf")}
+
+
 def test_the_checker_sees_what_is_broken() -> None:
     """A schedule for independent iterations is illegal for a recurrence."""
     _, parallel = scheduled(VECTORS, "for (int i = 1; i < n; i++) x[i] = y[i];")

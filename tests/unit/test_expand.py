@@ -8,9 +8,9 @@ from tests.unit.frontend_text import shown_action
 from tests.unit.middle import MATRICES, VECTORS, analysed, expanded, same_map
 
 
-def levels(parameters: str, body: str) -> dict[str, tuple[int, ...]]:
+def levels(parameters: str, body: str, generous: bool = False) -> dict[str, tuple[int, ...]]:
     p = analysed(parameters, body)
-    return {e.renamed: e.levels for e in expand(p, compute(p))[1]}
+    return {e.renamed: e.levels for e in expand(p, compute(p), generous)[1]}
 
 
 def test_a_scalar_gets_a_dimension_for_each_loop() -> None:
@@ -59,6 +59,22 @@ def test_sequential_loops_between_parallel_ones_are_left_out() -> None:
         " { t = x[i][k - 1][j]; x[i][k][j] = t; }"
     )
     assert levels("int n, int m, float x[restrict n][m][n]", body) == {"t": (0, 2)}
+
+
+def test_generous_expansion_takes_sequential_loops_up_to_the_rank_of_arrays() -> None:
+    body = (
+        "float t; for (int i = 1; i < n; i++) for (int j = 0; j < m; j++) { t = A[i - 1][j]; A[i][j] = t; }"
+    )
+    assert levels(MATRICES, body) == {"t": (1,)}
+    assert levels(MATRICES, body, generous=True) == {"t": (0, 1)}
+    deeper = body.replace("float t;", "float t; for (int k = 0; k < n; k++)")
+    assert levels(MATRICES, deeper, generous=True) == levels(MATRICES, deeper)
+
+
+def test_lives_of_one_scalar_may_be_as_deep_as_their_loops() -> None:
+    body = "float t; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { t = A[i][j]; B[i][j] = t; }"
+    body += "for (int i = 0; i < n; i++) { t = A[i][0]; C[0][i] = t; }"
+    assert levels(MATRICES, body) == {"t_0": (0, 1), "t_1": (0,)}
 
 
 def test_a_scalar_of_a_sequential_loop_is_expanded_all_the_same() -> None:
