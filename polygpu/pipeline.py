@@ -292,12 +292,13 @@ def _compile_region(
 def _emit(
     lifted: Lifted, unit: Unit, regions: tuple[CompiledRegion, ...], device: Device, target: str
 ) -> dict[str, str]:
-    calls = tuple(_call(r) for r in regions)
+    calls = tuple(call_of(r) for r in regions)
     host = emit_host(lifted.text, tuple(r.scop for r in regions), calls)
     return {"_host.c": host, **emit_device(unit, device, target)}
 
 
-def _call(r: CompiledRegion) -> HostCall:
+def call_of(r: CompiledRegion) -> HostCall:
+    """The call of the region's device function, as it stands in the host file."""
     tests = [(test_of(c.holds, r.polyhedra.context), c.reason) for c in r.conditions]
     texts = [(print_user(test), reason) for test, reason in tests if test is not None]
     assumed = [(f"{name} == {value}", f"'{name}' is not {value}") for name, value in r.assumed.items()]

@@ -31,8 +31,11 @@ def conditions(p: Polyhedra) -> tuple[Condition, ...]:
 
 def _guessed_shapes(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
+    running = {s.name: s for s in p.statements}
     for a in p.scop.assumptions:
-        s = p.statement(a.statement)
+        s = running.get(a.statement)
+        if s is None:  # its domain is empty
+            continue
         test = Binary("&&", Binary("<=", Int(0), a.value), Binary("<", a.value, a.bound))
         bad = s.domain.subtract(AffineBuilder(s.domain.get_space()).condition(test))
         found.extend(_unless(p, bad, a.reason, a.position))

@@ -187,17 +187,18 @@ def emit_host(text: str, scops: tuple[Scop, ...], calls: tuple[HostCall, ...]) -
     parts, done = [], 0
     for scop in sorted(scops, key=lambda s: s.start):
         if call := by_name.get(scop.name):
-            parts += [text[done : scop.start], _replacement(text, scop, call)]
+            parts += [text[done : scop.start], replacement(text, scop, call)]
             done = scop.end
     body = "".join([*parts, text[done:]])
     if not parts:
         return text
     mark = "\ufeff" if body.startswith("\ufeff") else ""
-    return mark + _prologue(basename(scops[0].file), calls) + body.removeprefix(mark)
+    return mark + prologue(scops[0].file, calls) + body.removeprefix(mark)
 
 
-def _prologue(file: str, calls: Iterable[HostCall]) -> str:
-    calls = tuple(calls)
+def prologue(path: str, calls: Iterable[HostCall]) -> str:
+    """What the replacements of the regions of the file at `path` need before them."""
+    file, calls = basename(path), tuple(calls)
     helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
     if any(call.conditions or call.overlaps for call in calls):
         helpers += "void polygpu_assumption_failed(const char *message);\n"
@@ -213,7 +214,8 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?").replace("\n", " ")
 
 
-def _replacement(text: str, scop: Scop, call: HostCall) -> str:
+def replacement(text: str, scop: Scop, call: HostCall) -> str:
+    """What stands in the host file in place of the region: the call, with its run-time tests."""
     original = text[scop.start : scop.end]
     indent = original[: len(original) - len(original.lstrip(" \t"))]
     run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"

@@ -31,7 +31,7 @@ class Recipe:
 
 def build_original(source: Path, program: Path, recipe: Recipe) -> None:
     """Builds the user's own file, sequentially. Raises Diagnosed (PG903)."""
-    _execute((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, str(source), "-o", str(program), "-lm"))
+    execute((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, str(source), "-o", str(program), "-lm"))
 
 
 def build_program(files: dict[str, Path], program: Path, recipe: Recipe) -> None:
@@ -39,21 +39,21 @@ def build_program(files: dict[str, Path], program: Path, recipe: Recipe) -> None
     host = program.with_name(f"{program.name}_host.o")
     device = program.with_name(f"{program.name}_device.o")
     compiler = (*recipe.cc, *OPTIMISE)
-    _execute((*compiler, *recipe.language, *recipe.extra, "-c", str(files["_host.c"]), "-o", str(host)))
+    execute((*compiler, *recipe.language, *recipe.extra, "-c", str(files["_host.c"]), "-o", str(host)))
     match recipe.target:
         case "emulator":
             native = native_flags(recipe.cc)
-            _execute((*compiler, *native, *recipe.extra, "-c", str(files["_emulator.c"]), "-o", str(device)))
+            execute((*compiler, *native, *recipe.extra, "-c", str(files["_emulator.c"]), "-o", str(device)))
             linker: tuple[str, ...] = (*recipe.cc, *native)
         case "opencl":
-            _execute((*compiler, *recipe.extra, "-c", str(files["_opencl.c"]), "-o", str(device)))
+            execute((*compiler, *recipe.extra, "-c", str(files["_opencl.c"]), "-o", str(device)))
             linker = recipe.cc
         case _:
             linker = (*toolchain.find_nvcc(), f"-arch={_architecture(recipe.compute_capability)}")
-            _execute((*linker, "-O3", "-c", str(files["_cuda.cu"]), "-o", str(device)))
+            execute((*linker, "-O3", "-c", str(files["_cuda.cu"]), "-o", str(device)))
     libraries = ("-lOpenCL", "-lm") if recipe.target == "opencl" else ("-lm",)
     link_flags = () if recipe.target == "cuda" else recipe.extra
-    _execute((*linker, str(host), str(device), "-o", str(program), *link_flags, *libraries))
+    execute((*linker, str(host), str(device), "-o", str(program), *link_flags, *libraries))
 
 
 def _architecture(compute_capability: str) -> str:
@@ -80,7 +80,8 @@ def _accepts(cc: tuple[str, ...], flags: tuple[str, ...]) -> bool:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def _execute(command: tuple[str, ...]) -> None:
+def execute(command: tuple[str, ...]) -> None:
+    """Runs a compiler. Raises Diagnosed (PG903) with what it says."""
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode:
         said = (result.stderr or result.stdout).rstrip()

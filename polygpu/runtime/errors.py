@@ -35,7 +35,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "PG905": Entry(
         "the compiled program prints something else than the original",
-        "`polygpu run --check` builds the original program too, runs both and compares what they print:\n"
+        "`polygpu run --check` and `polygpu verify` build the original program too, run both and compare:\n"
         "numbers with a decimal point or an exponent to the relative --tolerance, everything else exactly.",
     ),
     "PG906": Entry(
@@ -47,6 +47,26 @@ ENTRIES: dict[str, Entry] = {
         "nothing was offloaded",
         "No region of the file can run on the device; the messages before this one say why, each with its\n"
         "line. Nothing was written.",
+    ),
+    "PG908": Entry(
+        "the compiled region computes something else than the original",
+        "`polygpu verify` runs the region alone, original and compiled, on the same arrays, at small, odd\n"
+        "and boundary sizes. An element that differs is a bug of the compiler: please report it\n"
+        "with the source file and the options. `--decide stage=off` or another tile may avoid it meanwhile.",
+    ),
+    "PG909": Entry(
+        "a kernel breaks a rule when it runs",
+        "The emulator found a race between threads, a read of memory that nothing has written, an address\n"
+        "outside of its array, or a copy that was not waited for, while `polygpu verify` ran the compiled\n"
+        "region or program. The message names the access in the source. That is a bug of the compiler\n"
+        "unless the original does the same: build it with `cc -fsanitize=address,undefined` to see.",
+    ),
+    "PG910": Entry(
+        "the mapping is proved wrong",
+        "The certificate of `polygpu verify` found two statement instances that the kernels run in the\n"
+        "wrong order, or an access that reads something else; the message shows\n"
+        "them with the values of the parameters. That is a bug of the compiler: please report it with the\n"
+        "source file.",
     ),
 }
 

@@ -15,11 +15,12 @@ from polygpu.support.diagnostics import Diagnosed
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """`status` is the exit status as a shell gives it (128 + signal); `stdout` is empty unless captured."""
+    """`status` is the exit status as a shell gives it (128 + signal); outputs are empty unless captured."""
 
     status: int
     stdout: bytes
     seconds: float
+    stderr: bytes = b""
 
 
 def run_program(
@@ -30,10 +31,12 @@ def run_program(
     stdin: Path | None = None,
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    errors: bool = False,
 ) -> Execution:
     """Runs `program` in the current directory, reading `stdin` (its own standard input when that is None).
 
-    A captured run reads nothing when `stdin` is None, so that two runs see the same. Raises Diagnosed (PG904)
+    A captured run reads nothing when `stdin` is None, so that two runs see the same. `errors` captures its
+    standard error too. Raises Diagnosed (PG904)
     when the program cannot be started or runs for over `timeout` seconds.
     """
     start = time.perf_counter()
@@ -43,6 +46,7 @@ def run_program(
                 (str(program), *arguments),
                 stdin=source if capture or stdin else None,
                 stdout=subprocess.PIPE if capture else None,
+                stderr=subprocess.PIPE if errors else None,
                 env={**os.environ, **(environment or {})},
                 timeout=timeout,
                 check=False,
@@ -53,4 +57,4 @@ def run_program(
     except OSError as problem:
         raise Diagnosed(error("PG904", f"cannot run {problem.filename}: {problem.strerror}")) from problem
     status = result.returncode if result.returncode >= 0 else 128 - result.returncode
-    return Execution(status, result.stdout or b"", time.perf_counter() - start)
+    return Execution(status, result.stdout or b"", time.perf_counter() - start, result.stderr or b"")

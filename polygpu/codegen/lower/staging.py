@@ -158,18 +158,20 @@ class Copy:
     def _clamped(self, k: int, index: Expr) -> Expr:
         offset, extent, size = self.offsets[k], self.layout.extent(k), self.sizes[k]
         place = add(offset, index)
+        first = self.layout.buffer.origin[k] if self.layout.buffer.origin else Int(0)
+        skipped = subtract(offset, first)
         inside = (
-            isinstance(offset, Int) and isinstance(extent, Int) and 0 <= offset.value <= extent.value - size
+            isinstance(skipped, Int) and isinstance(extent, Int) and 0 <= skipped.value <= extent.value - size
         )
         if inside or (self.inside and self.inside[k]):
             return place
-        last = subtract(extent, 1)
+        last = add(first, subtract(extent, 1))
         if k == len(self.sizes) - 1 and self.width > 1:
             pitch = self.layout.pitch()
-            assert pitch is not None
+            assert pitch is not None, "rows of wide accesses are pitched, from the origin 0"
             last = subtract(pitch, self.width)
         bounded = minimum(place, last)
-        return bounded if self._nonnegative(offset) else maximum(bounded, Int(0))
+        return bounded if self._nonnegative(skipped) else maximum(bounded, first)
 
     def _nonnegative(self, offset: Expr) -> bool:
         sum_ = linear(offset)

@@ -1,0 +1,212 @@
+"""`polygpu verify`: check a compilation by other means than the passes that made it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polygpu.cli import console
+from polygpu.cli.options import GccStyleCommand, language_flags, source_options
+from polygpu.cli.outputs import place
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polygpu.pipeline import Compilation, CompiledRegion
+    from polygpu.report.verify import Report
+    from polygpu.runtime.build import Recipe
+    from polygpu.runtime.trial import Attempt, Trial
+    from polygpu.runtime.whole import ProgramTrial
+
+DIFFERENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to verify: the source, the program's arguments, and the command's other parameters."""
+
+    source: str
+    arguments: tuple[str, ...]
+    values: dict[str, Any]
+
+
+@click.command("verify", cls=GccStyleCommand)
+@click.argument("source", metavar="FILE.c")
+@click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
+@source_options
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE.c",
+    help="Another source file of the program.",
+)
+@click.option(
+    "--input",
+    "stdin",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What the program reads on standard input.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="RELATIVE",
+    help="The relative difference of two numbers that is accepted.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Run each region, and the program, at most so long.",
+)
+@click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # fmt: skip
+    """Check that what FILE.c is compiled to does what FILE.c does.
+
+    Each region is run alone on the emulator at small, odd and boundary sizes, and the whole program with ARGS
+    if there is a main. The emulator looks for races, reads of unwritten memory and addresses out of bounds;
+    the results are compared with the original's. The status is 3 when something is wrong.
+    """
+    plan = Plan(source, arguments, values)
+    return console.diagnosed(lambda: _verify(plan), values["style"])
+
+
+def _verify(plan: Plan) -> int:
+    from polygpu.report.verify import verify_json, verify_text
+
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
+        report = _report(plan, Path(name))
+    console.show(_findings(report), plan.values["style"])
+    click.echo(verify_json(report) if plan.values["as_json"] else verify_text(report), nl=False)
+    return DIFFERENT if report.faulty else 0
+
+
+def _report(plan: Plan, directory: Path) -> Report:
+    from polygpu.report.verify import RegionReport, Report
+
+    compilation = _compile(plan)
+    console.show(compilation.diagnostics, plan.values["style"])
+    files = _write(plan.source, compilation, directory)
+    recipe = _recipe(plan)
+    text = compilation.sources[plan.source]
+    regions = tuple(
+        RegionReport(region, _trial(region, text, files["_emulator.c"], recipe, plan))
+        for region in compilation.regions
+    )
+    program = _program(plan, text, files, recipe)
+    return Report(plan.source, compilation.device.title, regions, program)
+
+
+def _compile(plan: Plan) -> Compilation:
+    """For the emulator, and the device that the target would have."""
+    from polygpu.cli.compile import compile_source
+    from polygpu.pipeline import DEFAULT_DEVICES
+
+    values = plan.values
+    device = values["device"] or DEFAULT_DEVICES[values["target"]]
+    return compile_source(plan.source, {**values, "target": "emulator", "device": device})
+
+
+def _write(source: str, compilation: Compilation, directory: Path) -> dict[str, Path]:
+    from polygpu.cli.compile import write_all
+
+    placed = place(source, f"{directory}/", "emulator")
+    write_all({placed[suffix]: text for suffix, text in compilation.files.items()})
+    return placed
+
+
+def _recipe(plan: Plan) -> Recipe:
+    from polygpu.runtime import build, toolchain
+
+    values = plan.values
+    beside = ("-iquote", str(Path(plan.source).resolve().parent))
+    return build.Recipe(
+        target="emulator",
+        cc=toolchain.find_cc(values["cc"]),
+        language=(*beside, *language_flags(values)),
+        extra=tuple(shlex.split(values["cflags"])),
+    )
+
+
+def _trial(region: CompiledRegion, text: str, device_file: Path, recipe: Recipe, plan: Plan) -> Trial:
+    from polygpu.runtime import trial
+
+    limits = trial.Limits(plan.values["seconds"], plan.values["tolerance"])
+    try:
+        with console.progress(f"building {region.scop.name}"):
+            programs = trial.build_programs(region, text, device_file, recipe)
+    except Diagnosed as problem:
+        return trial.Trial((), f"its text does not build on its own: {_first_error(problem)}")
+    with console.progress(f"running {region.scop.name} at small, odd and boundary sizes"):
+        found = tuple(_in_time(trial.attempts(programs, region, limits), limits.seconds))
+    return trial.Trial(found, "", programs.driver.not_compared)
+
+
+def _in_time(attempts: Iterator[Attempt], seconds: float) -> Iterator[Attempt]:
+    end = time.monotonic() + seconds
+    for attempt in attempts:
+        yield attempt
+        if time.monotonic() > end:
+            return
+
+
+def _first_error(problem: Diagnosed) -> str:
+    lines = problem.diagnostics[0].message.splitlines()
+    return next((line.strip() for line in lines if "error:" in line), lines[0])
+
+
+def _program(plan: Plan, text: str, files: dict[str, Path], recipe: Recipe) -> ProgramTrial:
+    from polygpu.runtime import whole
+
+    values = plan.values
+    texts = [text, *(Path(other).read_text(errors="replace") for other in values["others"])]
+    if not whole.has_main(texts):
+        return whole.ProgramTrial(
+            "not done", "there is no main; --with FILE.c adds the program's other files"
+        )
+    request = whole.Request(
+        plan.arguments, values["stdin"], values["others"], values["seconds"], values["tolerance"]
+    )
+    with console.progress("running the whole program"):
+        return whole.try_program(Path(plan.source), files, recipe, request)
+
+
+def _findings(report: Report) -> list[Diagnostic]:
+    """What is wrong, as errors at the place of the region."""
+    from polygpu.report.verify import at
+    from polygpu.runtime.errors import error
+
+    found = []
+    for r in report.regions:
+        scop = r.region.scop
+        for attempt in r.trial.faulty[:1]:
+            number = "PG908" if attempt.outcome == "different" else "PG909"
+            message = f"{scop.name} at {at(attempt)}: {_wrong(attempt)}"
+            found.append(Diagnostic(number, "error", message, scop.position))
+    program = report.program
+    if program.faulty:
+        found.append(error("PG909" if program.outcome == "faults" else "PG905", program.reason))
+    return found
+
+
+def _wrong(attempt: Attempt) -> str:
+    if attempt.values:
+        parts = [
+            f"{v.element} is {v.found} instead of {v.expected} ({v.count} wrong)" for v in attempt.values
+        ]
+        return "; ".join(parts)
+    return attempt.reason

@@ -1,0 +1,138 @@
+"""What `polygpu verify` checked, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from polygpu.pipeline import CompiledRegion
+from polygpu.runtime.trial import Attempt, Trial
+from polygpu.runtime.whole import ProgramTrial
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RegionReport:
+    region: CompiledRegion
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`program` is what came of the whole program, or why it was not run."""
+
+    file: str
+    device: str
+    regions: tuple[RegionReport, ...]
+    program: ProgramTrial
+
+    @property
+    def faulty(self) -> bool:
+        return self.program.faulty or any(r.trial.faulty for r in self.regions)
+
+
+def verify_text(report: Report) -> str:
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{report.file}: verified on the emulator as {report.device}"
+    for r in report.regions:
+        yield ""
+        yield f"region {r.region.scop.name}  {r.region.scop.position}, in {r.region.scop.function}()"
+        yield from (f"  {line}" for line in _trial(r.trial))
+    yield ""
+    yield f"program  {_outcome(report.program.outcome)}: {report.program.reason}"
+    yield ""
+    yield f"verify: {_summary(report)}"
+
+
+def _trial(trial: Trial) -> Iterator[str]:
+    if trial.reason:
+        yield f"not run alone: {trial.reason}"
+        return
+    for attempt in trial.faulty:
+        yield f"{attempt.outcome} at {at(attempt)}"
+    if same := trial.of("same"):
+        yield f"same arrays as the original, no fault, at {len(same)} sizes: {_spans(same)}"
+    if largest := max((a.largest for a in trial.attempts), default=0.0):
+        yield f"largest relative difference {largest:.2g}"
+    for outcome, title in (("host", "runs the original loop"), ("not done", "not run")):
+        for reason, group in _by_reason(trial.of(outcome)).items():
+            yield f"{title} at {_spans(group)}: {reason}"
+    for name, reason in trial.not_compared:
+        yield f"{name} is not compared: {reason}"
+
+
+def _by_reason(attempts: tuple[Attempt, ...]) -> dict[str, tuple[Attempt, ...]]:
+    found: dict[str, tuple[Attempt, ...]] = {}
+    for attempt in attempts:
+        found[attempt.reason] = (*found.get(attempt.reason, ()), attempt)
+    return found
+
+
+def at(attempt: Attempt) -> str:
+    """`n=5 m=3`; n=m=5 for equal sizes."""
+    if not attempt.sizes:
+        return "its own size"
+    values = {value for _, value in attempt.sizes}
+    if len(values) == 1:
+        return "=".join([*(name for name, _ in attempt.sizes), str(values.pop())])
+    return " ".join(f"{name}={value}" for name, value in attempt.sizes)
+
+
+def _spans(attempts: tuple[Attempt, ...]) -> str:
+    text = ", ".join(at(a) for a in attempts[:12])
+    return text if len(attempts) <= 12 else f"{text}, ... {at(attempts[-1])}"
+
+
+def _outcome(outcome: str) -> str:
+    return {"same": "same", "not done": "not run"}.get(outcome, outcome)
+
+
+def _summary(report: Report) -> str:
+    if report.faulty:
+        return "the compiled program is wrong"
+    runs = sum(len(r.trial.of("same")) for r in report.regions)
+    if not runs and report.program.outcome != "same":
+        return "nothing could be compared"
+    return f"no difference in {runs} runs of {len(report.regions)} regions"
+
+
+def verify_json(report: Report) -> str:
+    document = {
+        "file": report.file,
+        "device": report.device,
+        "different": report.faulty,
+        "regions": [_region(r) for r in report.regions],
+        "program": {"outcome": report.program.outcome, "reason": report.program.reason},
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _region(r: RegionReport) -> dict[str, Any]:
+    scop = r.region.scop
+    return {
+        "name": scop.name,
+        "function": scop.function,
+        "line": scop.position.line,
+        "reason": r.trial.reason,
+        "not_compared": [{"array": name, "reason": reason} for name, reason in r.trial.not_compared],
+        "attempts": [_attempt(a) for a in r.trial.attempts],
+    }
+
+
+def _attempt(a: Attempt) -> dict[str, Any]:
+    return {
+        "sizes": dict(a.sizes),
+        "outcome": a.outcome,
+        "reason": a.reason,
+        "largest_relative_difference": a.largest,
+        "values": [
+            {"element": v.element, "expected": v.expected, "found": v.found, "count": v.count}
+            for v in a.values
+        ],
+    }

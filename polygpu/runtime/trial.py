@@ -1,0 +1,243 @@
+"""Runs a region's original and its compiled form on the same data and compares every array."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polygpu.model.expr import is_floating
+from polygpu.pipeline import CompiledRegion
+from polygpu.runtime import build
+from polygpu.runtime.compare import relative_difference
+from polygpu.runtime.region_driver import GUARD, Driver, driver
+from polygpu.runtime.sizes import vectors
+from polygpu.support.diagnostics import Diagnosed
+
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize=vla-bound", "-fno-sanitize-recover=undefined")
+QUIET = ("-w", "-ffp-contract=off")
+PERMISSIVE = "-Wl,--unresolved-symbols=ignore-all"  # the region calls nothing of the program's other files
+TOO_LARGE = 77
+FAULTS = 3
+_FORMATS = {
+    "_Bool": "?", "char": "b", "signed char": "b", "unsigned char": "B", "short": "h", "unsigned short": "H",
+    "int": "i", "unsigned int": "I", "long": "l", "unsigned long": "L", "long long": "q",
+    "unsigned long long": "Q", "float": "f", "double": "d",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An element that came out wrong; `element` is in C (`A[3][4]`), or the bytes around an array."""
+
+    element: str
+    expected: str
+    found: str
+    count: int  # of the array's elements that are wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run at `sizes`. `outcome`: "same", "different", "faults", "failed", "host" or "not done"."""
+
+    sizes: tuple[tuple[str, int], ...]
+    outcome: str
+    reason: str = ""
+    values: tuple[Value, ...] = ()
+    largest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """All attempts of one region; `reason` says why there are none."""
+
+    attempts: tuple[Attempt, ...]
+    reason: str = ""
+    not_compared: tuple[tuple[str, str], ...] = ()
+
+    def of(self, *outcomes: str) -> tuple[Attempt, ...]:
+        return tuple(a for a in self.attempts if a.outcome in outcomes)
+
+    @property
+    def faulty(self) -> tuple[Attempt, ...]:
+        return self.of("different", "faults", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The two built drivers of a region."""
+
+    driver: Driver
+    original: Path
+    compiled: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`seconds` for one run; numbers may differ by `tolerance`, relative."""
+
+    seconds: float = 20.0
+    tolerance: float = 0.0
+
+
+def build_programs(region: CompiledRegion, text: str, device_file: Path, recipe: build.Recipe) -> Programs:
+    """The drivers, built beside `device_file`. Raises Diagnosed when the region does not build on its own."""
+    made = driver(region, text)
+    stem = device_file.parent / region.scop.name
+    original, compiled = (stem.with_name(f"{stem.name}_{kind}.c") for kind in ("original", "compiled"))
+    original.write_text(made.original)
+    compiled.write_text(made.compiled)
+    flags = (*recipe.language, *QUIET, *recipe.extra)
+    _build((*recipe.cc, "-O0", *SANITIZERS), flags, (original,))
+    _build((*recipe.cc, "-O1"), (*flags, "-DPOLYGPU_CHECK=1"), (compiled, device_file))
+    return Programs(made, original.with_suffix(""), compiled.with_suffix(""))
+
+
+def _build(compiler: tuple[str, ...], flags: Sequence[str], files: tuple[Path, ...]) -> None:
+    output = ("-o", str(files[0].with_suffix("")), "-lm")
+    names = tuple(map(str, files))
+    try:
+        build.execute((*compiler, *flags, *names, *output))
+    except Diagnosed:
+        build.execute((*compiler, *flags, PERMISSIVE, *names, *output))
+
+
+def attempts(programs: Programs, region: CompiledRegion, limits: Limits) -> Iterator[Attempt]:
+    """One attempt for each choice of sizes, the cheapest first; ends when a run takes too long."""
+    sized = {s.name for s in region.scop.scalars if s.affine}
+    names = tuple(name for name, ctype in programs.driver.scalars if _is_size(name, ctype, sized, region))
+    for vector in vectors(region, len(names)):
+        attempt = _attempt(programs, tuple(zip(names, vector, strict=True)), limits)
+        yield attempt
+        if attempt.outcome == "not done" and attempt.reason.startswith("no end"):
+            return
+
+
+def _is_size(name: str, ctype: str, sized: set[str], region: CompiledRegion) -> bool:
+    known = {s.name for s in region.scop.scalars}
+    return not is_floating(ctype) and (name in sized or name not in known)
+
+
+def _attempt(programs: Programs, sizes: tuple[tuple[str, int], ...], limits: Limits) -> Attempt:
+    chosen = dict(sizes)
+    arguments = [str(chosen.get(name, _other(ctype))) for name, ctype in programs.driver.scalars]
+    try:
+        original = _run(programs.original, arguments, limits.seconds)
+        if original.returncode:
+            return Attempt(sizes, "not done", _refusal(original))
+        compiled = _run(programs.compiled, arguments, limits.seconds)
+    except subprocess.TimeoutExpired:
+        return Attempt(sizes, "not done", f"no end within {limits.seconds:g} s")
+    if compiled.returncode == FAULTS:
+        return Attempt(sizes, "faults", compiled.stderr.strip())
+    if compiled.returncode:
+        return Attempt(sizes, "failed", f"status {compiled.returncode}: {compiled.stderr.strip()}")
+    expected, found = (_dump(p) for p in (programs.original, programs.compiled))
+    largest, wrong = compare(expected, found, limits.tolerance)
+    if wrong:
+        return Attempt(sizes, "different", "", wrong, largest)
+    if "the loop runs on the host" in compiled.stderr:
+        return Attempt(sizes, "host", compiled.stderr.strip().splitlines()[0].rpartition("host: ")[2])
+    return Attempt(sizes, "same", largest=largest)
+
+
+def _other(ctype: str) -> str:
+    """The value of a scalar that is no size."""
+    return "1.25" if is_floating(ctype) else "3"
+
+
+def _run(program: Path, arguments: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    command = (str(program), str(program.with_suffix(".out")), *arguments)
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds,
+        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "POLYGPU_PROFILE": ""},
+    )  # fmt: skip
+
+
+def _dump(program: Path) -> bytes:
+    return program.with_suffix(".out").read_bytes()
+
+
+def _refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """Why the original cannot run with these sizes."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    telling = next((line for line in lines if "runtime error" in line or "ERROR" in line), "")
+    if done.returncode == TOO_LARGE:
+        return lines[-1].removeprefix("polygpu: ") if lines else "too large"
+    text = telling.partition("Sanitizer: ")[2] or telling.partition("runtime error: ")[2]
+    return f"undefined in the original: {text.split(' on address')[0] or f'status {done.returncode}'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An array of a dump, or a variable. The first subscript of the first element is `-before`."""
+
+    name: str
+    type: str
+    count: int
+    before: int
+    inner: tuple[int, ...]
+    data: bytes
+    variable: bool
+
+
+def blocks(dump: bytes) -> Iterator[Block]:
+    place = 0
+    while place < len(dump):
+        end = dump.index(b"\n", place)
+        name, ctype, count, *rest = dump[place:end].decode().split()
+        ctype = ctype.replace("_", " ") if ctype != "_Bool" else ctype
+        size = 1 if ctype == "guard" else struct.calcsize(_FORMATS[ctype])
+        length = int(count) * size
+        numbers = tuple(map(int, rest)) or (0,)
+        data = dump[end + 1 : end + 1 + length]
+        yield Block(name, ctype, int(count), numbers[0], numbers[1:], data, not rest)
+        place = end + 1 + length
+
+
+def compare(expected: bytes, found: bytes, tolerance: float) -> tuple[float, tuple[Value, ...]]:
+    """The largest accepted relative difference, and the first wrong element of each array."""
+    largest, wrong = 0.0, []
+    for left, right in zip(blocks(expected), blocks(found), strict=True):
+        if left.type == "guard":
+            if right.data == b"\xa5" * len(right.data):
+                continue
+            where = f"the {GUARD} bytes before and after {left.name}"
+            wrong.append(Value(where, "untouched", "overwritten", 1))
+            continue
+        if left.data == right.data:
+            continue
+        pairs = list(zip(_values(left), _values(right), strict=True))
+        distances = [_distance(a, b, left.type) for a, b in pairs]
+        places = [k for k, distance in enumerate(distances) if distance > tolerance]
+        largest = max([largest, *(d for d in distances if d <= tolerance)])
+        if places:
+            a, b = pairs[places[0]]
+            wrong.append(Value(_element(left, places[0]), f"{a!r}", f"{b!r}", len(places)))
+    return largest, tuple(wrong)
+
+
+def _values(block: Block) -> tuple[float, ...]:
+    return struct.unpack(f"{block.count}{_FORMATS[block.type]}", block.data)
+
+
+def _distance(a: float, b: float, ctype: str) -> float:
+    if is_floating(ctype):
+        return relative_difference(a, b)
+    return 0.0 if a == b else float("inf")
+
+
+def _element(block: Block, place: int) -> str:
+    """`A[3][4].x` for element `place`; a variable is its name."""
+    if block.variable:
+        return block.name
+    subscripts: list[int] = []
+    for extent in reversed(block.inner):
+        subscripts.append(place % extent)
+        place //= extent
+    array, dot, member = block.name.partition(".")
+    indices = "".join(f"[{s}]" for s in (place - block.before, *reversed(subscripts)))
+    return f"{array}{indices}{dot}{member}"

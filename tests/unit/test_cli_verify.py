@@ -1,0 +1,207 @@
+"""`polygpu verify`: right compilations pass, and each kind of mistake is found, with its place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygpu import cli, pipeline
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.dependences import compute as compute_dependences
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.codegen.padding import Padded, pad
+from polygpu.support.isl_idioms import empty_union_map
+from tests.unit.kernel_mutations import (
+    Mutation,
+    padding_on_one_side,
+    shifted_copy,
+    shorter_copy,
+    swapped_loops,
+    without_barrier,
+)
+
+PRODUCT = """\
+void product(int n, int m, const float A[restrict n][m], const float y[restrict m], float x[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            x[i] += A[i][j] * y[j];
+#pragma endscop
+}
+"""
+FOLD = """\
+void fold(int n, float x[restrict n], const float b[restrict n][n])
+{
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                x[k] = 0.5f * x[k] + b[i][j];
+#pragma endscop
+}
+"""
+SWEEP = """\
+void sweep(int n, int a[restrict n])
+{
+#pragma scop
+    for (int i = 1; i < n; i++)
+        a[i] = (a[i - 1] + a[i]) % 1000;
+#pragma endscop
+}
+"""
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+struct point { double x; short weight; };
+static struct point points[50];
+static unsigned char marks[8][50];
+
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : 50;
+    int total = 0, i;
+    for (int t = 0; t < 50; t++)
+        points[t].weight = t;
+#pragma scop
+    for (i = 0; i < n; i++) {
+        points[i].x = 0.5 * points[i].weight;
+        marks[3][i] = 1;
+    }
+    for (i = 0; i < n; i++)
+        total += points[i].weight;
+#pragma endscop
+    printf("%d %.17g\\n", total, points[n - 1].x);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def verify(text: str, *arguments: str, device: str = "8800gtx") -> int:
+    Path("file.c").write_text(text)
+    return cli.invoke(["verify", "--device", device, "file.c", *arguments])
+
+
+@pytest.mark.parametrize("text", [PRODUCT, FOLD, SWEEP])
+def test_right_compilations_pass(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert verify(text) == 0
+    output = capfd.readouterr().out
+    assert "same arrays as the original, no fault, at " in output
+    assert "program  not run: there is no main" in output
+    assert "verify: no difference in " in output
+
+
+def test_sizes_are_small_odd_and_around_the_tiles(capfd: pytest.CaptureFixture[str]) -> None:
+    assert verify(PRODUCT, "--json") == 0
+    attempts = json.loads(capfd.readouterr().out)["regions"][0]["attempts"]
+    assert {a["outcome"] for a in attempts} == {"same"}
+    tried = {(a["sizes"]["n"], a["sizes"]["m"]) for a in attempts}
+    assert {(k, k) for k in (0, 1, 2, 3, 17, 33, 63, 64, 65)} <= tried  # tiles of 64 threads
+    assert any(n != m for n, m in tried)
+
+
+def test_a_region_of_main_and_the_whole_program(capfd: pytest.CaptureFixture[str]) -> None:
+    """Structures, file-scope arrays, a variable that is written, an iterator declared outside."""
+    assert verify(PROGRAM, "--", "20") == 0
+    output = capfd.readouterr().out
+    assert "region polygpu_main_0  file.c:14:9, in main()" in output
+    assert "same arrays as the original, no fault, at 10 sizes: n=0" in output
+    assert "program  same: prints what the original prints, to the bit" in output
+    # beyond the arrays, which have 50 elements, the host's loop would run, but the original is undefined
+    assert "not run at n=100" in output
+
+
+def test_what_cannot_be_checked_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    hidden = """\
+    void scale(float *restrict a)
+    {
+        enum { COUNT = 10 };
+    #pragma scop
+        for (int i = 0; i < COUNT; i++)
+            a[i] = 2 * a[i];
+    #pragma endscop
+    }
+    """
+    assert verify(hidden) == 0
+    output = capfd.readouterr().out
+    assert "not run alone: its text does not build on its own: " in output
+    assert "COUNT" in output
+    assert "verify: nothing could be compared" in output
+
+
+def mutate(monkeypatch: pytest.MonkeyPatch, mutation: Mutation) -> None:
+    """As if a pass made the mistake in every kernel."""
+
+    def wrong(*arguments: Any) -> Padded:
+        padded = pad(*arguments)
+        kernel = mutation(padded.kernel)
+        assert kernel != padded.kernel
+        return replace(padded, kernel=kernel)
+
+    monkeypatch.setattr(pipeline, "pad", wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "mutation", "said"),
+    [
+        (PRODUCT, without_barrier(0), "race between two barriers"),
+        (PRODUCT, without_barrier(1), "race between two barriers"),
+        (PRODUCT, shorter_copy, "read of a word that was never written"),
+        (PRODUCT, shifted_copy, "x[0] is "),
+        (PRODUCT, padding_on_one_side, "polygpu_product_0 at n="),
+        (FOLD, swapped_loops, "x[0] is "),
+    ],
+    ids=["first barrier", "second barrier", "shorter copy", "shifted copy", "padding", "swapped loops"],
+)
+def test_mutated_kernels_are_found(
+    text: str,
+    mutation: Mutation,
+    said: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mutate(monkeypatch, mutation)
+    assert verify(text) == 3
+    output = capfd.readouterr()
+    assert "file.c:3:9: error: polygpu_" in output.err
+    assert said in output.err
+    assert "verify: the compiled program is wrong" in output.out
+
+
+def test_a_removed_dependence_is_found(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its dependence the sweep runs in parallel: threads race for each element."""
+
+    def wrong(p: Polyhedra) -> Dependences:
+        return replace(compute_dependences(p), flow=empty_union_map(), memory=empty_union_map())
+
+    monkeypatch.setattr(pipeline, "compute_dependences", wrong)
+    assert verify(SWEEP) == 3
+    error = capfd.readouterr().err
+    assert "race between two barriers" in error
+    assert "file.c:5:9: error: " in error
+
+
+def test_a_wrong_program_is_found(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the host file, which no region alone would show."""
+    honest = pipeline.compile_file
+
+    def wrong(path: str, options: Any) -> pipeline.Compilation:
+        compilation = honest(path, options)
+        host = compilation.files["_host.c"].replace("total, points", "total + 1, points")
+        return replace(compilation, files=compilation.files | {"_host.c": host})
+
+    monkeypatch.setattr(pipeline, "compile_file", wrong)
+    assert verify(PROGRAM, "--", "20") == 3
+    assert "line 1 of the output: '190 9.5' became '191 9.5' [PG905]" in capfd.readouterr().err
