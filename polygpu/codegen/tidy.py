@@ -7,7 +7,7 @@ from dataclasses import replace
 from polygpu.analysis.rewrite import substitute, walk
 from polygpu.codegen.linear import simplify
 from polygpu.model.expr import Binary, Expr, Name, Reference
-from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement
+from polygpu.model.kernel import Assign, Declare, For, If, Move, Origin, Statement
 
 
 def tidy(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -29,6 +29,7 @@ def _backwards(
     for s in reversed(body):
         made = _statement(s, frozenset(needed))
         if made is None:
+            kept = _without(s, kept)
             continue
         new, reads = made
         kept.append(new)
@@ -36,6 +37,37 @@ def _backwards(
             needed.discard(new.name)
         needed |= reads
     return tuple(reversed(kept)), frozenset(needed)
+
+
+def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
+    """`rest`, where origins may still name what `dropped` declares."""
+    match dropped:
+        case Declare(name, _, value, False) if value is not None:
+            return [_in_origins(s, {name: value}) for s in rest]
+    return rest
+
+
+def _in_origins(s: Statement, values: dict[str, Expr]) -> Statement:
+    """`s` with names replaced by expressions in the origins it holds, and nowhere else."""
+
+    def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(_in_origins(b, values) for b in body)
+
+    match s:
+        case For():
+            return replace(s, body=inside(s.body))
+        case If():
+            origin = _origin(s.origin, values)
+            return replace(s, then=inside(s.then), otherwise=inside(s.otherwise), origin=origin)
+        case Assign() | Declare() if s.origin is not None:
+            return replace(s, origin=_origin(s.origin, values))
+    return s
+
+
+def _origin(origin: Origin | None, values: dict[str, Expr]) -> Origin | None:
+    if origin is None:
+        return None
+    return replace(origin, arguments=tuple(simplify(substitute(a, values)) for a in origin.arguments))
 
 
 def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
@@ -92,14 +124,13 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     otherwise, second = _backwards(s.otherwise, after)
     if not then and not otherwise:
         return None
-    test = s.test
-    uniform = s.uniform
+    test, uniform, origin = s.test, s.uniform, s.origin
     if len(then) == 1 and not otherwise and isinstance(then[0], If) and not then[0].otherwise:
         inner = then[0]
         test, then, uniform = Binary("&&", test, inner.test), inner.then, uniform and inner.uniform
-    return replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform), set(
-        first | second
-    ) | used_names((s.test,))
+        origin = origin or inner.origin
+    whole = replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform, origin=origin)
+    return whole, set(first | second) | used_names((s.test,))
 
 
 def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[Statement, ...]:
@@ -117,10 +148,11 @@ def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[S
     def one(s: Statement) -> Statement:
         match s:
             case Declare(_, _, value, _) if value is not None:
-                return replace(s, value=put(value))
+                return replace(s, value=put(value), origin=_origin(s.origin, values))
             case Assign(target, value):
                 moved = place(value) if isinstance(value, Reference) else put(value)
-                return Assign(place(target) if isinstance(target, Reference) else target, moved)
+                where = place(target) if isinstance(target, Reference) else target
+                return Assign(where, moved, _origin(s.origin, values))
             case Move(target, source, _, _):
                 return replace(s, target=place(target), source=place(source))
             case For():
@@ -132,6 +164,7 @@ def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[S
                     test=put(s.test),
                     then=substituted(s.then, values),
                     otherwise=substituted(s.otherwise, values),
+                    origin=_origin(s.origin, values),
                 )
         return s
 

@@ -22,6 +22,19 @@ from polygpu.model.scop import Structure
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """A claim, checked by `verify`: this is action number `action` of an instance of a source statement.
+
+    Actions of a body are numbered from 0, those of branches not counted. `arguments` are the instance's
+    iterators in terms of names that hold here, which need not occur in the code. Nothing is printed.
+    """
+
+    statement: str
+    action: int
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Declare:
     """`const type name = value;` or, when `mutable`, a local that Assign changes."""
 
@@ -29,6 +42,7 @@ class Declare:
     type: str
     value: Expr | None
     mutable: bool = False
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,7 @@ class Assign:
 
     target: Reference | Name
     value: Expr
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +96,7 @@ class If:
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
     uniform: bool
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from polygpu.model.kernel import (
     Assign,
     Declare,
     If,
+    Origin,
     Statement,
 )
 from polygpu.model.scop import Action, Branch, Let, Store
@@ -46,9 +47,14 @@ class Instances(NestContext):
         s = self.m.p.statement(leaf.statement)
         values = dict(zip(s.iterators, leaf.arguments, strict=True))
         here = replace(stage, statement=s.name)
-        return tuple(out for a in s.body for out in self._action(a, values, here))
+        arguments = tuple(simplify(a) for a in leaf.arguments)
+        return tuple(
+            replace(out, origin=Origin(s.name, number, arguments))
+            for number, a in enumerate(s.body)
+            for out in self._action(a, values, here)
+        )
 
-    def _action(self, a: Action, values: dict[str, Expr], stage: Stage) -> tuple[Statement, ...]:
+    def _action(self, a: Action, values: dict[str, Expr], stage: Stage) -> tuple[Assign | Declare | If, ...]:
         match a:
             case Store(target, value):
                 place = self._place(target, values, stage)

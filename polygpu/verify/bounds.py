@@ -1,0 +1,128 @@
+"""Every access inside its array; arrays laid out alike on both sides; wide moves aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polygpu.model.expr import Expr, Reference
+from polygpu.model.kernel import ArrayArgument, Buffer, DeclareArray
+from polygpu.support.isl_idioms import D
+from polygpu.verify.affine import Scope, constant
+from polygpu.verify.counterexample import element, parameters, sample, values
+from polygpu.verify.events import Do, Place, relation
+from polygpu.verify.order import WHOLE
+from polygpu.verify.session import Session
+from polygpu.verify.source import UnanalysableError
+from polygpu.verify.verdict import BOUNDS, Failure
+from polygpu.verify.walk import Trace
+
+Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
+
+
+def check_bounds(session: Session) -> None:
+    for trace in session.traces:
+        with session.step(BOUNDS, trace.kernel.name):
+            _layouts(session, trace)
+        for action in trace.actions:
+            with session.step(BOUNDS, trace.kernel.name):
+                for place in (*action.reads, *([action.target] if action.target else [])):
+                    _place(session, trace, action, place)
+
+
+def _place(session: Session, trace: Trace, action: Do, place: Place) -> None:
+    if place.index is None or not place.index:
+        return
+    sides = _sides(session, trace, place)
+    for index, (low, high) in zip(place.index, sides, strict=True):
+        outside = action.point.domain.intersect(index.lt_set(low).union(index.ge_set(high)))
+        if not outside.is_empty() and not _never_read(session, action, place, outside):
+            session.failures.append(_outside(session, trace, action, place, outside))
+            return
+
+
+def _never_read(session: Session, action: Do, place: Place, outside: isl.Set) -> bool:
+    """Whether the source reads the same element there, which it may only do when data says so."""
+    if action.matched is None or place.space != "global":
+        return False
+    leaf = next((x for x in action.matched.leaves if x.place is place), None)
+    if leaf is None or not isinstance(leaf.source, Reference):
+        return False
+    statement = session.p.statement(action.matched.statement)
+    access = next((a for a in statement.accesses if a.reference == leaf.source and not a.write), None)
+    optional = access is not None and not access.must
+    inside = session.instances(action, WHOLE).domain()
+    return optional and outside_of(action, outside).is_subset(inside)
+
+
+def outside_of(action: Do, outside: isl.Set) -> isl.Set:
+    return relation(action.point, (), WHOLE.dims(action.point)).intersect_params(outside.params()).domain()
+
+
+def _outside(session: Session, trace: Trace, action: Do, place: Place, outside: isl.Set) -> Failure:
+    assert place.index is not None
+    whole = relation(action.point, place.index, ()).intersect_domain(outside)
+    point = sample(whole)
+    where = element(place.text or place.array, values(point, D.out))
+    message = f"an access outside of {place.space} array '{place.text or place.array}'"
+    return Failure(BOUNDS, trace.kernel.name, message, "", "", where, parameters(point, session.p.parameters))
+
+
+def _sides(session: Session, trace: Trace, place: Place) -> list[Side]:
+    match place.space:
+        case "shared":
+            s = next(s for s in trace.kernel.shared if s.name == place.array)
+            return _constant((*s.extents[:-1], s.extents[-1] + s.padding))
+        case "private":
+            made = trace.private[place.array]
+            return _constant(made.extents if isinstance(made, DeclareArray) else ())
+    return _buffer_sides(session.buffer(place.array), trace.host)
+
+
+def _constant(extents: tuple[int, ...]) -> list[Side]:
+    return [(constant(0), constant(e)) for e in extents]
+
+
+def _buffer_sides(b: Buffer, host: Scope) -> list[Side]:
+    """Rows may be read up to their pitch."""
+    origin = [_value(host, o) for o in b.origin] or [constant(0)] * len(b.extents)
+    lengths = [_value(host, e) for e in b.extents]
+    if b.pitch is not None:
+        lengths[-1] = _value(host, b.pitch)
+    return [(o, o.add(n)) for o, n in zip(origin, lengths, strict=True)]
+
+
+def _value(scope: Scope, expr: Expr) -> isl.PwAff:
+    found = scope.affine(expr)
+    if found is None:
+        raise UnanalysableError("an array's size is no affine function of the parameters")
+    return found
+
+
+def _layouts(session: Session, trace: Trace) -> None:
+    """The kernel must address its arrays as the host laid them out."""
+    for a in trace.kernel.arrays:
+        b = session.buffers[a.name]
+        for name, ours, theirs in _pairs(a, b):
+            inner, outer = trace.scope.affine(ours), trace.host.affine(theirs)
+            if inner is None or outer is None:
+                raise UnanalysableError(f"the {name} of '{a.name}' is not affine")
+            differ = inner.ne_set(outer).intersect(trace.scope.domain)
+            if not differ.is_empty():
+                message = f"the kernel takes another {name} for '{a.name}' than the host"
+                point = sample(isl.Map.from_domain(differ))
+                where = parameters(point, session.p.parameters)
+                session.failures.append(Failure(BOUNDS, trace.kernel.name, message, parameters=where))
+
+
+def _pairs(a: ArrayArgument, b: Buffer) -> Iterator[tuple[str, Expr, Expr]]:
+    for ours, theirs in zip(a.extents[1:-1], b.extents[1:-1], strict=True):
+        assert ours is not None
+        yield "extent", ours, theirs
+    if b.pitch is not None:
+        assert a.pitch is not None
+        yield "pitch", a.pitch, b.pitch
+    if (a.origin or b.origin) and len(a.origin) == len(b.origin):
+        for ours, theirs in zip(a.origin, b.origin, strict=True):
+            yield "origin", ours, theirs

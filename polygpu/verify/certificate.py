@@ -1,0 +1,104 @@
+"""The certificate of a compiled region."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import islpy as isl
+
+from polygpu.analysis import polyhedra
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.kernel import Region
+from polygpu.pipeline import CompiledRegion
+from polygpu.support.isl_idioms import set_options
+from polygpu.verify.barriers import check_barriers
+from polygpu.verify.bounds import check_bounds
+from polygpu.verify.dependences import check_dependences
+from polygpu.verify.final_copies import with_final_copies
+from polygpu.verify.instances import check_instances
+from polygpu.verify.match import MismatchError
+from polygpu.verify.races import check_races
+from polygpu.verify.session import OutOfBudgetError, Session, limited
+from polygpu.verify.source import Source
+from polygpu.verify.values import check_values
+from polygpu.verify.verdict import (
+    DEPENDENCES,
+    INSTANCES,
+    PROPERTIES,
+    VALUES,
+    Certificate,
+    Failure,
+    Proof,
+    Unproved,
+)
+from polygpu.verify.walk import UnclearError, trace
+
+
+def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: float) -> Certificate:
+    """The certificate of `region` as a translation of the program, for the parameters in `context`."""
+    p = with_final_copies(scop_polyhedra, region)
+    deadline = time.monotonic() + budget
+    session = Session(region, Source(p), [], deadline)
+    try:
+        with limited(budget):
+            session.traces.extend(trace(region, p, context))
+    except (UnclearError, OutOfBudgetError) as error:
+        return Certificate((), (), tuple(Unproved(kind, "", str(error)) for kind in PROPERTIES))
+    except MismatchError as error:
+        return Certificate((), (Failure(VALUES, "", str(error)),), ())
+    check_barriers(session)
+    check_bounds(session)
+    uses = check_values(session)
+    check_races(session)
+    check_dependences(session, uses)
+    check_instances(session, uses)
+    return Certificate(tuple(_proofs(session)), tuple(session.failures), tuple(session.unproved))
+
+
+_TEXTS = {
+    "dependences": "every dependence of the source is kept",
+    "barriers": "all threads of a block meet at each barrier",
+    "values": "each instance reads the values the source reads, and no two threads race for them",
+    "bounds": "all accesses are inside of their arrays",
+    "instances": "every instance of the source is executed, nothing else has an effect",
+}
+
+
+def _proofs(session: Session) -> Iterator[Proof]:
+    """What was decided. Of global memory nothing is known while it is open what values accesses carry."""
+    open_ = {(f.property, f.kernel) for f in session.failures}
+    open_ |= {(u.property, u.kernel) for u in session.unproved}
+    if any(kind == VALUES for kind, _ in open_):
+        open_ |= {(DEPENDENCES, ""), (INSTANCES, "")}
+    for kind in PROPERTIES:
+        for kernel in dict.fromkeys(t.kernel.name for t in session.traces):
+            if not {(kind, ""), (kind, kernel)} & open_:
+                yield Proof(kind, kernel, _TEXTS[kind])
+
+
+def certify(region: CompiledRegion, budget: float = 60.0) -> Certificate:
+    """The certificate of a compiled region, from its source and its Kernel IR alone, in `budget` seconds.
+
+    It holds for the parameters that pass the tests the host makes before it calls the region.
+    """
+    set_options()
+    p = polyhedra.build(region.scop)
+    context = p.context
+    for c in region.conditions:
+        context = context.intersect(c.holds)
+    return prove(_assuming(p, context), region.region, context, budget)
+
+
+def _assuming(p: Polyhedra, context: isl.Set) -> Polyhedra:
+    statements = tuple(
+        replace(
+            s,
+            domain=s.domain.intersect_params(context),
+            schedule=s.schedule.intersect_params(context),
+            accesses=tuple(replace(a, relation=a.relation.intersect_params(context)) for a in s.accesses),
+        )
+        for s in p.statements
+    )
+    return replace(p, statements=statements, context=context)

@@ -1,0 +1,178 @@
+"""Accesses of global memory that the source orders are ordered on the device.
+
+Loads stand for the instances that use what they bring, stores for the instance whose value they store.
+With all conflicting pairs ordered as in the source, a load brings the value the source reads if the instance
+that computes this value stores it at all, where the load looks; likewise for what is left at the end.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygpu.support.isl_idioms import D
+from polygpu.verify import counterexample
+from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
+from polygpu.verify.session import Session
+from polygpu.verify.values import Unchanged, Use, Uses, unstored
+from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
+
+
+def check_dependences(session: Session, uses: Uses) -> None:
+    for array in sorted(uses.found):
+        stores, loads = uses.stores(array), uses.loads(array)
+        for store in stores:
+            for other in stores:
+                with session.step(DEPENDENCES, store.trace.kernel.name):
+                    _ordered(session, store, other)
+            for load in loads:
+                with session.step(DEPENDENCES, store.trace.kernel.name):
+                    _ordered(session, store, load)
+                with session.step(DEPENDENCES, load.trace.kernel.name):
+                    _ordered(session, load, store)
+            for kept in uses.unchanged.get(array, []):
+                with session.step(DEPENDENCES, kept.trace.kernel.name):
+                    _left_alone(session, kept, store)
+        temporary = not session.buffer(array).host
+        if temporary:
+            with session.step(VALUES, ""):
+                _one_element(session, array, stores)
+        for load in loads:
+            with session.step(VALUES, load.trace.kernel.name):
+                _supplied(session, load, stores, temporary)
+
+
+def _ordered(session: Session, first: Use, second: Use) -> None:
+    """Where the source has `first` before `second`, so has the device."""
+    a, b = first.action.point, second.action.point
+    one, two = WHOLE.dims(a), WHOLE.dims(b)
+    base, _ = lexicographic(universe(one, two), a.launch.path, b.launch.path, one, two, False)
+    if base is not None and base.plain_is_universe():
+        return
+    meet = first.address.apply_range(second.address.reverse())
+    if meet.is_empty():
+        return
+    s, t = first.slot, second.slot
+    before = session.source.before(s.statement, s.rank, t.statement, t.rank)
+    late = meet.intersect(first.instances.apply_range(before).apply_range(second.instances.reverse()))
+    if late.is_empty():
+        return
+    late = late.subtract(launches_before(a, b, one, two))
+    if not late.is_empty() and first.trace is second.trace:
+        late = late.subtract(_inside(session, first, second))
+    if not late.is_empty():
+        session.failures.append(_broken(session, first, second, late))
+
+
+def _inside(session: Session, first: Use, second: Use) -> isl.Map:
+    order = Order(first.trace, WHOLE)
+    if first.action.asynchronous and not first.write:
+        return order.completed(first.action, second.action.point)
+    tie = not first.write and second.write
+    return order.before(first.action.point, second.action.point, tie)
+
+
+def _broken(session: Session, first: Use, second: Use, late: isl.Map) -> Failure:
+    point = counterexample.sample(late)
+    fixed = point.params()
+    address = first.address.intersect_params(fixed).intersect_domain(point.domain())
+    where = counterexample.sample(address)
+    s, t = first.slot, second.slot
+    ones = first.instances.intersect_params(fixed).intersect_domain(point.domain())
+    twos = second.instances.intersect_params(fixed).intersect_domain(point.range())
+    before = session.source.before(s.statement, s.rank, t.statement, t.rank).intersect_params(fixed)
+    pair = counterexample.sample(before.intersect_domain(ones.range()).intersect_range(twos.range()))
+    one, two = session.p.statement(s.statement), session.p.statement(t.statement)
+    return Failure(
+        DEPENDENCES,
+        second.trace.kernel.name,
+        "a dependence of the source is not kept",
+        counterexample.shown(one, counterexample.values(pair, D.in_), s.reference, s.write),
+        counterexample.shown(two, counterexample.values(pair, D.out), t.reference, t.write),
+        counterexample.element(first.place.array, counterexample.values(where, D.out)),
+        counterexample.parameters(point, session.p.parameters),
+        (
+            counterexample.position(one, s.reference, s.write),
+            counterexample.position(two, t.reference, t.write),
+        ),
+    )
+
+
+def _left_alone(session: Session, kept: Unchanged, store: Use) -> None:
+    """Nobody writes an element between its load and the store of the same value."""
+    k, s, ld = kept.store.point, store.action.point, kept.load.point
+    meet = kept.address.apply_range(store.address.intersect_domain(store.instances.domain()).reverse())
+    meet = meet.intersect_domain(kept.pairs.domain())
+    one, two, three = WHOLE.dims(k), WHOLE.dims(s), WHOLE.dims(ld)
+    after = launches_before(k, s, one, two)
+    before = kept.pairs.apply_range(launches_before(s, ld, two, three).reverse())
+    if kept.trace is store.trace:
+        order = Order(kept.trace, WHOLE)
+        after = after.union(order.before(k, s))
+        before = before.union(kept.pairs.apply_range(order.before(s, ld).reverse()))
+    lost = meet.subtract(after).subtract(before)
+    if lost.is_empty():
+        return
+    point = counterexample.sample(lost)
+    address = kept.address.intersect_params(point.params()).intersect_domain(point.domain())
+    where = counterexample.sample(address)
+    instances = store.instances.intersect_params(point.params()).intersect_domain(point.range())
+    statement = session.p.statement(store.slot.statement)
+    one_instance = counterexample.values(counterexample.sample(instances), D.out)
+    session.failures.append(
+        Failure(
+            DEPENDENCES,
+            kept.trace.kernel.name,
+            "a store of an unchanged value may undo another store",
+            counterexample.shown(statement, one_instance, store.slot.reference, True),
+            "",
+            counterexample.element(store.place.array, counterexample.values(where, D.out)),
+            counterexample.parameters(point, session.p.parameters),
+        )
+    )
+
+
+def _one_element(session: Session, array: str, stores: list[Use]) -> None:
+    """An element of a temporary holds values of one element of the source's array."""
+    names = {s.slot.array for s in stores}
+    relation: isl.Map | None = None
+    for s in stores:
+        if s.slot.relation is None:
+            return
+        part = s.address.reverse().apply_range(s.instances).apply_range(s.slot.relation.reset_tuple_id(D.out))
+        relation = part if relation is None else relation.union(part)
+    if len(names) > 1 or (relation is not None and not relation.is_single_valued()):
+        message = f"temporary '{array}' mixes elements of the source's arrays"
+        session.failures.append(Failure(VALUES, "", message))
+
+
+def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -> None:
+    """The instance whose value the source reads stores it where `load` looks."""
+    writes = session.source.writes_of(load.slot.array)
+    if not temporary and all(unstored(session, w, stores).is_empty() for w in writes):
+        return
+    users = load.instances.reverse().apply_range(load.address)
+    writers, fresh = session.source.writers(load.slot)
+    left = users if temporary else users.subtract_domain(fresh)
+    for w in writers:
+        for s in stores:
+            if (s.slot.statement, s.slot.number) == (w.statement, w.number):
+                stored = s.instances.reverse().apply_range(s.address)
+                left = left.subtract(w.instances.apply_range(stored))
+    if left.is_empty():
+        return
+    point = counterexample.sample(left)
+    statement = session.p.statement(load.slot.statement)
+    session.failures.append(
+        Failure(
+            VALUES,
+            load.trace.kernel.name,
+            "reads an element whose value was not stored",
+            "",
+            counterexample.shown(
+                statement, counterexample.values(point, D.in_), load.slot.reference, load.slot.write
+            ),
+            counterexample.element(load.place.array, counterexample.values(point, D.out)),
+            counterexample.parameters(point, session.p.parameters),
+            (counterexample.position(statement, load.slot.reference, load.slot.write),),
+        )
+    )

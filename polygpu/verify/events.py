@@ -1,0 +1,152 @@
+"""What a generated region does, as events: one for each memory access of each action of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.model.expr import Reference
+from polygpu.support.isl_idioms import D, identifier
+from polygpu.verify.affine import UNIVERSE, variable
+from polygpu.verify.source import Number
+
+Path: TypeAlias = tuple[tuple[int, str], ...]
+"""From the root to a statement: its position in each sequence, and the loop's variable ("" for no loop)."""
+
+BLOCKS = ("b0", "b1", "b2")
+THREADS = ("t0", "t1", "t2")
+
+
+@dataclass(frozen=True)
+class Launched:
+    """One launch statement of the host program; `loops` are the variables of the host loops around it."""
+
+    number: int
+    kernel: str
+    path: Path
+    loops: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a kernel: executed for each value of `dims` in `domain`."""
+
+    launch: Launched
+    path: Path
+    loops: tuple[str, ...]
+    domain: isl.Set
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return (*self.launch.loops, *BLOCKS, *THREADS, *self.loops)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """An array element: `index` is None where it depends on data, then any element is meant.
+
+    `space` is "global", "shared" or "private"; locals are private arrays without dimensions.
+    """
+
+    array: str
+    space: str
+    index: tuple[isl.PwAff, ...] | None
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A read of an instance: where the kernel reads, and what the source reads there.
+
+    `source` is the source's reference, or the name of a local of the instance.
+    """
+
+    place: Place
+    source: Reference | str
+    implied: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """The source action that an action of the kernel carries out, as proved from its expressions."""
+
+    statement: str
+    number: Number
+    arguments: tuple[isl.PwAff, ...]
+    leaves: tuple[Leaf, ...]
+    target: Reference | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Do:
+    """An action of the kernel at `point`: it reads `reads`, then writes `target`.
+
+    Without `matched` it is a copy of its only read, or with no reads stores a constant. `commits` is the
+    number of groups of asynchronous copies the thread has closed before it, when that can be counted.
+    """
+
+    number: int
+    point: Point
+    target: Place | None
+    reads: tuple[Place, ...]
+    matched: Matched | None = None
+    asynchronous: bool = False
+    commits: isl.PwAff | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sync:
+    """A barrier, or with `pending` >= 0 a wait for asynchronous copies."""
+
+    point: Point
+    pending: int = -1
+    commits: isl.PwAff | None = None
+
+
+def relation(point: Point, values: tuple[isl.PwAff, ...], dims: tuple[str, ...], name: str = "") -> isl.Map:
+    """Executions of `point`, as a tuple of `dims`, to `values`."""
+    found = isl.Map("{ [] -> [] }")
+    for value in values:
+        found = found.flat_range_product(isl.Map.from_pw_aff(value))
+    found = found.intersect_domain(point.domain)
+    found = _moved(found, dims)
+    return found.set_tuple_name(D.out, name) if name else found
+
+
+def executions(point: Point, dims: tuple[str, ...], condition: isl.Set | None = None) -> isl.Set:
+    """Where `point` is executed, as tuples of `dims`."""
+    domain = point.domain if condition is None else point.domain.intersect(condition)
+    return _moved(isl.Map.from_domain(domain), dims).domain()
+
+
+def anywhere(point: Point, dims: tuple[str, ...], rank: int) -> isl.Map:
+    """Executions of `point` to every element of an array with `rank` dimensions."""
+    everything = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, rank))
+    return isl.Map.from_domain_and_range(executions(point, dims), everything)
+
+
+def _moved(found: isl.Map, dims: tuple[str, ...]) -> isl.Map:
+    for k, name in enumerate(dims):
+        position = found.find_dim_by_name(D.param, name)
+        if position < 0:
+            found = found.add_dims(D.param, 1)
+            position = found.dim(D.param) - 1
+            found = found.set_dim_id(D.param, position, identifier(name))
+        found = found.move_dims(D.in_, k, D.param, position, 1)
+    return found
+
+
+def box(sizes: tuple[int, int, int]) -> isl.Set:
+    """Thread indices of a block."""
+    found = isl.Set(UNIVERSE)
+    for name, size in zip(THREADS, sizes, strict=True):
+        found = found.intersect(_below(name, size))
+    return found
+
+
+def _below(name: str, size: int) -> isl.Set:
+    value = variable(name)
+    zero = isl.PwAff("{ [] -> [(0)] }")
+    return zero.le_set(value).intersect(value.lt_set(isl.PwAff(f"{{ [] -> [({size})] }}")))

@@ -1,0 +1,147 @@
+"""Every instance of the source is executed, and what it leaves behind reaches the caller."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder
+from polygpu.model.scop import Array, Branch
+from polygpu.support.isl_idioms import D
+from polygpu.verify import counterexample
+from polygpu.verify.order import WHOLE
+from polygpu.verify.session import Session
+from polygpu.verify.source import Slot, UnanalysableError, numbered
+from polygpu.verify.values import Use, Uses, unstored
+from polygpu.verify.verdict import INSTANCES, Failure
+
+
+def check_instances(session: Session, uses: Uses) -> None:
+    for s in session.p.statements:
+        for number, action, _ in numbered(s.body):
+            if not isinstance(action, Branch):
+                with session.step(INSTANCES, ""):
+                    _executed(session, s.name, number)
+    for array in session.p.scop.arrays:
+        with session.step(INSTANCES, ""):
+            _array(session, array, uses)
+
+
+def _executed(session: Session, statement: str, number: tuple[int, ...]) -> None:
+    s = session.p.statement(statement)
+    missing = s.domain
+    for trace in session.traces:
+        for a in trace.actions:
+            m = a.matched
+            if m is not None and (m.statement, m.number) == (statement, number):
+                missing = missing.subtract(session.instances(a, WHOLE).range())
+    if missing.is_empty():
+        return
+    point = counterexample.sample(isl.Map.from_domain(missing))
+    session.failures.append(
+        Failure(
+            INSTANCES,
+            "",
+            "an instance of the source is never executed",
+            counterexample.shown(s, counterexample.values(point, D.in_), None, True),
+            parameters=counterexample.parameters(point, session.p.parameters),
+            positions=(s.position,),
+        )
+    )
+
+
+def _array(session: Session, array: Array, uses: Uses) -> None:
+    """What the region writes is copied out, what it reads first or leaves alone was copied in."""
+    parts = {s.array for s in session.source.slots if s.reference.array == array.name}
+    buffer = next((b for b in session.region.buffers if b.name == array.name and b.host), None)
+    for part in sorted(parts):
+        writes = session.source.writes_of(part)
+        if writes and array.live_out:
+            if buffer is None or not buffer.copy_out:
+                _missing(session, f"'{array.name}' is not copied back")
+                continue
+            _left(session, part, writes, uses.stores(part))
+        if buffer is not None and not buffer.copy_in:
+            _no_old_values(session, array, part, buffer.copy_out, uses)
+
+
+def _missing(session: Session, message: str) -> None:
+    session.failures.append(Failure(INSTANCES, "", message))
+
+
+def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[Use]) -> None:
+    """The last write of each element is stored."""
+    left = [(w, m) for w in writes if not (m := unstored(session, w, stores)).is_empty()]
+    if not left:
+        return
+    if any(w.relation is None for w in writes):
+        raise UnanalysableError(f"'{array}' has a subscript that depends on data")
+    numbers = sorted({w.rank for w in writes})
+    times: list[tuple[Slot, isl.Map]] = []
+    for w in writes:
+        assert w.relation is not None
+        s = session.p.statement(w.statement)
+        local = isl.LocalSpace.from_space(s.domain.get_space())
+        rank = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(numbers.index(w.rank)))
+        order = s.schedule.flat_range_product(isl.Map.from_aff(rank))
+        times.append((w, w.relation.reset_tuple_id(D.out).reverse().apply_range(order)))
+    total = times[0][1]
+    for _, t in times[1:]:
+        total = total.union(t)
+    final = total.lexmax()
+    for w, missing in left:
+        s = session.p.statement(w.statement)
+        local = isl.LocalSpace.from_space(s.domain.get_space())
+        rank = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(numbers.index(w.rank)))
+        order = s.schedule.flat_range_product(isl.Map.from_aff(rank))
+        assert w.relation is not None
+        last = final.apply_range(order.reverse()).intersect(w.relation.reset_tuple_id(D.out).reverse())
+        lost = last.intersect_range(missing)
+        if not lost.is_empty():
+            point = counterexample.sample(lost)
+            session.failures.append(
+                Failure(
+                    INSTANCES,
+                    "",
+                    "the last value of an element is not stored",
+                    counterexample.shown(s, counterexample.values(point, D.out), w.reference, True),
+                    "",
+                    counterexample.element(array, counterexample.values(point, D.in_)),
+                    counterexample.parameters(point, session.p.parameters),
+                    (counterexample.position(s, w.reference, True),),
+                )
+            )
+
+
+def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, uses: Uses) -> None:
+    """Without a copy from the host: nothing reads old values, and none are copied back."""
+    for load in uses.loads(part):
+        _, fresh = session.source.writers(load.slot)
+        if not load.instances.intersect_range(fresh).is_empty():
+            _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
+    if copied_out:
+        written = [w.relation.range() for w in session.source.writes_of(part) if w.relation is not None]
+        if not written or not _everything(session, array).is_subset(_together(written)):
+            _missing(session, f"'{array.name}' is copied back though parts of it were never written")
+
+
+def _together(parts: list[isl.Set]) -> isl.Set:
+    found = parts[0].reset_tuple_id()
+    for p in parts[1:]:
+        found = found.union(p.reset_tuple_id())
+    return found
+
+
+def _everything(session: Session, array: Array) -> isl.Set:
+    space = session.p.context.get_space().set_from_params().add_dims(D.set, len(array.extents))
+    builder = AffineBuilder(space)
+    found = isl.Set.universe(space).intersect_params(session.p.context)
+    for k, extent in enumerate(array.extents):
+        if extent is None:
+            raise UnanalysableError(f"'{array.name}' has no size")
+        index = isl.PwAff.from_aff(isl.Aff.var_on_domain(builder.local, D.set, k))
+        try:
+            found = found.intersect(index.lt_set(builder.value(extent)))
+        except (ValueError, isl.Error):
+            raise UnanalysableError(f"the size of '{array.name}' is not affine") from None
+        found = found.lower_bound_val(D.set, k, isl.Val(0))
+    return found

@@ -1,0 +1,124 @@
+"""Dataflow through shared and private arrays: where the value of each read was computed or loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polygpu.support.isl_idioms import D, identifier, maps, tuple_name, union_of
+from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
+from polygpu.verify.order import BLOCK, THREAD, Frame
+from polygpu.verify.source import UnanalysableError
+from polygpu.verify.walk import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """A value that executions of some action read was made by action `by`: `pairs` says by which execution.
+
+    `by` carries out a source action, or else loads `loaded` from global memory.
+    """
+
+    by: Do
+    pairs: isl.Map
+    loaded: Place | None
+
+
+@dataclass(frozen=True, eq=False)
+class Origins:
+    found: tuple[Origin, ...]
+    unknown: isl.Set  # executions that read what nobody wrote, or a constant
+
+
+@dataclass
+class Locals:
+    """The dataflow of one launch. Executions are tuples of threads and loops, in frame BLOCK."""
+
+    trace: Trace
+    cache: dict[tuple[int, int], Origins] = field(default_factory=dict)
+    direct: list[tuple[Do, Do, isl.Map]] = field(default_factory=list)  # reader, writer, pairs of executions
+
+    def origins(self, action: Do, place: Place) -> Origins:
+        """Where the values come from that `action` reads from `place`."""
+        key = (action.number, id(place))
+        if key not in self.cache:
+            self.cache[key] = self._origins(action, place)
+        return self.cache[key]
+
+    def _origins(self, action: Do, place: Place) -> Origins:
+        dims = BLOCK.dims(action.point)
+        everywhere = executions(action.point, dims)
+        if place.space == "global":
+            return Origins((Origin(action, everywhere.identity(), place),), everywhere.subtract(everywhere))
+        found: list[Origin] = []
+        unknown = everywhere
+        for writer, pairs in self._writers(action, place):
+            unknown = unknown.subtract(pairs.domain())
+            self.direct.append((action, writer, pairs))
+            if writer.matched is not None:
+                found.append(Origin(writer, pairs, None))
+            elif not writer.reads:
+                unknown = unknown.union(pairs.domain())
+            else:
+                earlier = self.origins(writer, writer.reads[0])
+                unknown = unknown.union(pairs.intersect_range(earlier.unknown).domain())
+                for o in earlier.found:
+                    through = pairs.apply_range(o.pairs)
+                    if not through.is_empty():
+                        found.append(Origin(o.by, through, o.loaded))
+        return Origins(tuple(found), unknown.coalesce())
+
+    def _writers(self, action: Do, place: Place) -> Iterator[tuple[Do, isl.Map]]:
+        """The last writer of what each execution reads, in frame BLOCK."""
+        frame = THREAD if place.space == "private" else BLOCK
+        writes = [a for a in self.trace.actions if a.target is not None and a.target.array == place.array]
+        if place.index is None or any(w.target is None or w.target.index is None for w in writes):
+            raise UnanalysableError(f"'{place.text}' has a subscript that depends on data")
+        points = [action, *writes]
+        length = max(len(a.point.path) for a in points)
+        sink = relation(action.point, place.index, frame.dims(action.point), "X").set_tuple_name(D.in_, "R")
+        sources = []
+        order = [_time(action, frame, length, 0, "R")]
+        for w in writes:
+            assert w.target is not None
+            sources.append(_written(w, w.target, frame).set_tuple_name(D.in_, f"W{w.number}"))
+            order.append(_time(w, frame, length, 1, f"W{w.number}"))
+        info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(sink)).set_must_source(union_of(sources))
+        flow = info.set_schedule_map(union_of(order)).compute_flow()
+        by_name = {f"W{w.number}": w for w in writes}
+        for m in maps(flow.get_must_dependence()):
+            writer = by_name[tuple_name(m, D.in_)]
+            pairs = m.reverse().reset_tuple_id(D.in_).reset_tuple_id(D.out)
+            yield writer, lifted(pairs, THREADS) if frame is THREAD else pairs
+
+
+def _written(w: Do, target: Place, frame: Frame) -> isl.Map:
+    dims = frame.dims(w.point)
+    if target.index:
+        return relation(w.point, target.index, dims, "X")
+    return anywhere(w.point, dims, 0).set_tuple_name(D.out, "X")
+
+
+def _time(a: Do, frame: Frame, length: int, last: int, name: str) -> isl.Map:
+    """2d+1 time of an action's read (0) or write (1); the threads come last: they do not race."""
+    dims = frame.dims(a.point)
+    entries: list[str] = []
+    for position, loop in a.point.path + ((0, ""),) * (length - len(a.point.path)):
+        entries += [str(position), loop or "0"]
+    threads = [d for d in dims if d in THREADS]
+    return isl.Map(f"{{ {name}[{', '.join(dims)}] -> [{', '.join((*entries, str(last), *threads))}] }}")
+
+
+def lifted(pairs: isl.Map, names: tuple[str, ...]) -> isl.Map:
+    """`pairs` with the parameters `names` as leading dimensions, equal on both sides."""
+    for k, name in enumerate(names):
+        position = pairs.find_dim_by_name(D.param, name)
+        if position < 0:
+            pairs = pairs.add_dims(D.param, 1)
+            position = pairs.dim(D.param) - 1
+            pairs = pairs.set_dim_id(D.param, position, identifier(name))
+        pairs = pairs.move_dims(D.in_, k, D.param, position, 1)
+        pairs = pairs.insert_dims(D.out, k, 1).equate(D.in_, k, D.out, k)
+    return pairs

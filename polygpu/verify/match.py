@@ -1,0 +1,109 @@
+"""Whether the value of a kernel's action is the value of a source action, leaf by leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import array_tuple
+from polygpu.analysis.rewrite import children, with_children
+from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.verify.affine import Scope
+from polygpu.verify.events import Leaf, Place
+
+
+class MismatchError(Exception):
+    """The two values differ, with how as the message."""
+
+
+@dataclass
+class Matcher:
+    """Matches values in kernel scope `here` with source values in scope `there` (iterators, parameters).
+
+    `symbols` are host expressions of the kernel's scalars, `place` resolves what the kernel reads,
+    `locals` are the source's names of the instance's locals. `leaves` collects what was read.
+    """
+
+    here: Scope
+    there: Scope
+    symbols: Mapping[str, Expr]
+    locals: frozenset[str]
+    place: Callable[[Expr], Place | None]
+    leaves: list[Leaf] = field(default_factory=list)
+
+    def match(self, source: Expr, kernel: Expr) -> None:
+        """Raises MismatchError unless `kernel` computes what `source` does, given equal leaves."""
+        if isinstance(source, Reference):
+            self._reference(source, kernel)
+        elif isinstance(source, Name) and source.name in self.locals:
+            self._leaf(source.name, kernel)
+        elif not self._same_integer(source, kernel) and not self._same_scalar(source, kernel):
+            self._same_node(source, kernel)
+
+    def _leaf(self, source: Reference | str, kernel: Expr) -> Place:
+        place = self.place(kernel)
+        if place is None:
+            raise MismatchError(f"no memory is read where the source reads {_shown(source)}")
+        self.leaves.append(Leaf(place, source))
+        return place
+
+    def _reference(self, source: Reference, kernel: Expr) -> None:
+        place = self._leaf(source, kernel)
+        self.subscripts(source, kernel, place)
+
+    def subscripts(self, source: Reference, kernel: Expr, place: Place) -> None:
+        """Subscripts that depend on data must be the same expressions."""
+        if all(self.there.affine(s) is not None for s in source.subscripts):
+            return
+        if not isinstance(kernel, Reference) or array_tuple(source) != array_tuple(kernel):
+            raise MismatchError(
+                f"{_shown(source)} has subscripts that depend on data and is not read in place"
+            )
+        for a, b in zip(source.subscripts, kernel.subscripts, strict=True):
+            self.match(a, b)
+
+    def _same_integer(self, source: Expr, kernel: Expr) -> bool:
+        """Whether both are affine; raises MismatchError where they differ."""
+        expected = self.there.affine(source)
+        if expected is None:
+            return False
+        found = self.here.affine(kernel)
+        if found is None:
+            raise MismatchError("an index of the source is computed from data")
+        if not self.there.never(expected.ne_set(found)):
+            raise MismatchError("an index used as a value differs")
+        return True
+
+    def _same_scalar(self, source: Expr, kernel: Expr) -> bool:
+        if not isinstance(source, Name):
+            return False
+        if not isinstance(kernel, Name) or self.symbols.get(kernel.name) != source:
+            raise MismatchError(f"the scalar '{source.name}' of the source is something else")
+        return True
+
+    def _same_node(self, source: Expr, kernel: Expr) -> None:
+        ours, theirs = children(source), children(kernel)
+        if type(source) is not type(kernel) or len(ours) != len(theirs) or _bare(source) != _bare(kernel):
+            raise MismatchError("the operations differ from the source's")
+        for a, b in zip(ours, theirs, strict=True):
+            self.match(a, b)
+
+
+def _bare(expr: Expr) -> Expr:
+    """The node without its operands."""
+    return with_children(expr, tuple(Int(0) for _ in children(expr)))
+
+
+def _shown(source: Reference | str) -> str:
+    return f"'{source if isinstance(source, str) else source.array}'"
+
+
+def instances_in(arguments: tuple[isl.PwAff, ...], domain: isl.Set, scope: isl.Set) -> isl.Set:
+    """Where in `scope` the instance with these iterators is one of `domain`."""
+    values = isl.Map("{ [] -> [] }")
+    for a in arguments:
+        values = values.flat_range_product(isl.Map.from_pw_aff(a))
+    values = values.intersect_domain(scope)
+    return values.intersect_range(domain.reset_tuple_id()).domain()

@@ -1,0 +1,204 @@
+"""What comes before what on the device.
+
+Two accesses are ordered when they are in different launches; or one thread makes both; or the block's
+threads meet at a barrier in between. All else may happen in any order, or at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polygpu.support.isl_idioms import D
+from polygpu.verify.events import BLOCKS, THREADS, Do, Path, Point, Sync, executions, relation
+from polygpu.verify.walk import Trace
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Which indices are dimensions; the others are parameters, the same for all events compared."""
+
+    host: bool
+    block: bool
+    thread: bool
+
+    def dims(self, point: Point) -> tuple[str, ...]:
+        return (
+            *(point.launch.loops if self.host else ()),
+            *(BLOCKS if self.block else ()),
+            *(THREADS if self.thread else ()),
+            *point.loops,
+        )
+
+
+WHOLE = Frame(True, True, True)
+BLOCK = Frame(False, False, True)
+THREAD = Frame(False, False, False)
+
+
+def universe(a: tuple[str, ...], b: tuple[str, ...]) -> isl.Map:
+    one = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(a)))
+    two = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(b)))
+    return isl.Map.from_domain_and_range(one, two)
+
+
+def nowhere(a: tuple[str, ...], b: tuple[str, ...]) -> isl.Map:
+    return isl.Map.empty(universe(a, b).get_space())
+
+
+def equal(m: isl.Map, names: Iterable[str], a: tuple[str, ...], b: tuple[str, ...]) -> isl.Map:
+    for name in names:
+        if name in a and name in b:
+            m = m.equate(D.in_, a.index(name), D.out, b.index(name))
+    return m
+
+
+def lexicographic(
+    base: isl.Map, one: Path, two: Path, a: tuple[str, ...], b: tuple[str, ...], tie: bool
+) -> tuple[isl.Map | None, list[isl.Map]]:
+    """Pairs of `base` with `one` before `two`: those in the same turn of all common loops, and the others."""
+    earlier: list[isl.Map] = []
+    for (at, loop), (other, _) in zip(one, two, strict=False):
+        if at != other:
+            return (base if at < other else None), earlier
+        if loop and loop in a and loop in b:
+            earlier.append(base.order_lt(D.in_, a.index(loop), D.out, b.index(loop)))
+            base = base.equate(D.in_, a.index(loop), D.out, b.index(loop))
+    return (base if tie else None), earlier
+
+
+def union(empty: isl.Map, parts: Iterable[isl.Map | None]) -> isl.Map:
+    for part in parts:
+        if part is not None:
+            empty = empty.union(part)
+    return empty
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order of the events of one launch statement, in frame `frame`."""
+
+    trace: Trace
+    frame: Frame
+
+    def dims(self, point: Point) -> tuple[str, ...]:
+        return self.frame.dims(point)
+
+    def launches(self, a: Point, b: Point) -> isl.Map:
+        """Pairs of executions in different turns of the host's loops, `a`'s first."""
+        return launches_before(a, b, self.dims(a), self.dims(b))
+
+    def together(self, a: Point, b: Point) -> isl.Map:
+        """Pairs in the same block of the same launch."""
+        one, two = self.dims(a), self.dims(b)
+        return equal(universe(one, two), (*a.launch.loops, *BLOCKS), one, two)
+
+    def thread(self, a: Point, b: Point, tie: bool) -> isl.Map:
+        """Pairs of one thread, `a` first; `tie`: an action's read of an execution, then its write."""
+        one, two = self.dims(a), self.dims(b)
+        base = equal(self.together(a, b), THREADS, one, two)
+        same, earlier = lexicographic(base, a.path, b.path, one, two, tie)
+        return union(nowhere(one, two), (same, *earlier))
+
+    @cached_property
+    def barriers(self) -> list[Sync]:
+        return [s for s in self.trace.syncs if s.pending < 0]
+
+    @cached_property
+    def waits(self) -> list[Sync]:
+        return [s for s in self.trace.syncs if s.pending >= 0]
+
+    def _sync_dims(self, s: Sync) -> tuple[str, ...]:
+        return tuple(d for d in self.frame.dims(s.point) if d not in THREADS)
+
+    def _sync_domain(self, s: Sync) -> isl.Set:
+        return executions(at_zero(s.point), self._sync_dims(s))
+
+    def barrier(self, a: Point, b: Point) -> isl.Map:
+        """Pairs in one block with a barrier in between, in the same turn of the loops as one of both."""
+        one, two = self.dims(a), self.dims(b)
+        found = nowhere(one, two)
+        for s in self.barriers:
+            same, others = self._to(a, s)
+            from_same, from_other = self._from(s, b)
+            if same is not None:
+                for second in (from_same, *from_other):
+                    if second is not None:
+                        found = found.union(same.apply_range(second))
+            if from_same is not None:
+                for first in others:
+                    found = found.union(first.apply_range(from_same))
+        return found
+
+    def _to(self, a: Point, s: Sync) -> tuple[isl.Map | None, list[isl.Map]]:
+        one, two = self.dims(a), self._sync_dims(s)
+        base = equal(universe(one, two), (*a.launch.loops, *BLOCKS), one, two)
+        base = base.intersect_range(self._sync_domain(s))
+        return lexicographic(base, a.path, s.point.path, one, two, False)
+
+    def _from(self, s: Sync, b: Point) -> tuple[isl.Map | None, list[isl.Map]]:
+        one, two = self._sync_dims(s), self.dims(b)
+        base = equal(universe(one, two), (*b.launch.loops, *BLOCKS), one, two)
+        base = base.intersect_domain(self._sync_domain(s))
+        return lexicographic(base, s.point.path, b.path, one, two, False)
+
+    def before(self, a: Point, b: Point, tie: bool = False) -> isl.Map:
+        """Pairs of one block that are ordered, `a` first."""
+        return self.thread(a, b, tie).union(self.barrier(a, b))
+
+    def completed(self, a: Do, b: Point) -> isl.Map:
+        """Pairs where the asynchronous copy `a` is finished and seen by the thread of `b`."""
+        one, two = self.dims(a.point), self.dims(b)
+        found = nowhere(one, two)
+        for wait in self.waits:
+            done = self._done(a, wait)
+            if done is None:
+                continue
+            middle = self._sync_dims(wait)
+            same, _ = self._from(wait, b)
+            if same is not None:
+                own = done.apply_range(same)
+                found = found.union(equal(own, THREADS, one, two))
+            for barrier in self.barriers:
+                there = self._sync_dims(barrier)
+                base = equal(universe(middle, there), (*a.point.launch.loops, *BLOCKS), middle, there)
+                base = base.intersect_range(self._sync_domain(barrier))
+                first, _ = lexicographic(base, wait.point.path, barrier.point.path, middle, there, False)
+                second, later = self._from(barrier, b)
+                if first is None:
+                    continue
+                for part in (second, *later):
+                    if part is not None:
+                        found = found.union(done.apply_range(first).apply_range(part))
+        return found
+
+    def _done(self, a: Do, wait: Sync) -> isl.Map | None:
+        """Pairs of a copy and a wait after it that covers the group the copy is in."""
+        if a.commits is None or wait.commits is None:
+            return None
+        one, two = self.dims(a.point), self._sync_dims(wait)
+        mine = relation(a.point, (a.commits,), one)
+        theirs = relation(at_zero(wait.point), (wait.commits,), two)
+        enough = isl.Map(f"{{ [c] -> [w] : w >= c + 1 + {wait.pending} }}")
+        covered = mine.apply_range(enough).apply_range(theirs.reverse())
+        base = equal(universe(one, two), (*a.point.launch.loops, *BLOCKS), one, two)
+        same, earlier = lexicographic(base, a.point.path, wait.point.path, one, two, False)
+        return covered.intersect(union(nowhere(one, two), (same, *earlier)))
+
+
+def launches_before(a: Point, b: Point, one: tuple[str, ...], two: tuple[str, ...]) -> isl.Map:
+    same, earlier = lexicographic(universe(one, two), a.launch.path, b.launch.path, one, two, False)
+    return union(nowhere(one, two), (same, *earlier))
+
+
+def at_zero(point: Point) -> Point:
+    """`point` as thread 0 executes it: what all threads do alike."""
+    domain = point.domain
+    for name in THREADS:
+        position = domain.find_dim_by_name(D.param, name)
+        if position >= 0:
+            domain = domain.fix_val(D.param, position, isl.Val(0)).project_out(D.param, position, 1)
+    return Point(point.launch, point.path, point.loops, domain)

@@ -1,0 +1,121 @@
+"""Threads of a block never touch a shared element at the same time, unless both read."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import islpy as isl
+
+from polygpu.support.isl_idioms import D
+from polygpu.verify import counterexample
+from polygpu.verify.events import THREADS, Do, Place, executions
+from polygpu.verify.order import BLOCK, Order, equal
+from polygpu.verify.session import Session
+from polygpu.verify.source import UnanalysableError
+from polygpu.verify.verdict import VALUES, Failure
+from polygpu.verify.walk import Trace
+
+Touch = tuple[Do, Place, bool]
+
+
+def check_races(session: Session) -> None:
+    for trace in session.traces:
+        order = Order(trace, BLOCK)
+        for array in trace.kernel.shared:
+            touches = _touches(trace, array.name)
+            for one, two in combinations_with_replacement(touches, 2):
+                if one[2] or two[2]:
+                    with session.step(VALUES, trace.kernel.name):
+                        _pair(session, order, one, two)
+        for action, writer, pairs in session.locals[trace.launch.number].direct:
+            if writer.asynchronous:
+                with session.step(VALUES, trace.kernel.name):
+                    _arrived(session, order, action, writer, pairs)
+
+
+def _touches(trace: Trace, array: str) -> list[Touch]:
+    found: list[Touch] = []
+    for a in trace.actions:
+        found.extend((a, r, False) for r in a.reads if r.array == array and r.space == "shared")
+        if a.target is not None and a.target.array == array and a.target.space == "shared":
+            found.append((a, a.target, True))
+    return found
+
+
+def _pair(session: Session, order: Order, one: Touch, two: Touch) -> None:
+    (a, here, writes), (b, there, also) = one, two
+    if here.index is None or there.index is None:
+        raise UnanalysableError(f"'{here.text}' has a subscript that depends on data")
+    first, second = session.address(a, here, BLOCK), session.address(b, there, BLOCK)
+    meet = first.apply_range(second.reverse())
+    dims, others = BLOCK.dims(a.point), BLOCK.dims(b.point)
+    late = (a.asynchronous and writes, b.asynchronous and also)
+    if not any(late):
+        meet = meet.subtract(equal(meet, THREADS, dims, others))
+    elif a is b:
+        meet = meet.subtract(executions(a.point, dims).identity())
+    if meet.is_empty():
+        return
+    forth = order.completed(a, b.point) if late[0] else order.before(a.point, b.point)
+    meet = meet.subtract(forth)
+    if meet.is_empty():
+        return
+    back = order.completed(b, a.point) if late[1] else order.before(b.point, a.point)
+    meet = meet.subtract(back.reverse())
+    if not meet.is_empty():
+        session.failures.append(_race(session, order.trace, one, two, meet))
+
+
+def _race(session: Session, trace: Trace, one: Touch, two: Touch, meet: isl.Map) -> Failure:
+    point = counterexample.sample(meet)
+    (a, place, writes), (b, _, also) = one, two
+    address = session.address(a, place, BLOCK).intersect_params(point.params())
+    where = counterexample.sample(address.intersect_domain(point.domain()))
+    return Failure(
+        VALUES,
+        trace.kernel.name,
+        "two threads touch a shared element with no barrier in between",
+        _who(session, a, writes, point, D.in_),
+        _who(session, b, also, point, D.out),
+        counterexample.element(place.array, counterexample.values(where, D.out)),
+        counterexample.parameters(point, session.p.parameters),
+    )
+
+
+def _who(session: Session, a: Do, writes: bool, point: isl.Map, kind: isl.dim_type) -> str:
+    x, y, z = counterexample.values(point, kind)[:3]
+    what = "writes" if writes else "reads"
+    statement = ""
+    if a.matched is not None:
+        s = session.p.statement(a.matched.statement)
+        chosen = point.domain() if kind == D.in_ else point.range()
+        mine = session.instances(a, BLOCK).intersect_domain(chosen).intersect_params(point.params())
+        if not mine.is_empty():
+            one = counterexample.sample(mine)
+            statement = f" in {counterexample.shown(s, counterexample.values(one, D.out), None, writes)}"
+    elif a.reads and a.target is not None:
+        statement = f" in the copy of '{a.reads[0].text}' to '{a.target.text}'"
+    return f"thread ({x}, {y}, {z}) {what}{statement}"
+
+
+def _arrived(session: Session, order: Order, reader: Do, writer: Do, pairs: isl.Map) -> None:
+    """Asynchronous copies are waited for before what they bring is read."""
+    early = pairs.reverse().subtract(order.completed(writer, reader.point))
+    if early.is_empty():
+        return
+    if writer.commits is None or any(w.commits is None for w in order.waits):
+        raise UnanalysableError("the groups of asynchronous copies cannot be counted")
+    point = counterexample.sample(early)
+    place = writer.target
+    assert place is not None
+    session.failures.append(
+        Failure(
+            VALUES,
+            order.trace.kernel.name,
+            "an asynchronous copy is read before it is waited for",
+            _who(session, writer, True, point, D.in_),
+            _who(session, reader, False, point, D.out),
+            place.array,
+            counterexample.parameters(point, session.p.parameters),
+        )
+    )

@@ -1,0 +1,105 @@
+"""What the checks share: the traces of a region, its source, and what was found so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.kernel import Buffer, Region
+from polygpu.support.isl_idioms import CONTEXT
+from polygpu.verify.events import Do, Place, anywhere, relation
+from polygpu.verify.local import Locals
+from polygpu.verify.order import Frame
+from polygpu.verify.source import Source, UnanalysableError
+from polygpu.verify.verdict import Failure, Proof, Unproved
+from polygpu.verify.walk import Trace
+
+_OPERATIONS_A_SECOND = 2_000_000
+_ONE_STEP = 10.0
+
+
+class OutOfBudgetError(Exception):
+    """isl took more steps than it was allowed."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """isl's work inside is limited to about so many seconds, if it is none to next to nothing.
+
+    Raises OutOfBudgetError.
+    """
+    CONTEXT.reset_operations()
+    CONTEXT.set_max_operations(max(1, int(seconds * _OPERATIONS_A_SECOND)))
+    try:
+        yield
+    except isl.Error as error:
+        if "maximal number of operations" not in str(error):
+            raise
+        raise OutOfBudgetError("budget") from None
+    finally:
+        CONTEXT.set_max_operations(0)
+        CONTEXT.reset_operations()
+
+
+@dataclass
+class Session:
+    """One certification. Checks report to it; `deadline` is a time.monotonic()."""
+
+    region: Region
+    source: Source
+    traces: list[Trace]
+    deadline: float
+    failures: list[Failure] = field(default_factory=list)
+    unproved: list[Unproved] = field(default_factory=list)
+    proofs: list[Proof] = field(default_factory=list)
+
+    @property
+    def p(self) -> Polyhedra:
+        return self.source.p
+
+    @cached_property
+    def locals(self) -> dict[int, Locals]:
+        return {t.launch.number: Locals(t) for t in self.traces}
+
+    @cached_property
+    def buffers(self) -> dict[str, Buffer]:
+        return {b.name: b for b in self.region.buffers}
+
+    def buffer(self, array: str) -> Buffer:
+        """The buffer of an array, or of a member of the structures it holds."""
+        found = self.buffers.get(array)
+        return found or next(b for b in self.region.buffers if array.startswith(f"{b.name}__"))
+
+    @contextmanager
+    def step(self, kind: str, kernel: str) -> Iterator[None]:
+        """A part of the work that may end undecided, for want of time or of method."""
+        try:
+            with limited(min(self.deadline - time.monotonic(), _ONE_STEP)):
+                yield
+        except (OutOfBudgetError, UnanalysableError) as error:
+            self.undecided(kind, kernel, str(error))
+
+    def undecided(self, kind: str, kernel: str, reason: str) -> None:
+        found = Unproved(kind, kernel, reason)
+        if found not in self.unproved:
+            self.unproved.append(found)
+
+    def address(self, action: Do, place: Place, frame: Frame) -> isl.Map:
+        """Executions of `action` to the element `place` is, every element where it depends on data."""
+        dims = frame.dims(action.point)
+        if place.index is not None:
+            return relation(action.point, place.index, dims)
+        return anywhere(action.point, dims, len(self.buffer(place.array).extents))
+
+    def instances(self, action: Do, frame: Frame) -> isl.Map:
+        """Executions of a matched action that are instances of the source, to these instances."""
+        assert action.matched is not None
+        statement = self.p.statement(action.matched.statement)
+        found = relation(action.point, action.matched.arguments, frame.dims(action.point), statement.name)
+        return found.intersect_range(statement.domain)

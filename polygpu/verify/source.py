@@ -1,0 +1,196 @@
+"""The original program as the certificate sees it: every access of every action, its order, its dataflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
+from polygpu.analysis.rewrite import references, walk
+from polygpu.model.expr import Expr, Name, Position, Reference
+from polygpu.model.scop import Access, Action, Branch, Let, Store
+from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
+
+Number: TypeAlias = tuple[int, ...]
+# place of an action in a body: (n,), in branches (n, 0 or 1, k)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An access of an action: `relation` maps instances to elements; None for one that depends on data.
+
+    `implied` is the read of its old value that a conditional write stands for: such a write counts as
+    one that always happens, of either the new value or the old one.
+    """
+
+    statement: str
+    number: Number
+    array: str
+    reference: Reference
+    write: bool
+    relation: isl.Map | None
+    implied: bool = False
+
+    @property
+    def rank(self) -> tuple[Number, int]:
+        """Order within an instance: an action's reads precede its write."""
+        return self.number, int(self.write)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """The instance of `statement` whose action `number` wrote what a read instance reads."""
+
+    statement: str
+    number: Number
+    instances: isl.Map  # reading instance to writing instance
+
+
+@dataclass(frozen=True)
+class Source:
+    """The dataflow of the original program `p`, array by array, computed when asked for."""
+
+    p: Polyhedra
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(slot for s in self.p.statements for slot in _slots(self.p, s))
+
+    def reading(self, statement: str, number: Number, reference: Reference) -> Slot:
+        return next(
+            s
+            for s in self.slots
+            if (s.statement, s.number) == (statement, number) and not s.write and s.reference == reference
+        )
+
+    def writing(self, statement: str, number: Number) -> Slot | None:
+        found = (s for s in self.slots if (s.statement, s.number) == (statement, number) and s.write)
+        return next(found, None)
+
+    def writes_of(self, array: str) -> tuple[Slot, ...]:
+        return tuple(s for s in self.slots if s.write and s.array == array)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        return frozenset(s.array for s in self.slots if s.write)
+
+    def before(self, first: str, a: tuple[Number, int], second: str, b: tuple[Number, int]) -> isl.Map:
+        """Pairs of instances of `first` and `second` whose accesses ranked `a` and `b` come in this order."""
+        one, two = self.p.statement(first), self.p.statement(second)
+        order = one.schedule.lex_lt_map(two.schedule)
+        if first == second and a < b:
+            order = order.union(one.domain.identity())
+        return order
+
+    def writers(self, read: Slot) -> tuple[list[Writer], isl.Set]:
+        """Who wrote what `read` reads, and the instances that read the contents from before the region.
+
+        Raises Unanalysable where an access of the array depends on data.
+        """
+        found = self._flows.get(read)
+        if found is None:
+            found = self._flows[read] = self._flow(read)
+        return found
+
+    @cached_property
+    def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
+        return {}
+
+    def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
+        writes = self.writes_of(read.array)
+        domain = self.p.statement(read.statement).domain
+        if not writes:
+            return [], domain
+        tuples = {f"W{k}": w for k, w in enumerate(writes)}
+        sources = union_of([_known(w).set_tuple_name(D.in_, name) for name, w in tuples.items()])
+        sink = isl.UnionMap.from_map(_known(read).set_tuple_name(D.in_, "R"))
+        numbers = sorted({s.rank for s in (read, *writes)})
+        order = union_of(
+            [
+                _timed(self.p.statement(s.statement), name, numbers.index(s.rank))
+                for name, s in (*tuples.items(), ("R", read))
+            ]
+        )
+        info = isl.UnionAccessInfo.from_sink(sink).set_must_source(sources).set_schedule_map(order)
+        flow = info.compute_flow()
+        writers: list[Writer] = []
+        fresh = domain
+        for m in maps(flow.get_must_dependence()):
+            by = tuples[tuple_name(m, D.in_)]
+            back = m.reverse().set_tuple_name(D.in_, read.statement).set_tuple_name(D.out, by.statement)
+            writers.append(Writer(by.statement, by.number, back))
+            fresh = fresh.subtract(back.domain())
+        return writers, fresh
+
+
+class UnanalysableError(Exception):
+    """What the method cannot decide, with the reason as its message."""
+
+
+def _known(slot: Slot) -> isl.Map:
+    if slot.relation is None:
+        raise UnanalysableError(f"'{slot.array}' has a subscript that depends on data")
+    return slot.relation
+
+
+def _timed(s: PolyStatement, name: str, rank: int) -> isl.Map:
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(s.domain.get_space()))
+    last = isl.Map.from_aff(zero.set_constant_val(isl.Val(rank)))
+    return s.schedule.flat_range_product(last).set_tuple_name(D.in_, name)
+
+
+def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Number, Action, bool]]:
+    """All actions with their numbers, and whether a branch decides if they happen."""
+    for k, action in enumerate(body):
+        number = (*prefix, k)
+        yield number, action, bool(prefix)
+        if isinstance(action, Branch):
+            yield from numbered(action.then, (*number, 0))
+            yield from numbered(action.otherwise, (*number, 1))
+
+
+def _slots(p: Polyhedra, s: PolyStatement) -> Iterator[Slot]:
+    for number, action, conditional in numbered(s.body):
+        match action:
+            case Store(target, value):
+                reads = [*references(value), *(r for x in target.subscripts for r in references(x))]
+                yield from (_slot(p, s, number, r, False) for r in dict.fromkeys(reads))
+                if conditional:
+                    yield _slot(p, s, number, target, False, implied=True)
+                yield _slot(p, s, number, target, True)
+            case Let(_, _, value, _) | Branch(value, _, _):
+                yield from (_slot(p, s, number, r, False) for r in dict.fromkeys(references(value)))
+
+
+def _slot(
+    p: Polyhedra, s: PolyStatement, number: Number, r: Reference, write: bool, implied: bool = False
+) -> Slot:
+    affine = all(_affine(x, s, p) for x in r.subscripts)
+    relation = None
+    if affine:
+        access = Access(r, write, True, True, s.position, s.text)
+        relation = access_relation(AffineBuilder(s.domain.get_space()), s.domain, access)
+    return Slot(s.name, number, array_tuple(r), r, write, relation, implied)
+
+
+def _affine(subscript: Expr, s: PolyStatement, p: Polyhedra) -> bool:
+    known = {*s.iterators, *p.parameters}
+    names = {e.name for e in walk(subscript) if isinstance(e, Name)}
+    if not names <= known or any(references(subscript)):
+        return False
+    try:
+        AffineBuilder(s.domain.get_space()).value(subscript)
+    except (ValueError, isl.Error):
+        return False
+    return True
+
+
+def position_of(s: PolyStatement, r: Reference, write: bool) -> Position:
+    return next(
+        (a.position for a in s.accesses if a.reference == r and a.write == write),
+        s.position,
+    )

@@ -1,0 +1,337 @@
+"""Each value an instance reads is the one the source reads; what loads and stores stand for.
+
+Values that stay on the chip are followed to the instance that computed them or to the load that brought
+them; that instance must be the one the source's dataflow names, the loaded element the source's element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polygpu.model.expr import Position
+from polygpu.model.scop import Let
+from polygpu.support.isl_idioms import D
+from polygpu.verify import counterexample
+from polygpu.verify.events import BLOCKS, Do, Leaf, Place
+from polygpu.verify.local import Locals, Origin, lifted
+from polygpu.verify.order import BLOCK, WHOLE
+from polygpu.verify.session import Session
+from polygpu.verify.source import Number, Slot, UnanalysableError, numbered
+from polygpu.verify.verdict import INSTANCES, VALUES, Failure
+from polygpu.verify.walk import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """Accesses of global memory by `action`: `instances` maps its executions to what they stand for."""
+
+    trace: Trace
+    action: Do
+    place: Place
+    address: isl.Map
+    instances: isl.Map
+    slot: Slot
+    write: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Unchanged:
+    """Stores of what the same thread loaded from the same element: `pairs` maps stores to loads."""
+
+    trace: Trace
+    store: Do
+    load: Do
+    address: isl.Map
+    pairs: isl.Map
+
+
+@dataclass
+class Uses:
+    """What a region does to global arrays, by the kernel's names of these."""
+
+    found: dict[str, list[Use]] = field(default_factory=dict)
+    unchanged: dict[str, list[Unchanged]] = field(default_factory=dict)
+
+    def add(self, use: Use) -> None:
+        if not use.instances.is_empty():
+            self.found.setdefault(use.place.array, []).append(use)
+
+    def stores(self, array: str) -> list[Use]:
+        return [u for u in self.found.get(array, []) if u.write]
+
+    def loads(self, array: str) -> list[Use]:
+        return [u for u in self.found.get(array, []) if not u.write]
+
+
+def check_values(session: Session) -> Uses:
+    uses = Uses()
+    for trace in session.traces:
+        for action in trace.actions:
+            with session.step(VALUES, trace.kernel.name):
+                _Action(session, trace, action, uses).check()
+    return uses
+
+
+def whole(relation: isl.Map, action: Do) -> isl.Map:
+    """A relation between executions of a launch in frame BLOCK, in frame WHOLE."""
+    return lifted(relation, (*action.point.launch.loops, *BLOCKS))
+
+
+@dataclass(frozen=True)
+class _Action:
+    session: Session
+    trace: Trace
+    action: Do
+    uses: Uses
+
+    @property
+    def locals(self) -> Locals:
+        return self.session.locals[self.trace.launch.number]
+
+    @property
+    def kernel(self) -> str:
+        return self.trace.kernel.name
+
+    def check(self) -> None:
+        target = self.action.target
+        if self.action.matched is not None:
+            self._instance()
+        elif target is not None and target.space == "global":
+            self._store_of_copy(target)
+
+    def _instance(self) -> None:
+        assert self.action.matched is not None
+        here = self.session.instances(self.action, BLOCK)
+        if not here.is_empty():
+            for leaf in self.action.matched.leaves:
+                self._leaf(leaf, here)
+        target = self.action.target
+        if target is None or target.space != "global":
+            return
+        slot = self.session.source.writing(self.action.matched.statement, self.action.matched.number)
+        instances = self.session.instances(self.action, WHOLE)
+        address = self.session.address(self.action, target, WHOLE)
+        beyond = address.domain().subtract(instances.domain())
+        if slot is None or not beyond.is_empty():
+            self._visible(target, isl.Map.from_domain(beyond))
+            return
+        self._store(target, address, instances, slot)
+
+    def _visible(self, target: Place, beyond: isl.Map) -> None:
+        address = self.session.address(self.action, target, WHOLE)
+        point = counterexample.sample(address.intersect_domain(beyond.domain()))
+        self.session.failures.append(
+            Failure(
+                INSTANCES,
+                self.kernel,
+                "a store that no instance of the source makes",
+                element=counterexample.element(target.array, counterexample.values(point, D.out)),
+                parameters=counterexample.parameters(point, self.session.p.parameters),
+            )
+        )
+
+    def _store(self, target: Place, address: isl.Map, instances: isl.Map, slot: Slot) -> None:
+        if not self._temporary(target) and not self._same_element(
+            address.intersect_domain(instances.domain()), instances, slot, "stores to another element"
+        ):
+            return
+        self.uses.add(Use(self.trace, self.action, target, address, instances, slot, True))
+
+    def _temporary(self, place: Place) -> bool:
+        return not self.session.buffer(place.array).host
+
+    def _same_element(self, address: isl.Map, instances: isl.Map, slot: Slot, message: str) -> bool:
+        """Whether all elements are the source's, or the source computes the subscript from data (matched)."""
+        if slot.relation is None:
+            return True
+        bad = address.subtract(instances.apply_range(slot.relation.reset_tuple_id(D.out)))
+        if bad.is_empty():
+            return True
+        self._fail(message, bad, instances, slot)
+        return False
+
+    def _fail(
+        self, message: str, bad: isl.Map, instances: isl.Map, slot: Slot | None, source: str = ""
+    ) -> None:
+        """`bad` maps executions to elements."""
+        point = counterexample.sample(bad)
+        target = ""
+        positions: tuple[Position, ...] = ()
+        if slot is not None:
+            target, positions = self._shown(point, instances, slot)
+        array = slot.array if slot is not None else ""
+        self.session.failures.append(
+            Failure(
+                VALUES,
+                self.kernel,
+                message,
+                source,
+                target,
+                counterexample.element(array, counterexample.values(point, D.out)),
+                counterexample.parameters(point, self.session.p.parameters),
+                positions,
+            )
+        )
+
+    def _shown(self, point: isl.Map, instances: isl.Map, slot: Slot) -> tuple[str, tuple[Position, ...]]:
+        statement = self.session.p.statement(slot.statement)
+        mine = instances.intersect_params(point.params()).intersect_domain(point.domain())
+        if mine.is_empty():
+            return f"an execution that is no instance of {slot.statement}", ()
+        one = counterexample.sample(mine)
+        text = counterexample.shown(statement, counterexample.values(one, D.out), slot.reference, slot.write)
+        return text, (counterexample.position(statement, slot.reference, slot.write),)
+
+    def _leaf(self, leaf: Leaf, here: isl.Map) -> None:
+        origins = self.locals.origins(self.action, leaf.place)
+        slot = self._slot(leaf)
+        inside = here.domain()
+        unwritten = origins.unknown.intersect(inside)
+        if not unwritten.is_empty():
+            self._fail("reads a value that nobody computed", isl.Map.from_domain(unwritten), here, slot)
+            return
+        for o in origins.found:
+            pairs = o.pairs.intersect_domain(inside)
+            if pairs.is_empty():
+                continue
+            if o.loaded is not None:
+                self._loaded(o, o.loaded, pairs, here, slot, leaf)
+            else:
+                self._computed(o, pairs, here, slot, leaf)
+
+    def _slot(self, leaf: Leaf) -> Slot | None:
+        m = self.action.matched
+        assert m is not None
+        if isinstance(leaf.source, str):
+            return None
+        if leaf.implied:
+            found = (
+                s
+                for s in self.session.source.slots
+                if (s.statement, s.number) == (m.statement, m.number) and s.implied
+            )
+            return next(found)
+        return self.session.source.reading(m.statement, m.number, leaf.source)
+
+    def _loaded(
+        self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf
+    ) -> None:
+        if slot is None:
+            self._fail(f"reads global memory for the local '{leaf.source}'", pairs, here, None)
+            return
+        address = self.session.address(o.by, loaded, BLOCK)
+        if not self._temporary(loaded):
+            if loaded.array != slot.array:
+                self._fail(f"reads array '{loaded.array}'", pairs.apply_range(address), here, slot)
+                return
+            reads = pairs.apply_range(address)
+            if not self._same_element(reads, here, slot, "reads another element than the source"):
+                return
+        users = whole(pairs.reverse(), self.action).apply_range(self.session.instances(self.action, WHOLE))
+        place = self.session.address(o.by, loaded, WHOLE)
+        self.uses.add(Use(self.trace, o.by, loaded, place, users, slot, False))
+
+    def _computed(self, o: Origin, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf) -> None:
+        """`pairs`: reading executions to those of the action that computed what they read."""
+        made = o.by.matched
+        assert made is not None
+        theirs = self.session.instances(o.by, BLOCK)
+        flow = here.reverse().apply_range(pairs)
+        # garbage computed outside of the statement's domain must not be read
+        missing = pairs.subtract_range(theirs.domain())
+        if not missing.is_empty():
+            self._fail("reads what no instance of the source computed", missing, here, slot)
+            return
+        allowed = self._expected(slot, leaf, made.statement, made.number)
+        got = flow.apply_range(theirs)
+        wrong = got if allowed is None else got.subtract(allowed)
+        if not wrong.is_empty():
+            self._other_writer(wrong, o, slot)
+
+    def _expected(self, slot: Slot | None, leaf: Leaf, statement: str, number: Number) -> isl.Map | None:
+        """Reading to writing instances that the source has for this writing action."""
+        m = self.action.matched
+        assert m is not None
+        if slot is None:
+            body = self.session.p.statement(m.statement).body
+            earlier = [
+                n
+                for n, a, _ in numbered(body)
+                if isinstance(a, Let) and a.name == leaf.source and n < m.number
+            ]
+            if statement != m.statement or not earlier or earlier[-1] != number:
+                return None
+            return self.session.p.statement(m.statement).domain.identity()
+        writers, _ = self.session.source.writers(slot)
+        found: isl.Map | None = None
+        for w in writers:
+            if (w.statement, w.number) == (statement, number):
+                found = w.instances if found is None else found.union(w.instances)
+        return found
+
+    def _other_writer(self, wrong: isl.Map, o: Origin, slot: Slot | None) -> None:
+        assert o.by.matched is not None
+        m = self.action.matched
+        assert m is not None
+        point = counterexample.sample(wrong)
+        p = self.session.p
+        writer, reader = p.statement(o.by.matched.statement), p.statement(m.statement)
+        source = counterexample.shown(writer, counterexample.values(point, D.out), None, True)
+        target = counterexample.shown(reader, counterexample.values(point, D.in_), None, False)
+        self.session.failures.append(
+            Failure(
+                VALUES,
+                self.kernel,
+                "an instance reads what another one computed than in the source",
+                source,
+                target,
+                slot.array if slot is not None else "a local of the instance",
+                counterexample.parameters(point, p.parameters),
+                (writer.position, reader.position),
+            )
+        )
+
+    def _store_of_copy(self, target: Place) -> None:
+        """A store of what was kept on the chip, or of what was loaded."""
+        if not self.action.reads:
+            self._visible(target, self.session.address(self.action, target, WHOLE))
+            return
+        origins = self.locals.origins(self.action, self.action.reads[0])
+        if not origins.unknown.is_empty():
+            self._visible(target, whole(origins.unknown.identity(), self.action))
+        for o in origins.found:
+            self._store_from(target, o)
+
+    def _store_from(self, target: Place, o: Origin) -> None:
+        address = self.session.address(self.action, target, WHOLE)
+        pairs = whole(o.pairs, self.action)
+        if o.loaded is not None:
+            loaded = pairs.apply_range(self.session.address(o.by, o.loaded, WHOLE))
+            same = o.loaded.array == target.array and loaded.is_subset(address)
+            if not same or o.loaded.index is None:
+                raise UnanalysableError(f"'{target.array}' gets a copy of '{o.loaded.array}'")
+            kept = Unchanged(self.trace, self.action, o.by, address, pairs)
+            self.uses.unchanged.setdefault(target.array, []).append(kept)
+            return
+        assert o.by.matched is not None
+        made = self.session.instances(o.by, WHOLE)
+        garbage = pairs.subtract_range(made.domain())
+        if not garbage.is_empty():
+            self._visible(target, garbage)
+            return
+        slot = self.session.source.writing(o.by.matched.statement, o.by.matched.number)
+        if slot is None:
+            raise UnanalysableError("a local of an instance is stored")
+        instances = pairs.apply_range(made)
+        self._store(target, address.intersect_domain(instances.domain()), instances, slot)
+
+
+def unstored(session: Session, w: Slot, stores: list[Use]) -> isl.Set:
+    """The instances of a write of the source whose value never reaches global memory."""
+    missing = session.p.statement(w.statement).domain
+    for s in stores:
+        if (s.slot.statement, s.slot.number) == (w.statement, w.number):
+            missing = missing.subtract(s.instances.range())
+    return missing

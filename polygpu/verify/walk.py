@@ -1,0 +1,495 @@
+"""From the Kernel IR of a region to its events: a symbolic walk of the host program and of each kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.analysis.rewrite import references, substitute, walk
+from polygpu.model.expr import Binary, Expr, Name, Reference
+from polygpu.model.kernel import (
+    Assign,
+    Barrier,
+    CommitCopies,
+    Declare,
+    DeclareArray,
+    For,
+    HostFor,
+    HostIf,
+    HostStatement,
+    If,
+    Kernel,
+    Launch,
+    Move,
+    Origin,
+    Region,
+    Statement,
+    WaitCopies,
+)
+from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter, variable
+from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Leaf, Matched, Path, Place, Point, Sync, box
+from polygpu.verify.match import Matcher, MismatchError, instances_in
+from polygpu.verify.source import Number, numbered
+
+
+class UnclearError(Exception):
+    """The walk met what it cannot describe; the message says what."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything a launch does. `scope` is the host's at the launch, with the kernel's scalars bound."""
+
+    launch: Launched
+    kernel: Kernel
+    statement: Launch
+    host: Scope
+    scope: Scope
+    actions: tuple[Do, ...]
+    syncs: tuple[Sync, ...]
+    private: Mapping[str, DeclareArray | Declare]
+
+
+def trace(region: Region, p: Polyhedra, context: isl.Set) -> list[Trace]:
+    """The events of `region`, in host order. Raises UnclearError."""
+    values = {s.name: parameter(s.name) if s.name in p.parameters else None for s in region.scalars}
+    known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
+    host = _Host(region, p)
+    host.body(region.body, Scope(isl.Set(UNIVERSE).intersect_params(context), values), known, (), ())
+    return host.found
+
+
+@dataclass
+class _Host:
+    region: Region
+    p: Polyhedra
+    found: list[Trace] = field(default_factory=list)
+    count: int = 0
+
+    def body(
+        self,
+        body: tuple[HostStatement, ...],
+        scope: Scope,
+        known: dict[str, Expr],
+        path: Path,
+        loops: tuple[str, ...],
+    ) -> None:
+        for position, s in enumerate(body):
+            match s:
+                case HostFor(index, lower, upper, step, inner):
+                    name = f"h{self.count}"
+                    self.count += 1
+                    inside = counted(scope, index, name, lower, upper, step)
+                    names = {**known, index: Name(index)}
+                    self.body(inner, inside, names, (*path, (position, name)), (*loops, name))
+                case HostIf(test, inner):
+                    inside = scope.where(clear(scope, test))
+                    self.body(inner, inside, known, (*path, (position, "")), loops)
+                case Launch():
+                    self.launch(s, scope, known, (*path, (position, "")), loops)
+
+    def launch(
+        self, s: Launch, scope: Scope, known: dict[str, Expr], path: Path, loops: tuple[str, ...]
+    ) -> None:
+        kernel = next(k for k in self.region.kernels if k.name == s.kernel)
+        launched = Launched(len(self.found), kernel.name, path, loops)
+        inside = scope
+        for name, count in zip(BLOCKS, s.grid, strict=True):
+            index = variable(name)
+            inside = inside.where(constant(0).le_set(index).intersect(index.lt_set(needed(scope, count))))
+        inside = inside.where(box(kernel.block))
+        values: dict[str, isl.PwAff | None] = {}
+        for names, letter in ((BLOCKS, "block"), (THREADS, "thread")):
+            values |= {f"{letter}_{axis}": variable(n) for axis, n in zip("xyz", names, strict=True)}
+        symbols: dict[str, Expr] = {}
+        for argument, given in zip(kernel.scalars, s.scalars, strict=True):
+            values[argument.name] = scope.affine(given)
+            symbols[argument.name] = substitute(given, known)
+        # names that an origin mentions although the kernel takes no such argument
+        for name, value in scope.values.items():
+            values.setdefault(name, value)
+        inner = Scope(inside.domain, values)
+        walked = KernelWalk(kernel, self.p, launched, symbols)
+        walked.run(inner)
+        self.found.append(
+            Trace(
+                launched,
+                kernel,
+                s,
+                scope,
+                inner,
+                tuple(walked.actions),
+                tuple(walked.syncs),
+                walked.private,
+            )
+        )
+
+
+def clear(scope: Scope, test: Expr) -> isl.Set:
+    try:
+        return scope.condition(test)
+    except NotAffineError as error:
+        raise UnclearError(f"a test depends on data: {error}") from None
+
+
+def needed(scope: Scope, expr: Expr) -> isl.PwAff:
+    try:
+        return scope.value(expr)
+    except NotAffineError as error:
+        raise UnclearError(f"not an affine function of sizes and indices: {error}") from None
+
+
+def counted(scope: Scope, index: str, name: str, lower: Expr, upper: Expr, step: int) -> Scope:
+    """Inside of `for (index = lower; index < upper; index += step)`."""
+    low, high, here = needed(scope, lower), needed(scope, upper), variable(name)
+    condition = here.ge_set(low).intersect(here.lt_set(high))
+    if step != 1:
+        condition = condition.intersect(here.sub(low).mod_val(isl.Val(step)).eq_set(constant(0)))
+    return scope.where(condition).bind(index, here)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where the walk is. `arrays` says which private array a name means here."""
+
+    scope: Scope
+    path: Path
+    loops: tuple[str, ...]
+    arrays: Mapping[str, str]
+    commits: isl.PwAff | None
+
+    def at(self, position: int, variable_: str = "") -> _State:
+        return replace(self, path=(*self.path, (position, variable_)))
+
+
+@dataclass
+class KernelWalk:
+    """The walk of one launch of `kernel`. `symbols` are the host's expressions for its scalars."""
+
+    kernel: Kernel
+    p: Polyhedra
+    launch: Launched
+    symbols: dict[str, Expr]
+    actions: list[Do] = field(default_factory=list)
+    syncs: list[Sync] = field(default_factory=list)
+    private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
+    count: int = 0
+
+    def run(self, scope: Scope) -> None:
+        self.sequence(self.kernel.body, _State(scope, (), (), {}, constant(0)))
+
+    def sequence(self, body: tuple[Statement, ...], state: _State) -> _State:
+        """The state after `body`; declarations made in it are forgotten by the caller."""
+        path = state.path
+        for position, s in enumerate(body):
+            after = self.statement(s, replace(state, path=path), position)
+            state = replace(after, path=path, loops=state.loops)
+        return state
+
+    def statement(self, s: Statement, state: _State, position: int) -> _State:
+        here = state.at(position)
+        match s:
+            case Declare():
+                return self.declare(s, here)
+            case DeclareArray(name, _, _):
+                return self.new_private(s, name, here)
+            case Assign():
+                self.assign(s, here)
+            case Move():
+                self.move(s, state, position)
+            case For():
+                return self.loop(s, state, position)
+            case If():
+                return self.branch(s, here)
+            case Barrier():
+                self.syncs.append(Sync(self.point(here)))
+            case WaitCopies(pending):
+                self.syncs.append(Sync(self.point(here), pending, here.commits))
+            case CommitCopies() if here.commits is not None:
+                return replace(here, commits=here.commits.add(constant(1)))
+        return here
+
+    def point(self, state: _State) -> Point:
+        return Point(self.launch, state.path, state.loops, state.scope.domain)
+
+    def new_private(self, s: DeclareArray | Declare, name: str, state: _State) -> _State:
+        unique = f"{name}_{len(self.private)}"
+        self.private[unique] = s
+        return replace(state, scope=state.scope.bind(name, None), arrays={**state.arrays, name: unique})
+
+    def declare(self, s: Declare, state: _State) -> _State:
+        value = state.scope.affine(s.value) if s.value is not None and not s.mutable else None
+        if value is not None:
+            # the value may be right only here: a later use sees the same conditions or stricter ones
+            return replace(state, scope=state.scope.bind(s.name, value))
+        after = self.new_private(s, s.name, state)
+        if s.origin is not None:
+            self.instance(s, s.origin, state, after)
+        elif s.value is not None:
+            self.plain(Name(s.name, s.type), s.value, after, reading=state)
+        elif state.loops:
+            self.emit(after, Place(after.arrays[s.name], "private", (), s.name), ())
+        return after
+
+    def assign(self, s: Assign, state: _State) -> None:
+        if s.origin is not None:
+            self.instance(s, s.origin, state, state)
+        else:
+            self.plain(s.target, s.value, state, reading=state)
+
+    def plain(self, target: Reference | Name, value: Expr, state: _State, reading: _State) -> None:
+        """A copy, or a constant."""
+        place = self.place(target, state)
+        if place is None:
+            raise UnclearError(f"'{getattr(target, 'name', '')}' is assigned and is no local")
+        source = self.place(value, reading)
+        if source is None and (any(references(value)) or any(isinstance(e, Name) for e in walk(value))):
+            raise UnclearError(f"a value that no statement of the source computes, for '{place.text}'")
+        self.emit(state, place, () if source is None else (source,))
+
+    def emit(self, state: _State, target: Place | None, reads: tuple[Place, ...], **more: object) -> None:
+        self.actions.append(
+            Do(len(self.actions), self.point(state), target, reads, commits=state.commits, **more)  # type: ignore[arg-type]
+        )
+
+    def move(self, s: Move, state: _State, position: int) -> None:
+        lane = self.fresh()
+        here = replace(state.at(position, lane), loops=(*state.loops, lane))
+        index = variable(lane)
+        within = constant(0).le_set(index).intersect(index.lt_set(constant(s.width)))
+        here = replace(here, scope=here.scope.where(within))
+
+        def part(r: Reference) -> Place:
+            place = self.place(r, state)
+            assert place is not None
+            if place.index is None:
+                raise UnclearError(f"a wide move of '{r.array}' at a place that depends on data")
+            return replace(place, index=(*place.index[:-1], place.index[-1].add(index)))
+
+        self.emit(here, part(s.target), (part(s.source),), asynchronous=s.asynchronous)
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def loop(self, s: For, state: _State, position: int) -> _State:
+        name = self.fresh()
+        scope = counted(state.scope, s.index, name, s.lower, s.upper, s.step)
+        inside = replace(
+            state.at(position, name), scope=scope, loops=(*state.loops, name), arrays=_without(state, s.index)
+        )
+        each = _commits(s.body)
+        if each != 0 and state.commits is not None:
+            passed = self._passed(state, s, variable(name), each)
+            inside = replace(inside, commits=passed)
+        self.sequence(s.body, inside)
+        after = state.at(position)
+        if each == 0 or state.commits is None:
+            return after
+        low, high = needed(state.scope, s.lower), needed(state.scope, s.upper)
+        last = low.max(high.add(constant(s.step - 1)))
+        return replace(after, commits=self._passed(state, s, last, each))
+
+    def _passed(self, state: _State, s: For, index: isl.PwAff, each: int | None) -> isl.PwAff | None:
+        """Commits before the iteration at `index`."""
+        if each is None or state.commits is None:
+            return None
+        turns = index.sub(needed(state.scope, s.lower)).div(constant(s.step)).floor()
+        return state.commits.add(turns.mul(constant(each)))
+
+    def branch(self, s: If, state: _State) -> _State:
+        if s.origin is not None:
+            self.instance(s, s.origin, state, state)
+            return state
+        holds = clear(state.scope, s.test)
+        yes = replace(state.at(0), scope=state.scope.where(holds))
+        no = replace(state.at(1), scope=state.scope.where(holds.complement()))
+        first = self.sequence(s.then, yes)
+        second = self.sequence(s.otherwise, no)
+        return replace(state, commits=_either(first, second, holds))
+
+    def place(self, expr: Expr, state: _State) -> Place | None:
+        """The memory that `expr` is, if it is a reference or a local in memory."""
+        match expr:
+            case Name(name, _) if name in state.arrays:
+                return Place(state.arrays[name], "private", (), name)
+            case Reference(array, subscripts, _, _, _):
+                index = tuple(state.scope.affine(s) for s in subscripts)
+                known = None if any(i is None for i in index) else index
+                if array in state.arrays:
+                    return Place(state.arrays[array], "private", known, array)  # type: ignore[arg-type]
+                if any(s.name == array for s in self.kernel.shared):
+                    return Place(array, "shared", known, array)  # type: ignore[arg-type]
+                return Place(array_tuple(expr), "global", known, array)  # type: ignore[arg-type]
+        return None
+
+    def instance(self, s: Assign | Declare | If, origin: Origin, state: _State, after: _State) -> None:
+        """The events of a source action, once its claim is found to be true."""
+        instance = _Instance(self, origin, state)
+        statement = next((x for x in self.p.statements if x.name == origin.statement), None)
+        if statement is None:
+            raise UnclearError(f"'{origin.statement}' is no statement of the source")
+        body = {number: action for number, action, _ in numbered(statement.body)}
+        action = body.get((origin.action,))
+        if action is None or len(origin.arguments) != len(statement.iterators):
+            raise UnclearError(f"'{origin.statement}' has no such action")
+        instance.action(s, action, (origin.action,), state, after, False)
+
+
+def _without(state: _State, name: str) -> Mapping[str, str]:
+    return {k: v for k, v in state.arrays.items() if k != name}
+
+
+def _either(first: _State, second: _State, holds: isl.Set) -> isl.PwAff | None:
+    one, two = first.commits, second.commits
+    if one is None or two is None:
+        return None
+    if one is two or one.is_equal(two):
+        return one
+    return one.intersect_domain(holds).union_add(two.intersect_domain(holds.complement()))
+
+
+def _commits(body: tuple[Statement, ...]) -> int | None:
+    """How many groups of copies `body` closes each time; None when it depends."""
+    total = 0
+    for s in body:
+        match s:
+            case CommitCopies():
+                total += 1
+            case For():
+                if _commits(s.body) != 0:
+                    return None
+            case If():
+                first, second = _commits(s.then), _commits(s.otherwise)
+                if first is None or first != second:
+                    return None
+                total += first
+    return total
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """Matching of one instance with the source."""
+
+    walk: KernelWalk
+    origin: Origin
+    state: _State
+
+    def arguments(self, state: _State) -> tuple[isl.PwAff, ...]:
+        return tuple(needed(state.scope, a) for a in self.origin.arguments)
+
+    def there(self, state: _State) -> Scope:
+        """The source's names, where the instance is one of the source's."""
+        statement = self.walk.p.statement(self.origin.statement)
+        values: dict[str, isl.PwAff | None] = {n: parameter(n) for n in self.walk.p.parameters}
+        arguments = self.arguments(state)
+        values |= dict(zip(statement.iterators, arguments, strict=True))
+        return Scope(instances_in(arguments, statement.domain, state.scope.domain), values)
+
+    def matcher(self, state: _State) -> Matcher:
+        statement = self.walk.p.statement(self.origin.statement)
+        names = frozenset(a.name for _, a, _ in numbered(statement.body) if isinstance(a, Let))
+        return Matcher(
+            state.scope, self.there(state), self.walk.symbols, names, lambda e: self.walk.place(e, state)
+        )
+
+    def action(
+        self,
+        s: Statement,
+        action: Action,
+        number: Number,
+        state: _State,
+        after: _State,
+        conditional: bool,
+    ) -> None:
+        """`after` is the state in which the target is looked up: a declaration's own name is new."""
+        match action, s:
+            case Store(target, value), Assign(place, given):
+                matcher = self.matcher(state)
+                self._values(matcher, value, given)
+                self._target(matcher, target, place, after, number, conditional)
+            case Let(name, _, value, True), Assign(Name() as place, given):
+                matcher = self.matcher(state)
+                self._values(matcher, value, given)
+                self._target(matcher, name, place, after, number, conditional)
+            case Let(name, ctype, value, False), Declare(given_name, _, given, True) if given is not None:
+                matcher = self.matcher(state)
+                self._values(matcher, value, given)
+                self._target(matcher, name, Name(given_name, ctype), after, number, False)
+            case Branch(), If():
+                self._branch(s, action, number, state)
+            case _:
+                raise self._wrong("the kernel does something else there")
+
+    def _wrong(self, reason: str) -> MismatchError:
+        return MismatchError(f"{self.origin.statement}: {reason}")
+
+    def _values(self, matcher: Matcher, source: Expr, kernel: Expr) -> None:
+        try:
+            matcher.match(source, kernel)
+        except MismatchError as error:
+            raise self._wrong(str(error)) from None
+
+    def _target(
+        self,
+        matcher: Matcher,
+        source: Reference | str,
+        kernel: Reference | Name,
+        state: _State,
+        number: Number,
+        conditional: bool,
+    ) -> None:
+        place = self.walk.place(kernel, state)
+        if place is None:
+            raise self._wrong("a value is assigned to no memory")
+        if isinstance(source, Reference):
+            matcher.subscripts(source, kernel, place)
+        if conditional:
+            matcher.leaves.append(Leaf(place, source, implied=True))
+        self._emit(matcher, state, number, place, source)
+
+    def _emit(
+        self,
+        matcher: Matcher,
+        state: _State,
+        number: Number,
+        place: Place | None,
+        source: Reference | str | None,
+    ) -> None:
+        leaves = tuple(matcher.leaves)
+        matched = Matched(self.origin.statement, number, self.arguments(state), leaves, source)
+        self.walk.emit(state, place, tuple(x.place for x in leaves), matched=matched)
+
+    def _branch(self, s: If, action: Branch, number: Number, state: _State) -> None:
+        test = s.test
+        while True:
+            matcher = self.matcher(state)
+            try:
+                matcher.match(action.test, test)
+                break
+            except MismatchError as error:
+                # tests around the statement may have been joined with its own
+                if not (isinstance(test, Binary) and test.op == "&&"):
+                    raise self._wrong(str(error)) from None
+                try:
+                    holds = state.scope.condition(test.left)
+                except NotAffineError:
+                    raise self._wrong(str(error)) from None
+                state = replace(state, scope=state.scope.where(holds))
+                test = test.right
+        self._emit(matcher, state.at(0), number, None, None)
+        for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
+            if len(ours) != len(theirs):
+                raise self._wrong("a branch has other actions")
+            inside = state.at(1 + side)
+            for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+                here = inside.at(k)
+                later = here
+                if isinstance(b, Declare):
+                    later = self.walk.new_private(b, b.name, here)
+                    inside = replace(inside, scope=later.scope, arrays=later.arrays)
+                self.action(b, a, (*number, side, k), here, later, True)
