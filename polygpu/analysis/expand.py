@@ -42,9 +42,7 @@ class Expansion:
         return len(self.levels)
 
 
-def expand(
-    p: Polyhedra, d: Dependences, generous: bool = False
-) -> tuple[Polyhedra, tuple[Expansion, ...]]:
+def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhedra, tuple[Expansion, ...]]:
     """`p` with its temporaries expanded, and what was done.
 
     A loop that carries a dependence of other arrays is left out of an expansion, unless `generous`: then
