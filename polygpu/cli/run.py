@@ -65,6 +65,11 @@ class Plan:
     help="End the program after so long.",
 )
 @click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
+@click.option(
+    "--model-only",
+    is_flag=True,
+    help="Emulator: run few blocks of each launch and count for all; what the program prints is left out.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # fmt: skip
     """Compile FILE.c, build the program, run it with ARGS and report on its kernels.
@@ -72,6 +77,8 @@ def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # f
     The program's output and exit status are passed through; the report goes to standard error. With --check
     the status is 3 when the program does not print what the original prints.
     """
+    if values["model_only"] and (values["target"] != "emulator" or values["check"]):
+        raise click.UsageError("--model-only goes with --target emulator, and not with --check")
     plan = Plan(source, arguments, values)
     return console.diagnosed(lambda: _run(plan), values["style"])
 
@@ -160,17 +167,22 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         execution = execute.run_program(
             program,
             plan.arguments,
-            capture=capture,
+            capture=capture or values["model_only"],
             stdin=values["stdin"],
-            environment={} if values["quiet"] else {"POLYGPU_PROFILE": str(document)},
+            environment=_environment(values, document),
             timeout=values["timeout"],
         )
-        sys.stdout.buffer.write(execution.stdout)
+        sys.stdout.buffer.write(b"" if values["model_only"] else execution.stdout)
         sys.stdout.buffer.flush()
         if not values["quiet"] and (document.exists() or execution.status == 0):
             found = profile.read_profile(document)
             run_report(found.document, compilation.device, compilation.facts)
     return execution
+
+
+def _environment(values: dict[str, Any], document: Path) -> dict[str, str]:
+    profile = {} if values["quiet"] else {"POLYGPU_PROFILE": str(document)}
+    return profile | ({"POLYGPU_SAMPLE": "1"} if values["model_only"] else {})
 
 
 def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) -> int:

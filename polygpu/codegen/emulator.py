@@ -17,6 +17,7 @@ from polygpu.codegen.emulator_text import INTEGERS, c_string
 from polygpu.codegen.emulator_warp import poison
 from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.folding import basename
+from polygpu.codegen.oblivious import is_oblivious
 from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr
@@ -53,6 +54,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             stripe=int(device.costs.get("row_stripe", 0)),
             integers=INTEGERS,
             classes=CLASSES,
+            oblivious=all(is_oblivious(kernel) for region in unit.regions for kernel in region.kernels),
             structures=list(structures.values()),
             functions=list(functions),
             regions=[_region(region, i, device) for i, region in enumerate(unit.regions)],

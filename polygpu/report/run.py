@@ -74,6 +74,9 @@ def _kernel(run: Run) -> Iterator[Line]:
     yield line(Span("kernel", "label"), f" {record['name']}", Span(f"  {head}", "dim"))
     if not record["launches"]:
         return
+    blocks, ran = record.get("blocks_total", 0), record.get("blocks_run", record.get("blocks_total", 0))
+    if ran < blocks:
+        yield line(Span(f"  counted in {ran} of its {blocks} blocks", "dim"))
     rows = [(Span(name, "dim"), text) for name, text in _rows(run) if text]
     yield from indented(table(rows))
     if run.time is not None:

@@ -130,3 +130,17 @@ def test_cuda_programs_need_a_device(
     assert error.startswith(
         "polygpu: error: no CUDA device to run on [PG902]\npolygpu: note: use --target emulator"
     )
+
+
+def test_model_only_reports_and_prints_nothing(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(SUM.replace("100", "100000"))
+    assert run("--model-only", source, "--", "3") == 0
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert "modelled" in output.err
+    assert "counted in 7 of its 391 blocks" in output.err
+
+
+@pytest.mark.parametrize("words", [("--check",), ("--target", "opencl")])
+def test_model_only_is_the_emulators(source: str, words: tuple[str, ...]) -> None:
+    assert run("--model-only", source, *words) == 2

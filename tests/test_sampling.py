@@ -1,0 +1,89 @@
+"""Launches of which few blocks run count what full launches count, to 0.1 %."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import programs
+from polygpu import pipeline
+from tests import emulated
+
+LARGE = [
+    ("mm", (500, 700, 300)),
+    ("syrk", (700,)),
+    ("transpose", (1500, 1100)),
+    ("jacobi-2d", (1200, 2)),
+    ("covariance", (500,)),
+    ("symm", (700, 600)),
+    ("lu", (400,)),
+    ("tmv", (12000, 500)),
+]
+FEW = {"mm": 0.1, "syrk": 0.2, "transpose": 0.05, "jacobi-2d": 0.1, "tmv": 0.3}
+
+
+def kernels(program: Path, sizes: tuple[int, ...], **environment: str) -> list[dict[str, Any]]:
+    profile = program.with_suffix(".json")
+    programs.call((program, *map(str, sizes)), POLYGPU_PROFILE=str(profile), **environment)
+    document = json.loads(profile.read_text())
+    found: list[dict[str, Any]] = [kernel for region in document["regions"] for kernel in region["kernels"]]
+    return found
+
+
+def flat(counters: dict[str, Any]) -> dict[str, int]:
+    found: dict[str, int] = dict(counters["instructions"])
+    return found | {k: v for k, v in counters.items() if k != "instructions"}
+
+
+@pytest.mark.parametrize(("kernel", "sizes"), LARGE, ids=[kernel for kernel, _ in LARGE])
+def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> None:
+    program = emulated.program(kernel, "8800gtx")
+    full, few = kernels(program, sizes), kernels(program, sizes, POLYGPU_SAMPLE="1")
+    for whole, sampled in zip(full, few, strict=True):
+        assert sampled["launches"] == whole["launches"]
+        assert sampled["blocks_total"] == whole["blocks_total"] == whole["blocks_run"]
+        assert flat(sampled["counters"]) == pytest.approx(flat(whole["counters"]), rel=1e-3, abs=2)
+        for a, b in zip(whole["stages"], sampled["stages"], strict=True):
+            assert b["executions"] == pytest.approx(a["executions"], rel=1e-3, abs=2)
+            assert b["counters"]["slots"] == pytest.approx(a["counters"]["slots"], rel=1e-3, abs=2)
+    if kernel in FEW:
+        ran = sum(k["blocks_run"] for k in few) / sum(k["blocks_total"] for k in few)
+        assert ran < FEW[kernel]
+
+
+HISTOGRAM = """
+#include <stdlib.h>
+#include <stdio.h>
+void f(int n, int *restrict k, float a[restrict n], float b[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        b[i] = a[k[i]];
+#pragma endscop
+}
+int main(void)
+{
+    static int k[40000];
+    static float a[40000], b[40000];
+    for (int i = 0; i < 40000; i++)
+        k[i] = i * 7919 % 40000;
+    f(40000, k, a, b);
+    return 0;
+}
+"""
+
+
+def test_all_blocks_run_where_addresses_depend_on_data(tmp_path: Path) -> None:
+    source = tmp_path / "gather.c"
+    source.write_text(HISTOGRAM)
+    made = pipeline.compile_file(str(source), pipeline.Options(target="emulator", device="8800gtx"))
+    for suffix, text in made.files.items():
+        (tmp_path / f"gather{suffix}").write_text(text)
+    program = tmp_path / "gather"
+    programs.call(("gcc", *emulated.FLAGS, *tmp_path.glob("gather_*.c"), "-o", program, "-lm"))
+    (full,), (sampled,) = kernels(program, ()), kernels(program, (), POLYGPU_SAMPLE="1")
+    assert sampled == full
+    assert full["blocks_run"] == full["blocks_total"] > 100
