@@ -49,7 +49,7 @@ class Instances(NestContext):
         here = replace(stage, statement=s.name)
         arguments = tuple(simplify(a) for a in leaf.arguments)
         return tuple(
-            replace(out, origin=Origin(s.name, number, arguments))
+            replace(out, origin=Origin(s.whole or s.name, number, arguments))
             for number, a in enumerate(s.body)
             for out in self._action(a, values, here)
         )
