@@ -19,6 +19,7 @@ from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.folding import basename
 from polygpu.codegen.oblivious import is_oblivious
 from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
+from polygpu.codegen.site_entries import site_entry
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import (
@@ -202,17 +203,7 @@ def _access(
 
 def _site(access: AccessRecord, sites: Mapping[int, Site]) -> str:
     """The members that describe an entry, as JSON without the braces."""
-    site = sites.get(access.site)
-    entry = {
-        "site": site.number if site else -1,
-        "array": access.array,
-        "space": access.space,
-        "write": access.write,
-        "text": site.text if site else access.text,
-        "file": basename(site.position.file) if site else None,
-        "line": site.position.line if site else None,
-        "column": site.position.column if site else None,
-    }
+    entry = site_entry(sites.get(access.site), access.array, access.space, access.write, access.text)
     return json.dumps(entry)[1:-1]
 
 

@@ -1,0 +1,183 @@
+"""What the emulator would count for a call of a region at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygpu.codegen.lanes import uniform
+from polygpu.codegen.launches import host_values
+from polygpu.codegen.predict.costs import Costs
+from polygpu.codegen.predict.counters import Counts
+from polygpu.codegen.predict.places import Places, size_of
+from polygpu.codegen.predict.values import ALL, WARP, Bits, Value, constant
+from polygpu.codegen.predict.walk import Context, Walk
+from polygpu.model.device import Device
+from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel, Launch, Region
+
+Grid: TypeAlias = tuple[int, int, int]
+Sizes: TypeAlias = Mapping[str, int]
+
+_CHUNK = 1 << 20  # blocks looked at together: bounds the memory
+_ALIGNMENT = 256  # bytes: of arrays in global memory
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on."""
+
+    record: dict[str, Any]
+    inexact: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Launched:
+    """Launches of a kernel with the same arguments and grid."""
+
+    arguments: tuple[int | None, ...]
+    grid: Grid
+    times: int
+
+
+def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
+    """One call of `region`; integer scalars that `sizes` does not name are as `host_values` has them."""
+    values = host_values(region, sizes)
+    launched: dict[str, dict[tuple[tuple[int | None, ...], Grid], int]] = {k.name: {} for k in region.kernels}
+    last: dict[str, Grid] = {}
+    for launch, at in launches(region.body, values):
+        arguments = tuple(uniform(e, at) for e in launch.scalars)
+        x, y, z = (uniform(e, at) or 0 for e in launch.grid)
+        if min(x, y, z) > 0:
+            found = launched[launch.kernel]
+            key = arguments, (x, y, z)
+            found[key] = found.get(key, 0) + 1
+            last[launch.kernel] = x, y, z
+    starts = _starts(region, values)
+    kernels, inexact = [], []
+    for kernel in region.kernels:
+        runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
+        record, exact = _kernel(region, kernel, device, runs, starts)
+        kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | record)
+        if not exact:
+            inexact.append(kernel.name)
+    moved_in = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_in)
+    moved_out = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_out)
+    record = {"name": region.name, "calls": 1, "bytes_in": moved_in, "bytes_out": moved_out, "kernels": kernels}
+    return Predicted(record, tuple(inexact))
+
+
+def launches(body: tuple[HostStatement, ...], values: Sizes) -> Iterator[tuple[Launch, Sizes]]:
+    """Each launch in order, with the values of the host's variables."""
+    for s in body:
+        match s:
+            case Launch():
+                yield s, values
+            case HostIf(test, inner):
+                if uniform(test, values) != 0:
+                    yield from launches(inner, values)
+            case HostFor(index, lower, upper, step, inner):
+                first, end = uniform(lower, values), uniform(upper, values)
+                for i in range(first or 0, end or 0, step):
+                    yield from launches(inner, {**values, index: i})
+
+
+def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "launches": sum(r.times for r in runs),
+        "grid": list(grid),
+        "block": list(kernel.block),
+        "blocks_total": sum(r.times * prod(r.grid) for r in runs),
+    }
+
+
+def _kernel(
+    region: Region, kernel: Kernel, device: Device, runs: list[_Launched], starts: Mapping[str, int | None]
+) -> tuple[dict[str, Any], bool]:
+    counts = Counts(-(-prod(kernel.block) // WARP))
+    costs, places = Costs(device), Places(kernel, region.sites, starts)
+    exact = True
+    for chunk in _chunks(runs) if runs else [[]]:
+        walk = Walk(kernel, places, costs, counts)
+        walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
+        exact = exact and walk.exact
+    return counts.record(), exact
+
+
+def _chunks(runs: list[_Launched]) -> Iterator[list[_Launched]]:
+    """Runs whose grids together are not too large, if there is more than one."""
+    chunk: list[_Launched] = []
+    blocks = 0
+    for r in sorted(runs, key=lambda r: -prod(r.grid)):
+        blocks += prod(chunk[0].grid if chunk else r.grid)
+        if chunk and blocks > _CHUNK:
+            yield chunk
+            chunk, blocks = [], prod(r.grid)
+        chunk.append(r)
+    yield chunk
+
+
+def _context(runs: list[_Launched], warps: int) -> Context:
+    """Axes block z, y, x and launch; where grids differ, masks leave the blocks of each."""
+    times = np.asarray([r.times for r in runs] or [0], np.int64)
+    grids = np.asarray([r.grid for r in runs] or [(1, 1, 1)], np.int64)
+    masks: list[Bits] = []
+    axes = [times]
+    for d in range(3):
+        longest = int(grids[:, d].max())
+        axes.insert(0, np.ones(longest, np.int64))
+        if (grids[:, d] != longest).any():
+            number = np.arange(longest).reshape(-1, *[1] * d, 1)
+            masks.append(np.where(number < grids[:, d], ALL, np.uint32(0))[..., None])
+    return Context(warps, tuple(masks), tuple(axes))
+
+
+def _arguments(kernel: Kernel, runs: list[_Launched]) -> dict[str, Value | None]:
+    """A number for each launch, or one where they agree."""
+    found: dict[str, Value | None] = {}
+    for place, scalar in enumerate(kernel.scalars):
+        known = [r.arguments[place] for r in runs]
+        numbers = [n for n in known if n is not None]
+        if len(numbers) < len(known) or scalar.type in ("float", "double"):
+            found[scalar.name] = None
+        elif len(set(numbers)) <= 1:
+            found[scalar.name] = constant(numbers[0] if numbers else 0)
+        else:
+            found[scalar.name] = Value((np.asarray(numbers, np.int64),))
+    return found
+
+
+def _starts(region: Region, values: Sizes) -> dict[str, int | None]:
+    """The address of each array: one behind the other, as the emulator allocates them."""
+    found: dict[str, int | None] = {}
+    end: int | None = _ALIGNMENT
+    for b in region.buffers:
+        found[b.name] = end
+        size, elements = size_of(b.type, b.structure), _elements(b, values)
+        if end is None or size is None or elements is None:
+            end = None
+        else:
+            end = (end + elements * size + 2 * _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
+    return found
+
+
+def _extents(b: Buffer, values: Sizes) -> list[int | None]:
+    found = [uniform(e, values) for e in b.extents]
+    return [None if n is None else max(0, n) for n in found]
+
+
+def _elements(b: Buffer, values: Sizes) -> int | None:
+    extents = _extents(b, values)
+    if len(extents) > 1 and b.pitch is not None:
+        extents[-1] = uniform(b.pitch, values)
+    known = [e for e in extents if e is not None]
+    return prod(known) if len(known) == len(extents) else None
+
+
+def _bytes(b: Buffer, values: Sizes) -> int:
+    """What a copy between the host and the device moves."""
+    return prod(e or 0 for e in _extents(b, values)) * (size_of(b.type, b.structure) or 0)

@@ -1,0 +1,226 @@
+"""Integer values of a kernel for all its blocks, loop iterations and threads at once.
+
+A point is one iteration of the loops around a piece of code in one block of one launch. Arrays over points
+have one dimension an axis, in the order (innermost loop, ..., outermost loop, block z, y, x, launch), of
+length 1 along the axes that the values do not depend on; so code deeper inside adds axes on the left and
+numpy broadcasts. Arrays over threads have two more dimensions on the right, (warp, lane).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., warps or 1)
+
+WARP = 32
+ALL = np.uint32(0xFFFFFFFF)
+_ZERO = np.zeros((), np.int64)
+
+
+@dataclass(frozen=True)
+class Value:
+    """The sum of `points`, arrays over points, and `threads`, arrays over points and threads.
+
+    Each depends on other axes than the others of its kind: as long as they are not added up, code in the
+    three dimensions of a grid costs the sum of its extents and not their product.
+    """
+
+    points: tuple[Integers, ...] = ()
+    threads: tuple[Integers, ...] = ()
+
+    def of_points(self) -> Integers:
+        return reduce(np.add, self.points, _ZERO)
+
+    def whole(self) -> Integers:
+        """One number a point and thread, of length 1 along (warp, lane) where threads agree."""
+        return reduce(np.add, self.threads, self.of_points()[..., None, None])
+
+    @property
+    def constant(self) -> int | None:
+        """The value where it is one for all points and threads."""
+        known = not self.threads and all(p.size == 1 for p in self.points)
+        return sum(int(p.flat[0]) for p in self.points) if known else None
+
+    def extreme(self, pick: Callable[[Integers], np.int64]) -> int:
+        """A bound: the largest (np.max) or smallest (np.min) value, if not exceeded somewhere."""
+        return sum(int(pick(term)) for term in (*self.points, *self.threads))
+
+
+Environment: TypeAlias = Mapping[str, Value | None]
+
+
+def constant(value: int) -> Value:
+    return Value((np.asarray(value, np.int64),))
+
+
+def evaluate(expr: Expr, values: Environment) -> Value | None:
+    """The value of an integer expression; None when it depends on data."""
+    match expr:
+        case Name():
+            return values.get(expr.name)
+        case Int():
+            return constant(expr.value)
+        case Literal(text, "int") if text[0].isdigit():
+            return constant(int(text, 8 if text.isdigit() and text[0] == "0" else 0))
+        case Cast() if "int" in expr.type or "long" in expr.type:
+            return evaluate(expr.operand, values)
+        case Unary():
+            return _unary(expr.op, evaluate(expr.operand, values))
+        case Binary():
+            return _binary(expr.op, evaluate(expr.left, values), evaluate(expr.right, values))
+        case Call() if expr.function in _CALLS:
+            first, *others = (evaluate(a, values) for a in expr.arguments)
+            for other in others:
+                first = _together(_CALLS[expr.function], first, other)
+            return first
+        case Select():
+            return _select(*(evaluate(part, values) for part in (expr.test, expr.yes, expr.no)))
+    return None
+
+
+def plus(a: Value, b: Value, factor: int = 1) -> Value:
+    """a + factor * b"""
+    if factor != 1:
+        b = Value(tuple(factor * p for p in b.points), tuple(factor * t for t in b.threads))
+    return Value(_added(a.points, b.points, 0), _added(a.threads, b.threads, 2))
+
+
+def _added(a: tuple[Integers, ...], b: tuple[Integers, ...], inner: int) -> tuple[Integers, ...]:
+    """The terms of both; those that depend on the same axes, `inner` ones apart, added up."""
+    terms = {_axes(t, inner): t for t in a}
+    for t in b:
+        axes = _axes(t, inner)
+        terms[axes] = terms[axes] + t if axes in terms else t
+    return tuple(terms.values())
+
+
+def _axes(term: Integers, inner: int) -> tuple[int, ...]:
+    """The axes that a term depends on, counted from the right."""
+    rank = term.ndim - inner
+    return tuple(rank - k for k in range(rank) if term.shape[k] > 1)
+
+
+def at_least_zero(value: Value) -> Bits:
+    """The lanes in which `value` >= 0."""
+    points = value.of_points()
+    if not value.threads:
+        return np.where(points >= 0, ALL, np.uint32(0))[..., None]
+    if len(value.threads) > 1 or _axes(value.threads[0], 2):
+        return packed(value.whole() >= 0)
+    least = -value.threads[0].reshape(value.threads[0].shape[-2:])
+    steps = np.unique(least)
+    table = packed(np.concatenate([[least.min() - 1], steps])[:, None, None] >= least)
+    return table[np.searchsorted(steps, points, "right")]
+
+
+def packed(active: npt.NDArray[np.bool_]) -> Bits:
+    """Bit k of a warp's word is lane k."""
+    wide = np.broadcast_to(active, (*active.shape[:-1], WARP)) if active.shape[-1] != WARP else active
+    octets = np.packbits(wide, axis=-1, bitorder="little")
+    return np.ascontiguousarray(octets).view("<u4")[..., 0]
+
+
+def _unary(op: str, value: Value | None) -> Value | None:
+    if value is None or op == "+":
+        return value
+    match op:
+        case "-":
+            return plus(constant(0), value, -1)
+        case "!":
+            return _apply(lambda v: (v == 0).astype(np.int64), value)
+        case _:
+            return _apply(np.invert, value)
+
+
+def _binary(op: str, left: Value | None, right: Value | None) -> Value | None:
+    if left is None or right is None:
+        known = left or right
+        return known if op == "&&" and known is not None and known.constant == 0 else None
+    if op in "+-":
+        return plus(left, right, 1 if op == "+" else -1)
+    if op == "*":
+        for factor, other in ((left, right), (right, left)):
+            if factor.constant is not None:
+                return plus(constant(0), other, factor.constant)
+    return _together(_BINARY[op], left, right)
+
+
+def _together(
+    function: Callable[[Integers, Integers], Integers], left: Value | None, right: Value | None
+) -> Value | None:
+    if left is None or right is None:
+        return None
+    if left.threads or right.threads:
+        return _of_threads(function(left.whole(), right.whole()))
+    return Value((function(left.of_points(), right.of_points()),))
+
+
+def _apply(function: Callable[[Integers], Integers], value: Value) -> Value:
+    return _of_threads(function(value.whole())) if value.threads else Value((function(value.of_points()),))
+
+
+def _of_threads(whole: Integers) -> Value:
+    axes = whole.ndim - 2
+    if axes and max(whole.shape[:axes]) == 1:
+        whole = whole.reshape(whole.shape[axes:])
+    return Value((), (whole,))
+
+
+def _select(test: Value | None, yes: Value | None, no: Value | None) -> Value | None:
+    if test is None or yes is None or no is None:
+        return None
+    if test.constant is not None:
+        return yes if test.constant else no
+    if test.threads or yes.threads or no.threads:
+        return _of_threads(np.where(test.whole() != 0, yes.whole(), no.whole()))
+    return Value((np.where(test.of_points() != 0, yes.of_points(), no.of_points()),))
+
+
+def _quotient(a: Integers, b: Integers) -> Integers:
+    """C's division, which truncates towards zero; 0 where b is 0, in idle threads."""
+    safe = np.where(b == 0, 1, b)
+    result: Integers = np.where(b == 0, 0, np.abs(a) // np.abs(safe) * np.sign(a) * np.sign(safe))
+    return result
+
+
+def _floored(a: Integers, b: Integers) -> Integers:
+    result: Integers = np.where(b == 0, 0, a // np.where(b == 0, 1, b))
+    return result
+
+
+def _truth(compare: Callable[[Integers, Integers], npt.NDArray[np.bool_]]) -> Callable[..., Integers]:
+    return lambda a, b: compare(a, b).astype(np.int64)
+
+
+_CALLS: dict[str, Callable[[Integers, Integers], Integers]] = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "floord": _floored,
+}
+_BINARY: dict[str, Callable[[Integers, Integers], Integers]] = {
+    "*": np.multiply,
+    "/": _quotient,
+    "%": lambda a, b: a - b * _quotient(a, b),
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "&&": _truth(np.logical_and),
+    "||": _truth(np.logical_or),
+    "==": _truth(np.equal),
+    "!=": _truth(np.not_equal),
+    "<": _truth(np.less),
+    "<=": _truth(np.less_equal),
+    ">": _truth(np.greater),
+    ">=": _truth(np.greater_equal),
+}

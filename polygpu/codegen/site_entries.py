@@ -1,0 +1,22 @@
+"""How profiles describe an access of the source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polygpu.codegen.folding import basename
+from polygpu.model.kernel import Site
+
+
+def site_entry(site: Site | None, array: str, space: str, write: bool, text: str) -> dict[str, Any]:
+    """The members of a profile's "sites" but the counters; `text` is for an access that is not the source's."""
+    return {
+        "site": site.number if site else -1,
+        "array": array,
+        "space": space,
+        "write": write,
+        "text": site.text if site else text,
+        "file": basename(site.position.file) if site else None,
+        "line": site.position.line if site else None,
+        "column": site.position.column if site else None,
+    }
