@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from polygpu.codegen.emulator_names import names_in, operands, references
+from polygpu.codegen.emulator_names import names_in, operands, references, reloaded
 from polygpu.codegen.linear import linear
 from polygpu.model.expr import (
     COMPARISONS,
@@ -67,7 +67,8 @@ class Coster:
             case Call():
                 return self._sum(expr.arguments) + Counter({self._call(expr): _times(expr)})
             case Select(test, yes, no):
-                return self._sum((test, yes, no)) + Counter(select=1)
+                sides = (reloaded(test, side) for side in (yes, no))
+                return self.value(test) + self._sum(sides) + Counter(select=1)
             case Cast(ctype, operand):
                 return self.value(operand) + _conversion(type_of(operand), ctype)
             case Unary(op, operand) if op in "!~" or not is_floating(type_of(operand)):
@@ -145,8 +146,9 @@ class Coster:
     def _binary(self, expr: Binary) -> Cost:
         left, right, ctype = expr.left, expr.right, type_of(expr)
         if expr.op in COMPARISONS:
-            operator = "int" if expr.op in ("&&", "||") else "compare"
-            return self._sum((left, right)) + Counter({operator: 1})
+            if expr.op in ("&&", "||"):
+                return self._sum((left, reloaded(left, right))) + Counter(int=1)
+            return self._sum((left, right)) + Counter(compare=1)
         if not is_floating(ctype):
             return self._sum((left, right)) + Counter({_integer(expr): 1})
         cost = _conversion(type_of(left), ctype, left) + _conversion(type_of(right), ctype, right)

@@ -7,11 +7,11 @@ divide by one, and load what the first active lane loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
-from polygpu.codegen.emulator_names import Kind, Symbol, references
+from polygpu.codegen.emulator_names import Kind, Symbol, element, references, reloaded
 from polygpu.codegen.emulator_text import Text, parenthesised, row_major
 from polygpu.codegen.emulator_writer import KernelWriter
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Reference, Select, Unary
@@ -64,9 +64,11 @@ class Place:
 class Lanes(Text):
     """Expressions under one mask."""
 
-    def __init__(self, out: KernelWriter, mask: Mask) -> None:
+    def __init__(self, out: KernelWriter, mask: Mask, loaded: Mapping[Reference, str] | None = None) -> None:
         self.out = out
         self.mask = mask
+        self.loaded = dict(loaded or {})  # elements that need not be loaded again, and where they are
+        self.loads: dict[Reference, str] = {}  # those that these expressions load
 
     def name(self, name: Name) -> str:
         symbol = self.out.symbol(name.name)
@@ -93,13 +95,20 @@ class Lanes(Text):
         return super().binary(expr)
 
     def select(self, expr: Select) -> str:
-        """Lanes load only for the side that they take."""
+        """Lanes load only for the side that they take, and nothing that the test has loaded."""
         if not (_loads(expr.yes) or _loads(expr.no)):
             return super().select(expr)
-        taken = self.condition(expr.test)
-        masks = self.taking(taken), self.narrowed(f"!{taken}[pg_l]")
-        sides = [Lanes(self.out, m).atom(e) for m, e in zip(masks, (expr.yes, expr.no), strict=True)]
-        return f"{taken}[pg_l] ? {sides[0]} : {sides[1]}"
+        testing = Lanes(self.out, self.mask, self.loaded)
+        taken = testing.condition(expr.test)
+        loaded = self.loaded | testing.loads
+        if any(_loads(reloaded(expr.test, side)) for side in (expr.yes, expr.no)):
+            masks = self.taking(taken), self.narrowed(f"!{taken}[pg_l]")
+        else:
+            masks = self.mask, self.mask
+        yes, no = (
+            Lanes(self.out, m, loaded).atom(e) for m, e in zip(masks, (expr.yes, expr.no), strict=True)
+        )
+        return f"{taken}[pg_l] ? {yes} : {no}"
 
     def condition(self, test: Expr) -> str:
         """An array over the lanes of whether `test` holds, 0 in lanes that are off."""
@@ -129,6 +138,12 @@ class Lanes(Text):
         """Loads the element of every lane; private ones stay where they are."""
         if self.out.space(reference.array) == "private":
             return self.place(reference, write=False).element()
+        if element(reference) in self.loaded:
+            return self.loaded[element(reference)]
+        self.loads[element(reference)] = self._load(reference)
+        return self.loads[element(reference)]
+
+    def _load(self, reference: Reference) -> str:
         serial = self.out.fresh()
         same = all(self.out.uniform(s) for s in reference.subscripts)
         variable = f"pg_v{serial}" if same else f"pg_v{serial}[32]"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
+from polygpu.analysis.rewrite import rewrite
 from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
 from polygpu.model.kernel import (
     ArrayArgument,
@@ -82,6 +83,19 @@ def references(expr: Expr) -> Iterator[Reference]:
         yield from references(child)
     if isinstance(expr, Reference):
         yield expr
+
+
+def element(r: Reference) -> Reference:
+    """The element that `r` is, wherever the source mentions it."""
+    return replace(r, site=-1)
+
+
+def reloaded(test: Expr, side: Expr) -> Expr:
+    """`side` of a selection, where a name stands for each element that `test` has loaded."""
+    known = {element(r) for r in references(test)}
+    return rewrite(
+        side, lambda e: Name(e.array, e.type) if isinstance(e, Reference) and element(e) in known else None
+    )
 
 
 def names_in(expr: Expr) -> frozenset[str]:

@@ -9,7 +9,7 @@ from polygpu.model.kernel import Site
 
 
 def site_entry(site: Site | None, array: str, space: str, write: bool, text: str) -> dict[str, Any]:
-    """The members of a profile's "sites" but the counters; `text` is for an access that is not the source's."""
+    """An entry of a profile's "sites" but its counters; `text` is for what is no access of the source."""
     return {
         "site": site.number if site else -1,
         "array": array,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from math import lcm
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,15 @@ import numpy.typing as npt
 from polygpu.analysis.banks import access_steps
 from polygpu.analysis.coalescing import Address, request_cost
 from polygpu.codegen.predict.counters import OF_ACCESSES
-from polygpu.codegen.predict.masks import active, distinct_rows, joint
-from polygpu.codegen.predict.values import WARP, Bits, Integers, Value
+from polygpu.codegen.predict.digits import Digits, combined, digits_of
+from polygpu.codegen.predict.masks import distinct_rows, joint
+from polygpu.codegen.predict.values import ALL, WARP, Bits, Integers, Value
 from polygpu.model.device import Device
 
 _SEGMENT = 256  # bytes: the alignment of the widest coalesced request
 _WORD = 4
+_DENSE = 1 << 22  # codes that a histogram may have
+_NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
 
 Key = tuple[bytes, int, int, int, bool]  # distances of the lanes, mask, phase, bytes of a word, shared
 
@@ -31,33 +34,39 @@ class Costs:
     known: dict[Key, Integers] = field(default_factory=dict)
 
     def of_access(
-        self, address: Value, size: int, shared: bool, masks: Sequence[Bits], axes: Sequence[Integers], warps: int
+        self,
+        address: Value,
+        size: int,
+        shared: bool,
+        masks: Sequence[Bits],
+        axes: Sequence[Integers],
+        warps: int,
     ) -> Integers:
         """The counters `OF_ACCESSES` of each warp when its lanes access `size` bytes at `address`."""
         period = _WORD if shared else self._period()
         kinds = [_kinds(term) for term in address.threads]
-        phases = [p[..., None] % period for p in address.points]
-        phases += [k.start % period for k in kinds]
-        masks, (phases, axes) = list(masks), _folded(phases, [*masks, *(k.number for k in kinds)], axes, period)
-        found = joint([*masks, *(k.number for k in kinds), *phases], axes)
-        bits = active(found.arrays[: len(masks)])  # type: ignore[arg-type]
-        numbers, phases = found.arrays[len(masks) : len(masks) + len(kinds)], found.arrays[len(masks) + len(kinds) :]
-        distances, kind = _combined([k.distances for k in kinds], numbers)
-        phase = reduce(np.add, phases, np.zeros(1, np.int64)) % period
-        shape = np.broadcast_shapes(bits.shape, kind.shape, phase.shape, (*found.shape, warps))
-        bits, kind, phase = (np.broadcast_to(a, shape).reshape(-1) for a in (bits, kind, phase))
-        weight = np.broadcast_to(found.weight()[..., None], shape).reshape(-1)
-        some = np.flatnonzero((bits != 0) & (weight != 0))
-        bits, kind, weight, phase = bits[some], kind[some], weight[some], phase[some]
+        numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
+        phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
+        phases, axes = _folded(phases, numbers, axes, period)
+        found = joint([*numbers, *phases], axes)
+        end = len(masks)
+        bits = combined([digits_of(a) for a in found.arrays[:end]], np.bitwise_and, Digits.constant(ALL))
+        rows = [digits_of(a, k.distances) for a, k in zip(found.arrays[end:], kinds, strict=False)]
+        apart = combined(rows, np.add, Digits.constant(np.zeros(WARP, np.int64)))
+        starts = [digits_of(a) for a in found.arrays[len(numbers) :]]
+        at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
+        code = (bits.number * apart.radix + apart.number) * at.radix + at.number
+        codes, counts = _histogram(code, found.weight(), warps)
+        phase = at.values[codes % at.radix]
+        distances = apart.values[codes // at.radix % apart.radix]
+        lanes = bits.values[codes // at.radix // apart.radix]
         if not shared:
-            phase = self._shortened(phase, distances, kind)
-        first, number = _classes(bits, kind, phase)
-        counts = np.bincount(number * warps + some % warps, weight, len(first) * warps)
+            phase = self._shortened(phase, distances)
         each = [
-            self._cost(distances[kind[k]], int(bits[k]), int(phase[k]), size, shared) for k in first
-        ]  # a row a class
-        rows = np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
-        return counts.astype(np.int64).reshape(-1, warps).T @ rows
+            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, shared) for k in range(len(codes))
+        ]
+        total: Integers = counts.T @ np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
+        return total
 
     def _period(self) -> int:
         """Addresses that differ by a multiple of it cost the same."""
@@ -66,15 +75,18 @@ class Costs:
     def _stripe(self) -> int:
         return int(self.device.costs.get("row_stripe", 0))
 
-    def _shortened(self, phase: Integers, kinds: Integers, kind: Integers) -> Integers:
+    def _shortened(self, phase: Integers, distances: Integers) -> Integers:
         """The phase within a segment, where all lanes lie in one row of the memory."""
         stripe = self._stripe()
         if not stripe:
             return phase
-        low, high = phase + kinds.min(1)[kind], phase + kinds.max(1)[kind]
-        return np.where(low // stripe == high // stripe, phase % _SEGMENT, phase)
+        least = distances.min(1, initial=0)
+        low, high = phase + least, phase + distances.max(1, initial=0)
+        return np.where(low // stripe == high // stripe, low % _SEGMENT - least, phase)
 
     def _cost(self, distances: Integers, bits: int, phase: int, size: int, shared: bool) -> Integers:
+        if not bits:
+            return _NOTHING
         key = distances.tobytes(), bits, phase, size, shared
         if key not in self.known:
             # Distances may be negative: a multiple of the period keeps the addresses positive.
@@ -128,21 +140,27 @@ def _kinds(threads: Integers) -> _Kinds:
     return _Kinds(distances[first], number.reshape(start.shape), start)
 
 
-def _combined(
-    tables: Sequence[Integers], numbers: Sequence[npt.NDArray[np.generic]]
-) -> tuple[Integers, Integers]:
-    """The table of the sums of rows that occur together, and the number of the row at each place."""
-    table, number = np.zeros((1, WARP), np.int64), np.zeros(1, np.int64)
-    for other, place in zip(tables, numbers, strict=True):
-        pairs, number = np.unique(number * len(other) + place, return_inverse=True)
-        shape = np.broadcast_shapes(number.shape, place.shape) if number.ndim > 1 else place.shape
-        number = number.reshape(shape)
-        table = table[pairs // len(other)] + other[pairs % len(other)]
-    return table, number
+def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
+    """The codes that occur, and how often each does in each warp; (axes..., warps or 1) and (axes...)."""
+    shape = np.broadcast_shapes(code.shape, (*weight.shape, warps))
+    places = np.broadcast_to(code * warps + np.arange(warps), shape).reshape(-1)
+    weights = np.broadcast_to(weight[..., None], shape).reshape(-1)
+    length = (int(code.max()) + 1) * warps if code.size else 0
+    if length > max(_DENSE, 4 * len(places)):
+        values, places = np.unique(places // warps, return_inverse=True)
+        found = np.zeros((len(values), warps), np.int64)
+        np.add.at(found, (places, np.broadcast_to(np.arange(warps), shape).reshape(-1)), weights)
+        return values, found
+    found = np.bincount(places, weights, length).astype(np.int64).reshape(-1, warps)
+    values = np.flatnonzero(found.any(1))
+    return values, found[values]
 
 
 def _folded(
-    phases: Sequence[Integers], others: Sequence[npt.NDArray[np.generic]], axes: Sequence[Integers], period: int
+    phases: Sequence[Integers],
+    others: Sequence[npt.NDArray[np.generic]],
+    axes: Sequence[Integers],
+    period: int,
 ) -> tuple[list[Integers], list[Integers]]:
     """Phases that only an axis of their own moves, as one: how often each of their sums occurs."""
     rank = len(axes)
@@ -176,13 +194,3 @@ def _moving(array: npt.NDArray[np.generic], rank: int) -> set[int]:
     """The dimensions of (axes..., warps) along which an array is longer than 1, the warps' being `rank`."""
     shift = rank + 1 - array.ndim
     return {shift + k for k, length in enumerate(array.shape) if length > 1}
-
-
-def _classes(*columns: Integers) -> tuple[Integers, Integers]:
-    """The first row of each kind, and every row's kind."""
-    combined = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        values, number = np.unique(column, return_inverse=True)
-        combined = combined * len(values) + number
-    _, first, number = np.unique(combined, return_index=True, return_inverse=True)
-    return first, number

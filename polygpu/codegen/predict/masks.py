@@ -10,7 +10,16 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from polygpu.codegen.predict.values import ALL, Bits, Environment, Integers, at_least_zero, evaluate, packed, plus
+from polygpu.codegen.predict.values import (
+    ALL,
+    Bits,
+    Environment,
+    Integers,
+    at_least_zero,
+    evaluate,
+    packed,
+    plus,
+)
 from polygpu.model.expr import Binary, Call, Expr, Unary
 
 Hashes = npt.NDArray[np.uint64]
@@ -81,7 +90,7 @@ class Joint:
 
 
 def joint(arrays: Sequence[npt.NDArray[np.generic]], axes: Sequence[Integers]) -> Joint:
-    """`arrays`, (some axes..., warps or 1) each, as one; `axes` has how often each index of an axis counts."""
+    """`arrays`, (some axes..., warps or 1) each; `axes` has how often each index of an axis counts."""
     rank = len(axes)
     kept = [a.reshape((1,) * (rank + 1 - a.ndim) + a.shape) for a in arrays]
     weights = list(axes)
@@ -126,7 +135,7 @@ def active(masks: Sequence[Bits]) -> Bits:
 
 def executions(masks: Sequence[Bits], axes: Sequence[Integers], warps: int) -> Integers:
     """How often each warp gets here with an active lane."""
-    found = joint([m for m in masks], axes)
+    found = joint(list(masks), axes)
     bits = active(found.arrays)  # type: ignore[arg-type]
     counts = np.tensordot(
         np.broadcast_to(bits != 0, (*found.shape, bits.shape[-1])),

@@ -15,7 +15,7 @@ from polygpu.model.scop import Structure
 
 @dataclass(frozen=True)
 class Placed:
-    """`start`: the byte of the first element in its memory space, None when unknown; `stride`: of one element.
+    """`start` is the byte of the first element in its memory space, None when unknown; `stride` an element's.
 
     `extents` has the number of elements in memory along each dimension; the first does not matter.
     """
@@ -51,7 +51,9 @@ def _global(a: ArrayArgument, start: int | None) -> Placed:
     inner = [*a.extents[1:-1], a.pitch] if rank > 1 else []
     extents = tuple(Int(1) if e is None else e for e in [None, *inner][:rank])
     stride = size_of(a.type, a.structure)
-    return Placed(None if stride is None else start, stride or 1, extents, a.origin or (Int(0),) * rank, a.structure)
+    return Placed(
+        None if stride is None else start, stride or 1, extents, a.origin or (Int(0),) * rank, a.structure
+    )
 
 
 def _shared(arrays: Sequence[SharedArray]) -> dict[str, Placed]:

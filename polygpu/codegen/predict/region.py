@@ -66,7 +66,13 @@ def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
             inexact.append(kernel.name)
     moved_in = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_in)
     moved_out = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_out)
-    record = {"name": region.name, "calls": 1, "bytes_in": moved_in, "bytes_out": moved_out, "kernels": kernels}
+    record = {
+        "name": region.name,
+        "calls": 1,
+        "bytes_in": moved_in,
+        "bytes_out": moved_out,
+        "kernels": kernels,
+    }
     return Predicted(record, tuple(inexact))
 
 

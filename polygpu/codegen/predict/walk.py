@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from polygpu.codegen.emulator_cost import Coster, Space
-from polygpu.codegen.emulator_names import children, has_barrier, names_in, references
+from polygpu.codegen.emulator_names import children, has_barrier, names_in, references, reloaded
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import OF_ACCESSES, Counts
@@ -89,7 +89,9 @@ class Walk:
         """Adds to the counters what all points of `context` do; its axes are block z, y, x and the launch."""
         block = {f"block_{axis}": Value((context.outermost(k),)) for k, axis in enumerate("zyx")}
         kinds: dict[str, Kind] = dict.fromkeys([*arguments, *block], "uniform")
-        self.scopes = [Scope(arguments | block | self.threads(), kinds | dict.fromkeys(self.threads(), "lanes"))]
+        self.scopes = [
+            Scope(arguments | block | self.threads(), kinds | dict.fromkeys(self.threads(), "lanes"))
+        ]
         self.counts.reach(0)
         self.block(self.kernel.body, context)
 
@@ -346,8 +348,11 @@ class Walk:
                 for part in children(expr):
                     self.reads(part, context)
 
-    def selected(self, test: Expr, sides: tuple[Expr | None, Expr | None], context: Context) -> None:
+    def selected(self, test: Expr, sides: tuple[Expr | None, ...], context: Context) -> None:
         self.reads(test, context)
+        sides = tuple(None if s is None else reloaded(test, s) for s in sides)
+        if not any(s is not None and _loads(s) for s in sides):
+            return
         bits = lanes_where(test, self.values)
         self.exact = self.exact and bits is not None
         for side, taken in zip(sides, (bits, None if bits is None else ~bits), strict=True):
