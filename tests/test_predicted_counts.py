@@ -36,6 +36,8 @@ def counted(kernel: str, device: str, sizes: programs.Sizes) -> list[dict[str, A
 def predicted(kernel: str, device: str, sizes: programs.Sizes) -> list[Predicted]:
     compilation = compiled(kernel, device)
     names = dict(zip(programs.parameters_of(kernel), sizes, strict=True))
+    if "more" in names:  # rows than columns
+        names["n"] = names["m"] + names["more"]
     return [predict(r.region, compilation.device, names) for r in compilation.regions]
 
 
