@@ -92,12 +92,14 @@ def launches(body: tuple[HostStatement, ...], values: Sizes) -> Iterator[tuple[L
 
 
 def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
+    blocks = sum(r.times * prod(r.grid) for r in runs)
     return {
         "name": kernel.name,
         "launches": sum(r.times for r in runs),
         "grid": list(grid),
         "block": list(kernel.block),
-        "blocks_total": sum(r.times * prod(r.grid) for r in runs),
+        "blocks_total": blocks,
+        "blocks_run": blocks,
     }
 
 
