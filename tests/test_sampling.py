@@ -27,7 +27,7 @@ FEW = {"mm": 0.1, "syrk": 0.2, "transpose": 0.05, "jacobi-2d": 0.1, "tmv": 0.3}
 
 def kernels(program: Path, sizes: tuple[int, ...], **environment: str) -> list[dict[str, Any]]:
     profile = program.with_suffix(".json")
-    programs.call((program, *map(str, sizes)), POLYGPU_PROFILE=str(profile), **environment)
+    programs.call((program, *map(str, sizes)), 600, POLYGPU_PROFILE=str(profile), **environment)
     document = json.loads(profile.read_text())
     found: list[dict[str, Any]] = [kernel for region in document["regions"] for kernel in region["kernels"]]
     return found

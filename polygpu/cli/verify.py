@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from polygpu.runtime.build import Recipe
     from polygpu.runtime.trial import Attempt, Trial
     from polygpu.runtime.whole import ProgramTrial
+    from polygpu.verify.verdict import Certificate
 
 DIFFERENT = 3
 
@@ -72,14 +73,24 @@ class Plan:
     metavar="SECONDS",
     help="Run each region, and the program, at most so long.",
 )
+@click.option(
+    "--proof-seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for the proof of each region; 0: run only.",
+)
 @click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # fmt: skip
     """Check that what FILE.c is compiled to does what FILE.c does.
 
-    Each region is run alone on the emulator at small, odd and boundary sizes, and the whole program with ARGS
-    if there is a main. The emulator looks for races, reads of unwritten memory and addresses out of bounds;
-    the results are compared with the original's. The status is 3 when something is wrong.
+    First the kernels are proved for all sizes, from nothing but the source and the code that is printed:
+    order, barriers, the elements that are read, bounds. Then each region is run alone on the emulator at
+    small, odd and boundary sizes, and the whole program with ARGS if there is a main. The emulator looks for
+    races, reads of unwritten memory and addresses out of bounds; the results are compared with the
+    original's. The status is 3 when something is wrong.
     """
     plan = Plan(source, arguments, values)
     return console.diagnosed(lambda: _verify(plan), values["style"])
@@ -104,7 +115,9 @@ def _report(plan: Plan, directory: Path) -> Report:
     recipe = _recipe(plan)
     text = compilation.sources[plan.source]
     regions = tuple(
-        RegionReport(region, _trial(region, text, files["_emulator.c"], recipe, plan))
+        RegionReport(
+            region, _certificate(region, plan), _trial(region, text, files["_emulator.c"], recipe, plan)
+        )
         for region in compilation.regions
     )
     program = _program(plan, text, files, recipe)
@@ -140,6 +153,15 @@ def _recipe(plan: Plan) -> Recipe:
         language=(*beside, *language_flags(values)),
         extra=tuple(shlex.split(values["cflags"])),
     )
+
+
+def _certificate(region: CompiledRegion, plan: Plan) -> Certificate | None:
+    from polygpu.verify.certificate import certify
+
+    if not plan.values["proof_seconds"]:
+        return None
+    with console.progress(f"proving {region.scop.name}"):
+        return certify(region, plan.values["proof_seconds"])
 
 
 def _trial(region: CompiledRegion, text: str, device_file: Path, recipe: Recipe, plan: Plan) -> Trial:
@@ -193,6 +215,9 @@ def _findings(report: Report) -> list[Diagnostic]:
     found = []
     for r in report.regions:
         scop = r.region.scop
+        for failure in r.certificate.failures if r.certificate else ():
+            place = failure.positions[0] if failure.positions else scop.position
+            found.append(Diagnostic("PG910", "error", str(failure), place))
         for attempt in r.trial.faulty[:1]:
             number = "PG908" if attempt.outcome == "different" else "PG909"
             message = f"{scop.name} at {at(attempt)}: {_wrong(attempt)}"

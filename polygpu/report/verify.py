@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from polygpu.pipeline import CompiledRegion
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
-
-_WIDTH = 100
+from polygpu.verify.verdict import PROPERTIES, Certificate
 
 
 @dataclass(frozen=True, slots=True)
 class RegionReport:
+    """`certificate` is None where no proof was asked for."""
+
     region: CompiledRegion
+    certificate: Certificate | None
     trial: Trial
+
+    @property
+    def faulty(self) -> bool:
+        return bool(self.trial.faulty or (self.certificate and self.certificate.failures))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,12 @@ class Report:
 
     @property
     def faulty(self) -> bool:
-        return self.program.faulty or any(r.trial.faulty for r in self.regions)
+        return self.program.faulty or any(r.faulty for r in self.regions)
+
+    @property
+    def proved(self) -> bool:
+        """Whether every region has a certificate that holds."""
+        return all(r.certificate is not None and r.certificate.holds for r in self.regions)
 
 
 def verify_text(report: Report) -> str:
@@ -43,11 +54,49 @@ def _lines(report: Report) -> Iterator[str]:
     for r in report.regions:
         yield ""
         yield f"region {r.region.scop.name}  {r.region.scop.position}, in {r.region.scop.function}()"
+        yield from (f"  {line}" for line in _certificate(r.certificate))
         yield from (f"  {line}" for line in _trial(r.trial))
     yield ""
     yield f"program  {_outcome(report.program.outcome)}: {report.program.reason}"
     yield ""
     yield f"verify: {_summary(report)}"
+
+
+_PROPERTIES = {
+    "dependences": "every dependence of the source is kept",
+    "barriers": "all threads of a block meet at each barrier",
+    "values": "each instance reads the elements the source reads, through all copies; no two threads race",
+    "bounds": "all accesses lie inside of their global, shared and private arrays",
+    "instances": "every instance of the source is executed, nothing else has an effect",
+}
+
+
+def _certificate(certificate: Certificate | None) -> Iterator[str]:
+    if certificate is None:
+        yield "no proof was asked for"
+        return
+    for kind in PROPERTIES:
+        failures = [str(f) for f in certificate.failures if f.property == kind]
+        gaps = [(u.kernel, u.reason) for u in certificate.unproved if u.property == kind]
+        if failures:
+            yield from (f"WRONG   {kind}: {failure}" for failure in failures)
+        elif gaps:
+            yield f"NOT PROVED  {kind}: {_gaps(gaps)}"
+        elif any(proof.property == kind for proof in certificate.proofs):
+            yield f"proved  {kind}: {_PROPERTIES[kind]}"
+
+
+def _gaps(gaps: list[tuple[str, str]]) -> str:
+    """`budget (kernel_a, kernel_b)`"""
+    reasons: dict[str, list[str]] = {}
+    for kernel, reason in gaps:
+        reasons.setdefault(reason, []).append(kernel)
+    return "; ".join(f"{reason}{_of(filter(None, kernels))}" for reason, kernels in reasons.items())
+
+
+def _of(kernels: Iterable[str]) -> str:
+    names = ", ".join(kernels)
+    return f" ({names})" if names else ""
 
 
 def _trial(trial: Trial) -> Iterator[str]:
@@ -97,9 +146,18 @@ def _summary(report: Report) -> str:
     if report.faulty:
         return "the compiled program is wrong"
     runs = sum(len(r.trial.of("same")) for r in report.regions)
+    proof = "proved for all sizes; " if report.proved else ""
     if not runs and report.program.outcome != "same":
-        return "nothing could be compared"
-    return f"no difference in {runs} runs of {len(report.regions)} regions"
+        return f"{proof}nothing could be compared"
+    return f"{proof}no difference in {runs} run{_s(runs)} of {_regions(len(report.regions))}"
+
+
+def _regions(count: int) -> str:
+    return f"{count} region{_s(count)}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def verify_json(report: Report) -> str:
@@ -119,10 +177,30 @@ def _region(r: RegionReport) -> dict[str, Any]:
         "name": scop.name,
         "function": scop.function,
         "line": scop.position.line,
+        "certificate": _proofs(r.certificate),
         "reason": r.trial.reason,
         "not_compared": [{"array": name, "reason": reason} for name, reason in r.trial.not_compared],
         "attempts": [_attempt(a) for a in r.trial.attempts],
     }
+
+
+def _proofs(certificate: Certificate | None) -> dict[str, Any] | None:
+    if certificate is None:
+        return None
+    return {
+        "holds": certificate.holds,
+        "proofs": [{"property": p.property, "kernel": p.kernel, "text": p.text} for p in certificate.proofs],
+        "failures": [
+            {
+                "property": f.property, "kernel": f.kernel, "message": f.message, "source": f.source,
+                "target": f.target, "element": f.element, "parameters": f.parameters,
+            }
+            for f in certificate.failures
+        ],
+        "unproved": [
+            {"property": u.property, "kernel": u.kernel, "reason": u.reason} for u in certificate.unproved
+        ],
+    }  # fmt: skip
 
 
 def _attempt(a: Attempt) -> dict[str, Any]:

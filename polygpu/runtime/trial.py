@@ -19,7 +19,10 @@ from polygpu.support.diagnostics import Diagnosed
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize=vla-bound", "-fno-sanitize-recover=undefined")
 QUIET = ("-w", "-ffp-contract=off")
-PERMISSIVE = "-Wl,--unresolved-symbols=ignore-all"  # the region calls nothing of the program's other files
+PERMISSIVE = (
+    "-no-pie",
+    "-Wl,--unresolved-symbols=ignore-all",
+)  # the region calls nothing of the program's other files
 TOO_LARGE = 77
 FAULTS = 3
 _FORMATS = {
@@ -102,7 +105,7 @@ def _build(compiler: tuple[str, ...], flags: Sequence[str], files: tuple[Path, .
     try:
         build.execute((*compiler, *flags, *names, *output))
     except Diagnosed:
-        build.execute((*compiler, *flags, PERMISSIVE, *names, *output))
+        build.execute((*compiler, *flags, *PERMISSIVE, *names, *output))
 
 
 def attempts(programs: Programs, region: CompiledRegion, limits: Limits) -> Iterator[Attempt]:

@@ -98,7 +98,22 @@ def test_right_compilations_pass(text: str, capfd: pytest.CaptureFixture[str]) -
     output = capfd.readouterr().out
     assert "same arrays as the original, no fault, at " in output
     assert "program  not run: there is no main" in output
+    assert output.count("  proved  ") == 5
+    assert "verify: proved for all sizes; no difference in " in output
+
+
+def test_without_a_proof(capfd: pytest.CaptureFixture[str]) -> None:
+    assert verify(PRODUCT, "--proof-seconds", "0") == 0
+    output = capfd.readouterr().out
+    assert "no proof was asked for" in output
     assert "verify: no difference in " in output
+
+
+def test_a_proof_that_runs_out_of_time_is_no_proof(capfd: pytest.CaptureFixture[str]) -> None:
+    assert verify(PRODUCT, "--proof-seconds", "0.001") == 0
+    output = capfd.readouterr().out
+    assert "NOT PROVED  values: budget" in output
+    assert "proved for all sizes" not in output
 
 
 def test_sizes_are_small_odd_and_around_the_tiles(capfd: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +151,7 @@ def test_what_cannot_be_checked_is_said(capfd: pytest.CaptureFixture[str]) -> No
     output = capfd.readouterr().out
     assert "not run alone: its text does not build on its own: " in output
     assert "COUNT" in output
-    assert "verify: nothing could be compared" in output
+    assert "verify: proved for all sizes; nothing could be compared" in output
 
 
 def mutate(monkeypatch: pytest.MonkeyPatch, mutation: Mutation) -> None:
@@ -175,6 +190,8 @@ def test_mutated_kernels_are_found(
     output = capfd.readouterr()
     assert "file.c:3:9: error: polygpu_" in output.err
     assert said in output.err
+    assert "[PG910]" in output.err
+    assert "  WRONG   " in output.out
     assert "verify: the compiled program is wrong" in output.out
 
 
@@ -191,6 +208,8 @@ def test_a_removed_dependence_is_found(
     error = capfd.readouterr().err
     assert "race between two barriers" in error
     assert "file.c:5:9: error: " in error
+    assert "source S0[i=1]" in error
+    assert "where n=" in error
 
 
 def test_a_wrong_program_is_found(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
