@@ -30,6 +30,7 @@ Command: TypeAlias = Sequence[str | Path]
 # One large problem a kernel: seconds at most for the sequential program, no extent a multiple of 16.
 _LARGE: dict[str, Sizes] = {
     "saxpy": (1000003,), "vecadd": (1000003,), "jacobi-1d": (100003, 100), "conv2d": (1999, 2001),
+    "increment": (1000003, 5),
     "mv": (3001, 2999), "tmv": (3001, 2999), "mvt": (3001,), "transpose": (3001, 2999), "gemver": (3001,),
     "gesummv": (3001,), "bicg": (3001, 2999), "atax": (2001, 1999), "trisolv": (3001,),
     "jacobi-2d": (1501, 20), "heat-3d": (151, 10), "fdtd-2d": (1301, 1199, 20), "seidel-2d": (801, 10),
