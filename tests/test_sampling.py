@@ -25,9 +25,9 @@ LARGE = [
 FEW = {"mm": 0.1, "syrk": 0.2, "transpose": 0.05, "jacobi-2d": 0.1, "tmv": 0.3}
 
 
-def kernels(program: Path, sizes: tuple[int, ...], **environment: str) -> list[dict[str, Any]]:
+def kernels(program: Path, sizes: tuple[int, ...], sample: str = "") -> list[dict[str, Any]]:
     profile = program.with_suffix(".json")
-    programs.call((program, *map(str, sizes)), 600, POLYGPU_PROFILE=str(profile), **environment)
+    programs.call((program, *map(str, sizes)), 600, POLYGPU_PROFILE=str(profile), POLYGPU_SAMPLE=sample)
     document = json.loads(profile.read_text())
     found: list[dict[str, Any]] = [kernel for region in document["regions"] for kernel in region["kernels"]]
     return found
@@ -41,7 +41,7 @@ def flat(counters: dict[str, Any]) -> dict[str, int]:
 @pytest.mark.parametrize(("kernel", "sizes"), LARGE, ids=[kernel for kernel, _ in LARGE])
 def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> None:
     program = emulated.program(kernel, "8800gtx")
-    full, few = kernels(program, sizes), kernels(program, sizes, POLYGPU_SAMPLE="1")
+    full, few = kernels(program, sizes), kernels(program, sizes, sample="1")
     for whole, sampled in zip(full, few, strict=True):
         assert sampled["launches"] == whole["launches"]
         assert sampled["blocks_total"] == whole["blocks_total"] == whole["blocks_run"]
@@ -84,6 +84,6 @@ def test_all_blocks_run_where_addresses_depend_on_data(tmp_path: Path) -> None:
         (tmp_path / f"gather{suffix}").write_text(text)
     program = tmp_path / "gather"
     programs.call(("gcc", *emulated.FLAGS, *tmp_path.glob("gather_*.c"), "-o", program, "-lm"))
-    (full,), (sampled,) = kernels(program, ()), kernels(program, (), POLYGPU_SAMPLE="1")
+    (full,), (sampled,) = kernels(program, ()), kernels(program, (), sample="1")
     assert sampled == full
     assert full["blocks_run"] == full["blocks_total"] > 100

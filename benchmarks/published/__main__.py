@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean, median
 
+from benchmarks import programs
 from benchmarks.published import __doc__ as usage
 from benchmarks.published.compare import (
     Comparison,
@@ -43,7 +44,8 @@ def _row(t: Timed) -> str:
     published = t.figure.value
     found = t.in_unit(modelled)
     unit = {"gflops": "GFLOP/s"}.get(t.figure.unit, t.figure.unit)
-    return f"{t.figure.name:34}{published:10.4g} {found:10.4g} {found / published:7.3f}  {t.limited_by()}, {unit}"
+    numbers = f"{published:10.4g} {found:10.4g} {found / published:7.3f}"
+    return f"{t.figure.name:34}{numbers}  {unit}, {t.limited_by()}"
 
 
 def _summary(timed: tuple[Timed, ...]) -> Iterator[str]:
@@ -61,20 +63,21 @@ def _summary(timed: tuple[Timed, ...]) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.published", description=usage, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m benchmarks.published",
+        description=usage,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     parser.add_argument("measurements", type=Path, nargs="?", default=MEASUREMENTS)
     parser.add_argument("--bindings", type=Path, default=BINDINGS, help="what stands for the figures")
     parser.add_argument("--plot", type=Path, default=Path("published.svg"), help="default: published.svg")
-    parser.add_argument("--perturb", type=int, default=0, metavar="N", help="move all costs by +-20 %%, N times")
+    parser.add_argument(
+        "--perturb", type=int, default=0, metavar="N", help="move all costs by +-20 %%, N times"
+    )
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     try:
         found = compare(figures(read(chosen.measurements)), bindings(read(chosen.bindings)))
-    except PublishedError as problem:
-        print(f"published: {problem}", file=sys.stderr)
-        return 1
-    except Diagnosed as problem:
+    except (PublishedError, programs.ProgramError, Diagnosed) as problem:
         print(f"published: {problem}", file=sys.stderr)
         return 1
     print("\n".join(report(found)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import exp, log
-from statistics import fmean, median
+from statistics import fmean
 
 from benchmarks.published.counted import Counted, count_all
 from benchmarks.published.figures import Binding, Figure, bound, in_unit, seconds
@@ -139,7 +139,3 @@ def _moved(device: Device, source: random.Random, share: float) -> Device:
         for name, value in sorted(device.costs.items())
     }
     return replace(device, costs=costs)
-
-
-def median_of(errors: Sequence[float]) -> float:
-    return median(errors)

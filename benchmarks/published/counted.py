@@ -1,4 +1,4 @@
-"""What the compiler's own kernels count: a binding compiled, built and run on the emulator, few blocks a launch."""
+"""What the compiler's own kernels count: a binding compiled, built and run on the emulator, sampled."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ class _Workshop:
             environment = {"POLYGPU_SAMPLE": "1", "POLYGPU_PROFILE": str(document)}
             run_program(program, arguments, capture=True, environment=environment)
             profile = read_profile(document).document
-        records = [kernel for region in profile["regions"] for kernel in region["kernels"] if kernel["launches"]]
+        records = [
+            kernel for region in profile["regions"] for kernel in region["kernels"] if kernel["launches"]
+        ]
         return Counted(tuple((r, facts[r["name"]].blocks_per_multiprocessor) for r in records))
 
     def _program(self, binding: Binding, device: str) -> tuple[Compilation, Path]:

@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def figures(document: Mapping[str, Any]) -> tuple[Figure, ...]:
-    """All figures of a document of measurements, in its order. Raises PublishedError for a row without any."""
+    """All figures of a document of measurements, in its order. Raises PublishedError for a row without."""
     rows = document.get("row")
     if not isinstance(rows, list):
         raise PublishedError("no [[row]] in the file")
@@ -90,7 +90,9 @@ def _of_row(row: Mapping[str, Any]) -> Iterator[Figure]:
             yield Figure(row, keys, unit, value)
 
 
-def _leaves(row: Mapping[str, Any], value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+def _leaves(
+    row: Mapping[str, Any], value: Any, keys: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], float]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _leaves(row, inner, (*keys, key))

@@ -53,7 +53,9 @@ def _layout(timed: Sequence[Timed]) -> dict[str, Any]:
             }
             for t, p, m in pairs
         ],
-        "legend": [{"text": row, "colour": colours[row], "y": TOP + 24 + 18 * k} for k, row in enumerate(rows)],
+        "legend": [
+            {"text": row, "colour": colours[row], "y": TOP + 24 + 18 * k} for k, row in enumerate(rows)
+        ],
     }  # fmt: skip
 
 

@@ -67,7 +67,8 @@ class StageTime:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """`terms` are the seconds each resource would need by itself, the largest of which is `seconds`.
+    """`terms` are the seconds each resource would need by itself, the largest of which is `seconds`, but
+    for what blocks wait to be started.
 
     The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "load/store passes",
     "latency", "memory bandwidth", "uncoalesced memory", "memory rows", "block dispatch", with "stages: "
@@ -134,9 +135,16 @@ def kernel_time(device: Device, grid: Sequence[Blocks], resident: int) -> Kernel
     cycles = {"issue": issue, "load/store": passes, "stages": alone, "memory": memory}
     terms = {name: value / device.clock for name, value in cycles.items()}
     terms["dispatch"] = blocks * device.costs["dispatch"]
-    seconds = max(local / device.clock, terms["memory"], terms["dispatch"])
+    seconds = _started(device, max(local / device.clock, terms["memory"]), terms["dispatch"])
     stages = tuple(_stage_times(device, mean))
     return KernelTime(seconds, _limit(device, terms, mean, stages), tuple(terms.items()), stages)
+
+
+def _started(device: Device, busy: float, dispatch: float) -> float:
+    """Both of two times: the nearer dispatch comes to what blocks take, the more places stand empty."""
+    longest = max(busy, dispatch)
+    exponent = device.costs["dispatch_overlap"]
+    return float(longest * (1 + (min(busy, dispatch) / longest) ** exponent) ** (1 / exponent))
 
 
 def _waves(device: Device, blocks: float, resident: int) -> Iterator[tuple[float, int, float]]:

@@ -68,9 +68,10 @@ class Block:
         index = out.spelling(loop.index)
         with self.warp.unrolled(loop), out.braces(loop_head(index, lower, upper, loop.step)):
             out.define(loop.index, Symbol(index, "int", Kind.UNIFORM))
-            out.charge_all(out.coster.iteration(loop))
+            point = out.charge_all(out.coster.iteration(loop))
             out.rounds.loading |= out.rounds.after(loop.body)
-            self.statements(loop.body, frozenset())
+            with out.rolled(loop, point):
+                self.statements(loop.body, frozenset())
         out.next_stage()
 
     def _block_value(self, expr: Expr) -> str:

@@ -2,7 +2,8 @@
 
 The rule is that of a compiler of 2007 on CC 1.x: a multiply that feeds an add is one mad; constant parts of
 addresses are free, and so is all affine address arithmetic, except one add an iteration of a rolled loop
-for each stream of addresses that moves with it; a rolled loop pays compare and branch an iteration.
+for each stream of addresses that moves with it; a rolled loop pays compare and branch an iteration. Other
+index arithmetic that a rolled loop does not change is computed before it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from polygpu.codegen.emulator_names import names_in, operands, references, reloaded
+from polygpu.codegen.emulator_names import has_barrier, names_in, operands, references, reloaded
 from polygpu.codegen.linear import linear
 from polygpu.model.expr import (
     COMPARISONS,
@@ -51,10 +52,16 @@ _SPECIAL = frozenset({
 
 @dataclass(slots=True)
 class Coster:
-    """`space` tells where an array lies; `unrolled` are the indices that are constants in unrolled code."""
+    """`space` tells where an array lies; `unrolled` are the indices that are constants in unrolled code.
+
+    `hoist` takes an expression and its cost when the code is in a rolled loop, and says whether it charged
+    the cost outside of it; `in_loop` whether the code is in one.
+    """
 
     space: Callable[[str], Space]
     doubles: bool  # the chip has them; else their arithmetic counts as float
+    hoist: Callable[[Expr, Cost], bool] = lambda _expr, _cost: False
+    in_loop: Callable[[], bool] = lambda: False
     unrolled: set[str] = field(default_factory=set)
 
     def value(self, expr: Expr) -> Cost:
@@ -93,6 +100,9 @@ class Coster:
         match statement:
             case Declare(value=None):
                 return Counter()
+            case Declare(type="int", value=value, mutable=False) if self.in_loop():
+                assert value is not None
+                return self._address(value)
             case Declare(value=value):
                 assert value is not None
                 return self.value(value) + Counter(move=int(statement.mutable and _constant(value)))
@@ -113,12 +123,14 @@ class Coster:
     def iteration(self, loop: For) -> Cost:
         """One iteration of a loop, its body apart; nothing for an unrolled one.
 
-        The innermost loop compares one of its addresses instead of a counter of its own.
+        The innermost loop compares one of its addresses instead of a counter of its own, unless there are
+        barriers in it.
         """
         if loop.unroll:
             return Counter()
         streams = self._streams(loop)
-        counter = 0 if streams and not any(True for _ in rolled_loops(loop.body)) else 1
+        outer = has_barrier(loop) or any(True for _ in rolled_loops(loop.body))
+        counter = 1 if outer or not streams else 0
         return Counter(compare=1, branch=1, int=streams + counter)
 
     def _streams(self, loop: For) -> int:
@@ -141,7 +153,18 @@ class Coster:
                 return self._address(left) + self._address(right)
             case Unary("-" | "+", operand) | Cast(_, operand):
                 return self._address(operand)
+            case Call("min" | "max", arguments):
+                cost = sum((self._operand(a) for a in arguments), Counter(compare=_times(expr)))
+                return Counter() if self.hoist(expr, cost) else cost
         return self.value(expr)
+
+    def _operand(self, expr: Expr) -> Cost:
+        """An affine value that an instruction needs in a register: what is not free of it, and an add."""
+        cost = self._address(expr)
+        if isinstance(expr, Binary) and expr.op in "+-*":
+            cost = cost + Counter(int=1)
+            return Counter() if self.hoist(expr, cost) else cost
+        return cost
 
     def _binary(self, expr: Binary) -> Cost:
         left, right, ctype = expr.left, expr.right, type_of(expr)
@@ -150,7 +173,8 @@ class Coster:
                 return self._sum((left, reloaded(left, right))) + Counter(int=1)
             return self._sum((left, right)) + Counter(compare=1)
         if not is_floating(ctype):
-            return self._sum((left, right)) + Counter({_integer(expr): 1})
+            cost = self._sum((left, right)) + Counter({_integer(expr): 1})
+            return Counter() if self.hoist(expr, cost) else cost
         cost = _conversion(type_of(left), ctype, left) + _conversion(type_of(right), ctype, right)
         for factor, other in ((left, right), (right, left)):
             if expr.op in "+-" and isinstance(factor, Binary) and factor.op == "*":

@@ -199,8 +199,10 @@ class Warp:
         return self.out.uniform(loop.lower) and self.out.uniform(loop.upper)
 
     def _iteration(self, loop: For, mask: Mask) -> None:
-        self.out.charge(self.out.coster.iteration(loop))
-        self.statements(loop.body, mask)
+        cost = self.out.coster.iteration(loop)
+        point = self.out.branch(cost) if +cost else -1
+        with self.out.rolled(loop, point):
+            self.statements(loop.body, mask)
         if not loop.unroll:
             self.end_run()
         self.out.close()
@@ -230,7 +232,8 @@ class Warp:
                 point = out.branch(out.coster.iteration(loop) or Counter(branch=1))
                 out.emit(f"POLYGPU_DIVERGED({point}, {left} != {inner.bits});")
                 out.emit(f"{inner.bits} = {left};")
-                self.statements(loop.body, inner)
+                with out.rolled(loop, point):
+                    self.statements(loop.body, inner)
                 if not loop.unroll:
                     self.end_run()
                 out.emit(f"POLYGPU_LANES {index}[pg_l] += {loop.step};")

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from polygpu.codegen.emulator_cost import Coster, Space
+from polygpu.codegen.emulator_hoist import Hoister
 from polygpu.codegen.emulator_names import Kind, Symbol, names_in, references, spell
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.emulator_text import PLAIN
 from polygpu.model.expr import SIZES, Expr, Reference
-from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray
+from polygpu.model.kernel import ArrayArgument, For, Kernel, SharedArray
 
 WARP = 32
 _SPACES: Mapping[Kind, Space] = {Kind.PRIVATE: "private", Kind.SHARED: "shared", Kind.GLOBAL: "global"}
@@ -57,12 +58,14 @@ class KernelWriter:
         self.accesses: list[AccessRecord] = []
         self.private_arrays = 0
         self.stage = 0
-        self.coster = Coster(self.space, doubles)
+        self.hoister = Hoister(self._start_point)
+        self.coster = Coster(self.space, doubles, self._hoist, lambda: bool(self.hoister.frames))
         self.rounds = Rounds(self._lies_in("global"), self._lies_in("private"))
         self._stage_used = False
         self._depth = 0
         self._serial = 0
         self._open: int | None = None
+        self._start: int | None = None
         self._numbers: Counter[Space] = Counter()
         self._names: Counter[str] = Counter()
         self._scopes: list[dict[str, Symbol]] = [_built_in() | _arguments(kernel) | _shared(kernel.shared)]
@@ -161,12 +164,39 @@ class KernelWriter:
         self.points[self._open].cost.update(cost)
         self.points[self._open].rounds += rounds
 
-    def charge_all(self, cost: Counter[str]) -> None:
-        """Charges every warp of the block, outside the loop over warps."""
-        if +cost:
-            point = self._new_point()
+    def charge_all(self, cost: Counter[str]) -> int:
+        """Charges every warp of the block, outside the loop over warps; returns the number of the point."""
+        if not +cost:
+            return -1
+        point = self._new_point()
+        self.points[point].cost.update(cost)
+        self.emit(f"POLYGPU_POINT_ALL({point});")
+        return point
+
+    @contextmanager
+    def rolled(self, loop: For, point: int) -> Iterator[None]:
+        """The body of a loop, which may be a rolled one whose iterations count at `point`."""
+        if not loop.unroll:
+            self.hoister.enter(loop, point)
+        yield
+        if not loop.unroll:
+            self.hoister.leave()
+
+    def _hoist(self, expr: Expr, cost: Counter[str]) -> bool:
+        if not self.hoister.frames or self.hoister.varies(expr):
+            return False
+        point = self.hoister.point(expr) if +cost else None
+        if point is not None:
             self.points[point].cost.update(cost)
-            self.emit(f"POLYGPU_POINT_ALL({point});")
+        return True
+
+    def _start_point(self) -> int:
+        """The point that every warp passes once, at the start of the kernel."""
+        if self._start is None:
+            self.points.append(Point(0))
+            self._start = len(self.points) - 1
+            self.lines.insert(0, f"POLYGPU_POINT_ALL({self._start});")
+        return self._start
 
     def branch(self, cost: Counter[str]) -> int:
         """Charges a branch and returns the number of its point."""

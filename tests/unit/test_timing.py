@@ -1,6 +1,6 @@
 """The model against published measurements, with counts made by hand from the papers' kernels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, exp, log
 
 import pytest
@@ -143,16 +143,21 @@ ROWS = [
 ]
 
 
-def modelled(row: Row) -> float:
-    """In the unit of `row.published`."""
-    time = kernel_time(devices.load(row.device), [Blocks(row.blocks, row.stages)], row.resident)
+def modelled(row: Row, **costs: float) -> float:
+    """In the unit of `row.published`; `costs` replace those of the device."""
+    device = devices.load(row.device)
+    device = replace(device, costs=device.costs | costs)
+    time = kernel_time(device, [Blocks(row.blocks, row.stages)], row.resident)
     return row.flops / time.seconds / 1e9 if row.flops else time.seconds
 
 
 @pytest.mark.parametrize(("row", "reference"), ROWS, ids=lambda value: getattr(value, "name", ""))
 def test_published_rows(row: Row, reference: float) -> None:
-    """PPoPP'08, ICS'08, NVIDIA's tutorial of 2008 and Jang et al.; `reference` from a separate study."""
-    assert modelled(row) == pytest.approx(reference, rel=5e-3)
+    """PPoPP'08, ICS'08, NVIDIA's tutorial of 2008 and Jang et al.
+
+    `reference` is from a separate study, in which dispatch overlaps with all else.
+    """
+    assert modelled(row, dispatch_overlap=1000) == pytest.approx(reference, rel=5e-3)
     assert abs(log(modelled(row) / row.published)) < log(1.20)
 
 
