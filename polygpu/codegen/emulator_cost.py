@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from polygpu.codegen.emulator_hoist import Hoister
 from polygpu.codegen.emulator_names import has_barrier, names_in, operands, references, reloaded
 from polygpu.codegen.linear import linear
 from polygpu.model.expr import (
@@ -54,14 +55,12 @@ _SPECIAL = frozenset({
 class Coster:
     """`space` tells where an array lies; `unrolled` are the indices that are constants in unrolled code.
 
-    `hoist` takes an expression and its cost when the code is in a rolled loop, and says whether it charged
-    the cost outside of it; `in_loop` whether the code is in one.
+    `hoister` knows the rolled loops around the code.
     """
 
     space: Callable[[str], Space]
     doubles: bool  # the chip has them; else their arithmetic counts as float
-    hoist: Callable[[Expr, Cost], bool] = lambda _expr, _cost: False
-    in_loop: Callable[[], bool] = lambda: False
+    hoister: Hoister
     unrolled: set[str] = field(default_factory=set)
 
     def value(self, expr: Expr) -> Cost:
@@ -100,7 +99,7 @@ class Coster:
         match statement:
             case Declare(value=None):
                 return Counter()
-            case Declare(type="int", value=value, mutable=False) if self.in_loop():
+            case Declare(type="int", value=value, mutable=False) if self.hoister.in_loop:
                 assert value is not None
                 return self._address(value)
             case Declare(value=value):
@@ -155,7 +154,7 @@ class Coster:
                 return self._address(operand)
             case Call("min" | "max", arguments):
                 cost = sum((self._operand(a) for a in arguments), Counter(compare=_times(expr)))
-                return Counter() if self.hoist(expr, cost) else cost
+                return Counter() if self.hoister.hoist(expr, cost) else cost
         return self.value(expr)
 
     def _operand(self, expr: Expr) -> Cost:
@@ -163,7 +162,7 @@ class Coster:
         cost = self._address(expr)
         if isinstance(expr, Binary) and expr.op in "+-*":
             cost = cost + Counter(int=1)
-            return Counter() if self.hoist(expr, cost) else cost
+            return Counter() if self.hoister.hoist(expr, cost) else cost
         return cost
 
     def _binary(self, expr: Binary) -> Cost:
@@ -174,7 +173,7 @@ class Coster:
             return self._sum((left, right)) + Counter(compare=1)
         if not is_floating(ctype):
             cost = self._sum((left, right)) + Counter({_integer(expr): 1})
-            return Counter() if self.hoist(expr, cost) else cost
+            return Counter() if self.hoister.hoist(expr, cost) else cost
         cost = _conversion(type_of(left), ctype, left) + _conversion(type_of(right), ctype, right)
         for factor, other in ((left, right), (right, left)):
             if expr.op in "+-" and isinstance(factor, Binary) and factor.op == "*":

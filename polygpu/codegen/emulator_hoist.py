@@ -6,60 +6,61 @@ for each different expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from polygpu.codegen.emulator_names import names_in, references
 from polygpu.model.expr import Expr, Name
 from polygpu.model.kernel import Assign, Declare, For, If, Statement
 
+Charge: TypeAlias = Callable[[Counter[str]], None]
+
 
 @dataclass(slots=True)
 class Frame:
-    """A rolled loop: the names that change in it, the point that its iterations count at."""
+    """Code that runs again and again: the names that change in it, how to charge each time."""
 
     varying: frozenset[str]
-    point: int
+    charge: Charge
     seen: set[Expr] = field(default_factory=set)
 
 
-@dataclass(slots=True)
 class Hoister:
-    """`frames` are the rolled loops around the code, outermost first; `start` gives the start's point."""
+    """`frames` are the kernel, whose start `charge` charges, and the rolled loops around the code."""
 
-    start: Callable[[], int]
-    frames: list[Frame] = field(default_factory=list)
-    at_start: set[Expr] = field(default_factory=set)
+    def __init__(self, charge: Charge) -> None:
+        self.frames = [Frame(frozenset(), charge)]
 
-    def varies(self, expr: Expr) -> bool:
-        """Whether `expr` may differ from one iteration of the innermost rolled loop to the next."""
-        if any(True for _ in references(expr)):
-            return True
-        return bool(self.frames) and bool(names_in(expr) & self.frames[-1].varying)
+    @property
+    def in_loop(self) -> bool:
+        return len(self.frames) > 1
 
-    def point(self, expr: Expr) -> int | None:
-        """Where the cost of an expression that does not vary is charged; None where it is already."""
+    def hoist(self, expr: Expr, cost: Counter[str]) -> bool:
+        """Charges `cost` outside of the innermost loop if `expr` does not change in it, and says so."""
         names = names_in(expr)
-        for frame in reversed(self.frames[:-1]):
-            if names & frame.varying:
-                return _first(expr, frame.seen, lambda: frame.point)  # noqa: B023 - called at once
-        return _first(expr, self.at_start, self.start)
+        if not self.in_loop or names & self.frames[-1].varying or any(True for _ in references(expr)):
+            return False
+        outer = self.frames[:-1]
+        frame = next((f for f in reversed(outer) if names & f.varying), outer[0])
+        if +cost and expr not in frame.seen:
+            frame.seen.add(expr)
+            frame.charge(cost)
+        return True
 
-    def enter(self, loop: For, point: int) -> None:
-        """A rolled loop opens whose iterations count at `point`."""
+    @contextmanager
+    def loop(self, loop: For, charge: Charge) -> Iterator[None]:
+        """The body of a loop; of a rolled one `charge` charges an iteration."""
+        if loop.unroll:
+            yield
+            return
         varying = {loop.index}
         _collect(loop.body, varying)
-        self.frames.append(Frame(frozenset(varying), point))
-
-    def leave(self) -> None:
+        self.frames.append(Frame(frozenset(varying), charge))
+        yield
         self.frames.pop()
-
-
-def _first(expr: Expr, seen: set[Expr], point: Callable[[], int]) -> int | None:
-    if expr in seen:
-        return None
-    seen.add(expr)
-    return point()
 
 
 def _collect(statements: Iterable[Statement], varying: set[str]) -> None:

@@ -58,8 +58,8 @@ class KernelWriter:
         self.accesses: list[AccessRecord] = []
         self.private_arrays = 0
         self.stage = 0
-        self.hoister = Hoister(self._start_point)
-        self.coster = Coster(self.space, doubles, self._hoist, lambda: bool(self.hoister.frames))
+        self.hoister = Hoister(self._charge_start)
+        self.coster = Coster(self.space, doubles, self.hoister)
         self.rounds = Rounds(self._lies_in("global"), self._lies_in("private"))
         self._stage_used = False
         self._depth = 0
@@ -176,27 +176,20 @@ class KernelWriter:
     @contextmanager
     def rolled(self, loop: For, point: int) -> Iterator[None]:
         """The body of a loop, which may be a rolled one whose iterations count at `point`."""
-        if not loop.unroll:
-            self.hoister.enter(loop, point)
-        yield
-        if not loop.unroll:
-            self.hoister.leave()
 
-    def _hoist(self, expr: Expr, cost: Counter[str]) -> bool:
-        if not self.hoister.frames or self.hoister.varies(expr):
-            return False
-        point = self.hoister.point(expr) if +cost else None
-        if point is not None:
+        def charge(cost: Counter[str]) -> None:
             self.points[point].cost.update(cost)
-        return True
 
-    def _start_point(self) -> int:
-        """The point that every warp passes once, at the start of the kernel."""
+        with self.hoister.loop(loop, charge):
+            yield
+
+    def _charge_start(self, cost: Counter[str]) -> None:
+        """Charges what every warp does at the start of the kernel."""
         if self._start is None:
             self.points.append(Point(0))
             self._start = len(self.points) - 1
             self.lines.insert(0, f"POLYGPU_POINT_ALL({self._start});")
-        return self._start
+        self.points[self._start].cost.update(cost)
 
     def branch(self, cost: Counter[str]) -> int:
         """Charges a branch and returns the number of its point."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from polygpu.codegen.emulator_cost import Coster, Space
+from polygpu.codegen.emulator_hoist import Hoister
 from polygpu.codegen.emulator_names import children, has_barrier, names_in, references, reloaded
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.predict.costs import Costs
@@ -82,7 +83,9 @@ class Walk:
         self.scopes: list[Scope] = []
         self.spaces: dict[str, Space] = {s.name: "shared" for s in kernel.shared}
         self.spaces |= {a.name: "global" for a in kernel.arrays}
-        self.coster = Coster(self.space, costs.device.doubles)
+        self.start: Context | None = None
+        self.hoister = Hoister(self.charge_start)
+        self.coster = Coster(self.space, costs.device.doubles, self.hoister)
         self.rounds = Rounds(lambda n: self.space(n) == "global", lambda n: self.space(n) == "private")
 
     def run(self, context: Context, arguments: dict[str, Value | None]) -> None:
@@ -93,6 +96,7 @@ class Walk:
             Scope(arguments | block | self.threads(), kinds | dict.fromkeys(self.threads(), "lanes"))
         ]
         self.counts.reach(0)
+        self.start = context
         self.block(self.kernel.body, context)
 
     def threads(self) -> dict[str, Value | None]:
@@ -150,6 +154,16 @@ class Walk:
         if rounds:
             self.counts.add(self.stage, "rounds", context.executions * rounds)
 
+    def charge_start(self, cost: Counter[str]) -> None:
+        """Charges what every warp does at the start of the kernel."""
+        assert self.start is not None, "the walk has begun"
+        self.counts.instructions(0, cost, self.start.executions)
+
+    def again(self, s: For, inner: Context) -> AbstractContextManager[None]:
+        """The body of a loop, of which a rolled one is charged for what its iterations do for inner loops."""
+        stage = self.stage
+        return self.hoister.loop(s, lambda cost: self.counts.instructions(stage, cost, inner.executions))
+
     def start_stage(self) -> None:
         self.used = True
         self.counts.reach(self.stage)
@@ -181,7 +195,8 @@ class Walk:
                     scope.values[s.index], scope.kinds[s.index] = index, "uniform"
                     self.charge(inner, self.coster.iteration(s))
                     self.rounds.loading |= self.rounds.after(s.body)
-                    self.block(s.body, inner)
+                    with self.again(s, inner):
+                        self.block(s.body, inner)
                 self.next_stage()
             case If():
                 self.next_stage()
@@ -272,7 +287,8 @@ class Walk:
                 self.left(context, inner, bits)
             else:
                 self.charge(inner, cost)
-            self.statements(s.body, inner)
+            with self.again(s, inner):
+                self.statements(s.body, inner)
             self.charge(inner, Counter(), 0 if s.unroll else self.rounds.end())
 
     def iterations(self, s: For, context: Context) -> tuple[Context, Value | None, Bits | None]:
