@@ -41,16 +41,22 @@ _INTEGERS = ("char", "short", "int", "long")
 
 @dataclass(frozen=True)
 class Scope:
-    """Values of names where `domain` holds; None for what is not affine."""
+    """Values of names where `domain` holds; None for what is not affine. `frame` is `domain` without tests."""
 
     domain: isl.Set
     values: Mapping[str, isl.PwAff | None] = field(default_factory=dict)
+    frame: isl.Set = field(default_factory=lambda: isl.Set(UNIVERSE))
 
     def bind(self, name: str, value: isl.PwAff | None) -> Scope:
         return replace(self, values={**self.values, name: value})
 
     def where(self, condition: isl.Set) -> Scope:
         return replace(self, domain=self.domain.intersect(condition).coalesce())
+
+    def within(self, condition: isl.Set) -> Scope:
+        """`where` a condition holds that no test makes: bounds of loops and indices."""
+        inside = self.where(condition)
+        return replace(inside, frame=self.frame.intersect(condition).coalesce())
 
     def value(self, expr: Expr) -> isl.PwAff:
         """Raises NotAffineError."""
@@ -72,9 +78,10 @@ class Scope:
             case Call("floord", (left, right), _):
                 return self._quotient(self.value(left), self.value(right), floor=True)
             case Select(test, yes, no):
-                holds = self.condition(test)
-                chosen = self.value(yes).intersect_domain(holds)
-                return self._pruned(chosen.union_add(self.value(no).intersect_domain(holds.complement())))
+                first = self.where(self.condition(test))
+                second = replace(self, domain=self.domain.subtract(first.domain).coalesce())
+                chosen = first.value(yes).intersect_domain(first.domain)
+                return chosen.union_add(second.value(no).intersect_domain(second.domain))
             case Cast(ctype, operand) if any(kind in ctype for kind in _INTEGERS):
                 return self.value(operand)
         raise NotAffineError(str(expr))
@@ -83,7 +90,8 @@ class Scope:
         """Where `expr` is not zero. Raises NotAffineError."""
         match expr:
             case Binary("&&", left, right):
-                return self.condition(left).intersect(self.condition(right))
+                inside = self.where(self.condition(left))
+                return inside.domain.intersect(inside.condition(right))
             case Binary("||", left, right):
                 return self.condition(left).union(self.condition(right))
             case Unary("!", operand):

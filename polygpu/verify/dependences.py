@@ -48,11 +48,13 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     base, _ = lexicographic(universe(one, two), a.launch.path, b.launch.path, one, two, False)
     if base is not None and base.plain_is_universe():
         return
+    s, t = first.slot, second.slot
+    before = session.source.before(s.statement, s.rank, t.statement, t.rank)
+    if _in_later_launches(session, first, second, before):
+        return
     meet = first.address.apply_range(second.address.reverse())
     if meet.is_empty():
         return
-    s, t = first.slot, second.slot
-    before = session.source.before(s.statement, s.rank, t.statement, t.rank)
     late = meet.intersect(first.instances.apply_range(before).apply_range(second.instances.reverse()))
     if late.is_empty():
         return
@@ -61,6 +63,20 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         late = late.subtract(_inside(session, first, second))
     if not late.is_empty():
         session.failures.append(_broken(session, first, second, late))
+
+
+def _in_later_launches(session: Session, first: Use, second: Use, before: isl.Map) -> bool:
+    """Whether dependent instances are in different launches, in order, wherever they are in these."""
+    s, t = first.slot, second.slot
+    if s.relation is None or t.relation is None or not session.buffer(first.place.array).host:
+        return False
+    pairs = before.intersect(s.relation.apply_range(t.relation.reverse()))
+    if pairs.is_empty():
+        return True
+    a, b = first.action.point, second.action.point
+    turns = first.turns.apply_range(pairs).apply_range(second.turns.reverse())
+    late = turns.subtract(launches_before(a, b, a.launch.loops, b.launch.loops))
+    return bool(late.is_empty())
 
 
 def _inside(session: Session, first: Use, second: Use) -> isl.Map:

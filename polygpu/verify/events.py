@@ -21,12 +21,20 @@ THREADS = ("t0", "t1", "t2")
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch statement of the host program; `loops` are the variables of the host loops around it."""
+    """One launch statement of the host program; `loops` are the variables of the host loops around it.
+
+    `scalars` are variables that hold arguments of the launch whose values have several cases.
+    """
 
     number: int
     kernel: str
     path: Path
     loops: tuple[str, ...]
+    scalars: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.loops, *self.scalars)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Point:
 
     @property
     def dims(self) -> tuple[str, ...]:
-        return (*self.launch.loops, *BLOCKS, *THREADS, *self.loops)
+        return (*self.launch.names, *BLOCKS, *THREADS, *self.loops)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,23 +68,29 @@ class Place:
 class Leaf:
     """A read of an instance: where the kernel reads, and what the source reads there.
 
-    `source` is the source's reference, or the name of a local of the instance.
+    `source` is the source's reference, or the name of a local of the instance; `element` the subscripts
+    of the reference, None where they depend on data.
     """
 
     place: Place
     source: Reference | str
+    element: tuple[isl.PwAff, ...] | None
     implied: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """The source action that an action of the kernel carries out, as proved from its expressions."""
+    """The source action that an action of the kernel carries out, as proved from its expressions.
+
+    `inside` is where the instance is one of the statement's domain. `element` belongs to `target`.
+    """
 
     statement: str
     number: Number
     arguments: tuple[isl.PwAff, ...]
     leaves: tuple[Leaf, ...]
-    target: Reference | str | None
+    inside: isl.Set
+    element: tuple[isl.PwAff, ...] | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,8 +46,16 @@ class Matcher:
         place = self.place(kernel)
         if place is None:
             raise MismatchError(f"no memory is read where the source reads {_shown(source)}")
-        self.leaves.append(Leaf(place, source))
+        self.leaves.append(Leaf(place, source, self.element(source)))
         return place
+
+    def element(self, source: Reference | str) -> tuple[isl.PwAff, ...] | None:
+        """The subscripts of `source` where all are affine."""
+        if isinstance(source, str):
+            return None
+        found = [self.there.affine(s) for s in source.subscripts]
+        known = tuple(f for f in found if f is not None)
+        return known if len(known) == len(found) else None
 
     def _reference(self, source: Reference, kernel: Expr) -> None:
         place = self._leaf(source, kernel)
@@ -55,7 +63,7 @@ class Matcher:
 
     def subscripts(self, source: Reference, kernel: Expr, place: Place) -> None:
         """Subscripts that depend on data must be the same expressions."""
-        if all(self.there.affine(s) is not None for s in source.subscripts):
+        if self.element(source) is not None:
             return
         if not isinstance(kernel, Reference) or array_tuple(source) != array_tuple(kernel):
             raise MismatchError(

@@ -27,7 +27,7 @@ class Frame:
 
     def dims(self, point: Point) -> tuple[str, ...]:
         return (
-            *(point.launch.loops if self.host else ()),
+            *(point.launch.names if self.host else ()),
             *(BLOCKS if self.block else ()),
             *(THREADS if self.thread else ()),
             *point.loops,
@@ -94,7 +94,7 @@ class Order:
     def together(self, a: Point, b: Point) -> isl.Map:
         """Pairs in the same block of the same launch."""
         one, two = self.dims(a), self.dims(b)
-        return equal(universe(one, two), (*a.launch.loops, *BLOCKS), one, two)
+        return equal(universe(one, two), (*a.launch.names, *BLOCKS), one, two)
 
     def thread(self, a: Point, b: Point, tie: bool) -> isl.Map:
         """Pairs of one thread, `a` first; `tie`: an action's read of an execution, then its write."""
@@ -135,13 +135,13 @@ class Order:
 
     def _to(self, a: Point, s: Sync) -> tuple[isl.Map | None, list[isl.Map]]:
         one, two = self.dims(a), self._sync_dims(s)
-        base = equal(universe(one, two), (*a.launch.loops, *BLOCKS), one, two)
+        base = equal(universe(one, two), (*a.launch.names, *BLOCKS), one, two)
         base = base.intersect_range(self._sync_domain(s))
         return lexicographic(base, a.path, s.point.path, one, two, False)
 
     def _from(self, s: Sync, b: Point) -> tuple[isl.Map | None, list[isl.Map]]:
         one, two = self._sync_dims(s), self.dims(b)
-        base = equal(universe(one, two), (*b.launch.loops, *BLOCKS), one, two)
+        base = equal(universe(one, two), (*b.launch.names, *BLOCKS), one, two)
         base = base.intersect_domain(self._sync_domain(s))
         return lexicographic(base, s.point.path, b.path, one, two, False)
 
@@ -164,7 +164,7 @@ class Order:
                 found = found.union(equal(own, THREADS, one, two))
             for barrier in self.barriers:
                 there = self._sync_dims(barrier)
-                base = equal(universe(middle, there), (*a.point.launch.loops, *BLOCKS), middle, there)
+                base = equal(universe(middle, there), (*a.point.launch.names, *BLOCKS), middle, there)
                 base = base.intersect_range(self._sync_domain(barrier))
                 first, _ = lexicographic(base, wait.point.path, barrier.point.path, middle, there, False)
                 second, later = self._from(barrier, b)
@@ -184,7 +184,7 @@ class Order:
         theirs = relation(at_zero(wait.point), (wait.commits,), two)
         enough = isl.Map(f"{{ [c] -> [w] : w >= c + 1 + {wait.pending} }}")
         covered = mine.apply_range(enough).apply_range(theirs.reverse())
-        base = equal(universe(one, two), (*a.point.launch.loops, *BLOCKS), one, two)
+        base = equal(universe(one, two), (*a.point.launch.names, *BLOCKS), one, two)
         same, earlier = lexicographic(base, a.point.path, wait.point.path, one, two, False)
         return covered.intersect(union(nowhere(one, two), (same, *earlier)))
 

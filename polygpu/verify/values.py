@@ -7,6 +7,7 @@ them; that instance must be the one the source's dataflow names, the loaded elem
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import islpy as isl
 
@@ -34,6 +35,16 @@ class Use:
     instances: isl.Map
     slot: Slot
     write: bool
+
+    @cached_property
+    def turns(self) -> isl.Map:
+        """The turns of the host's loops, to the instances accessed for in their launch, or more."""
+        loops = len(self.action.point.launch.loops)
+        found = self.instances.remove_divs() if self.instances.n_basic_map() > 1 else self.instances
+        found = found.project_out(D.in_, loops, found.dim(D.in_) - loops)
+        if found.n_basic_map() == 1:
+            return found
+        return isl.Map.from_basic_map(found.remove_divs().simple_hull())
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +87,7 @@ def check_values(session: Session) -> Uses:
 
 def whole(relation: isl.Map, action: Do) -> isl.Map:
     """A relation between executions of a launch in frame BLOCK, in frame WHOLE."""
-    return lifted(relation, (*action.point.launch.loops, *BLOCKS))
+    return lifted(relation, (*action.point.launch.names, *BLOCKS))
 
 
 @dataclass(frozen=True)
@@ -133,23 +144,29 @@ class _Action:
         )
 
     def _store(self, target: Place, address: isl.Map, instances: isl.Map, slot: Slot) -> None:
-        if not self._temporary(target) and not self._same_element(
-            address.intersect_domain(instances.domain()), instances, slot, "stores to another element"
-        ):
-            return
+        m = self.action.matched
+        plainly = m is not None and target.array == slot.array and _equal(target, m.element, m.inside)
+        if not plainly and not self._temporary(target):
+            inside = address.intersect_domain(instances.domain())
+            if not self._same_element(target, inside, instances, slot):
+                return
         self.uses.add(Use(self.trace, self.action, target, address, instances, slot, True))
 
     def _temporary(self, place: Place) -> bool:
         return not self.session.buffer(place.array).host
 
-    def _same_element(self, address: isl.Map, instances: isl.Map, slot: Slot, message: str) -> bool:
+    def _same_element(self, place: Place, address: isl.Map, instances: isl.Map, slot: Slot) -> bool:
         """Whether all elements are the source's, or the source computes the subscript from data (matched)."""
-        if slot.relation is None:
-            return True
-        bad = address.subtract(instances.apply_range(slot.relation.reset_tuple_id(D.out)))
+        bad = address
+        if place.array == slot.array:
+            if slot.relation is None:
+                return True
+            bad = address.subtract(instances.apply_range(slot.relation.reset_tuple_id(D.out)))
         if bad.is_empty():
             return True
-        self._fail(message, bad, instances, slot)
+        where = counterexample.element(place.array, counterexample.values(counterexample.sample(bad), D.out))
+        what = "stores to" if slot.write else "reads"
+        self._fail(f"{what} another element than the source, {where}", bad, instances, slot)
         return False
 
     def _fail(
@@ -221,15 +238,16 @@ class _Action:
         if slot is None:
             self._fail(f"reads global memory for the local '{leaf.source}'", pairs, here, None)
             return
-        address = self.session.address(o.by, loaded, BLOCK)
-        if not self._temporary(loaded):
-            if loaded.array != slot.array:
-                self._fail(f"reads array '{loaded.array}'", pairs.apply_range(address), here, slot)
+        m = self.action.matched
+        direct = m is not None and o.by is self.action
+        plainly = direct and m is not None and _equal(loaded, leaf.element, m.inside)
+        if not self._temporary(loaded) and not (plainly and loaded.array == slot.array):
+            reads = pairs.apply_range(self.session.address(o.by, loaded, BLOCK))
+            if not self._same_element(loaded, reads, here, slot):
                 return
-            reads = pairs.apply_range(address)
-            if not self._same_element(reads, here, slot, "reads another element than the source"):
-                return
-        users = whole(pairs.reverse(), self.action).apply_range(self.session.instances(self.action, WHOLE))
+        users = self.session.instances(self.action, WHOLE)
+        if not direct:
+            users = whole(pairs.reverse(), self.action).apply_range(users)
         place = self.session.address(o.by, loaded, WHOLE)
         self.uses.add(Use(self.trace, o.by, loaded, place, users, slot, False))
 
@@ -326,6 +344,13 @@ class _Action:
             raise UnanalysableError("a local of an instance is stored")
         instances = pairs.apply_range(made)
         self._store(target, address.intersect_domain(instances.domain()), instances, slot)
+
+
+def _equal(place: Place, element: tuple[isl.PwAff, ...] | None, inside: isl.Set) -> bool:
+    """Whether the subscripts are these ones, without a look at what instances they belong to."""
+    if place.index is None or element is None or len(element) != len(place.index):
+        return False
+    return all(inside.is_disjoint(a.ne_set(b)) for a, b in zip(place.index, element, strict=True))
 
 
 def unstored(session: Session, w: Slot, stores: list[Use]) -> isl.Set:

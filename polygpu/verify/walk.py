@@ -35,6 +35,8 @@ from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Leaf, Matched, 
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.source import Number, numbered
 
+_PIECES = 4
+
 
 class UnclearError(Exception):
     """The walk met what it cannot describe; the message says what."""
@@ -59,7 +61,8 @@ def trace(region: Region, p: Polyhedra, context: isl.Set) -> list[Trace]:
     values = {s.name: parameter(s.name) if s.name in p.parameters else None for s in region.scalars}
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
     host = _Host(region, p)
-    host.body(region.body, Scope(isl.Set(UNIVERSE).intersect_params(context), values), known, (), ())
+    everywhere = isl.Set(UNIVERSE).intersect_params(context)
+    host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
 
 
@@ -96,23 +99,30 @@ class _Host:
         self, s: Launch, scope: Scope, known: dict[str, Expr], path: Path, loops: tuple[str, ...]
     ) -> None:
         kernel = next(k for k in self.region.kernels if k.name == s.kernel)
-        launched = Launched(len(self.found), kernel.name, path, loops)
+        values: dict[str, isl.PwAff | None] = {}
+        cases: list[str] = []
         inside = scope
+        for argument, given in zip(kernel.scalars, s.scalars, strict=True):
+            values[argument.name] = value = scope.affine(given)
+            if value is not None and value.n_piece() > 1:
+                cases.append(f"s{len(cases)}")
+                values[argument.name] = variable(cases[-1])
+                inside = inside.within(variable(cases[-1]).eq_set(value))
+        launched = Launched(len(self.found), kernel.name, path, loops, tuple(cases))
         for name, count in zip(BLOCKS, s.grid, strict=True):
             index = variable(name)
-            inside = inside.where(constant(0).le_set(index).intersect(index.lt_set(needed(scope, count))))
-        inside = inside.where(box(kernel.block))
-        values: dict[str, isl.PwAff | None] = {}
+            inside = inside.within(constant(0).le_set(index).intersect(index.lt_set(needed(scope, count))))
+        inside = inside.within(box(kernel.block))
         for names, letter in ((BLOCKS, "block"), (THREADS, "thread")):
             values |= {f"{letter}_{axis}": variable(n) for axis, n in zip("xyz", names, strict=True)}
-        symbols: dict[str, Expr] = {}
-        for argument, given in zip(kernel.scalars, s.scalars, strict=True):
-            values[argument.name] = scope.affine(given)
-            symbols[argument.name] = substitute(given, known)
+        symbols = {
+            argument.name: substitute(given, known)
+            for argument, given in zip(kernel.scalars, s.scalars, strict=True)
+        }
         # names that an origin mentions although the kernel takes no such argument
         for name, value in scope.values.items():
             values.setdefault(name, value)
-        inner = Scope(inside.domain, values)
+        inner = replace(inside, values=values)
         walked = KernelWalk(kernel, self.p, launched, symbols)
         walked.run(inner)
         self.found.append(
@@ -149,7 +159,7 @@ def counted(scope: Scope, index: str, name: str, lower: Expr, upper: Expr, step:
     condition = here.ge_set(low).intersect(here.lt_set(high))
     if step != 1:
         condition = condition.intersect(here.sub(low).mod_val(isl.Val(step)).eq_set(constant(0)))
-    return scope.where(condition).bind(index, here)
+    return scope.within(condition).bind(index, here)
 
 
 @dataclass(frozen=True)
@@ -261,7 +271,7 @@ class KernelWalk:
         here = replace(state.at(position, lane), loops=(*state.loops, lane))
         index = variable(lane)
         within = constant(0).le_set(index).intersect(index.lt_set(constant(s.width)))
-        here = replace(here, scope=here.scope.where(within))
+        here = replace(here, scope=here.scope.within(within))
 
         def part(r: Reference) -> Place:
             place = self.place(r, state)
@@ -307,9 +317,11 @@ class KernelWalk:
             return state
         holds = clear(state.scope, s.test)
         yes = replace(state.at(0), scope=state.scope.where(holds))
-        no = replace(state.at(1), scope=state.scope.where(holds.complement()))
         first = self.sequence(s.then, yes)
-        second = self.sequence(s.otherwise, no)
+        second = state
+        if s.otherwise:
+            no = replace(state.at(1), scope=state.scope.where(holds.complement()))
+            second = self.sequence(s.otherwise, no)
         return replace(state, commits=_either(first, second, holds))
 
     def place(self, expr: Expr, state: _State) -> Place | None:
@@ -425,6 +437,14 @@ class _Instance:
             case _:
                 raise self._wrong("the kernel does something else there")
 
+    def _simpler(self, scope: Scope, arguments: tuple[isl.PwAff, ...]) -> Scope:
+        """Tests in many pieces often say no more than that the instance is one of its domain."""
+        if scope.domain.n_basic_set() <= _PIECES:
+            return scope
+        statement = self.walk.p.statement(self.origin.statement)
+        inside = instances_in(arguments, statement.domain, scope.frame).coalesce()
+        return replace(scope, domain=inside) if inside.is_equal(scope.domain) else scope
+
     def _wrong(self, reason: str) -> MismatchError:
         return MismatchError(f"{self.origin.statement}: {reason}")
 
@@ -449,7 +469,7 @@ class _Instance:
         if isinstance(source, Reference):
             matcher.subscripts(source, kernel, place)
         if conditional:
-            matcher.leaves.append(Leaf(place, source, implied=True))
+            matcher.leaves.append(Leaf(place, source, matcher.element(source), implied=True))
         self._emit(matcher, state, number, place, source)
 
     def _emit(
@@ -461,7 +481,11 @@ class _Instance:
         source: Reference | str | None,
     ) -> None:
         leaves = tuple(matcher.leaves)
-        matched = Matched(self.origin.statement, number, self.arguments(state), leaves, source)
+        arguments = self.arguments(state)
+        element = None if source is None else matcher.element(source)
+        inside = matcher.there.domain
+        matched = Matched(self.origin.statement, number, arguments, leaves, inside, element)
+        state = replace(state, scope=self._simpler(state.scope, arguments))
         self.walk.emit(state, place, tuple(x.place for x in leaves), matched=matched)
 
     def _branch(self, s: If, action: Branch, number: Number, state: _State) -> None:
