@@ -41,7 +41,10 @@ _INTEGERS = ("char", "short", "int", "long")
 
 @dataclass(frozen=True)
 class Scope:
-    """Values of names where `domain` holds; None for what is not affine. `frame` is `domain` without tests."""
+    """Values of names where `domain` holds; None for what is not affine.
+
+    `frame` is `domain` without the tests of branches.
+    """
 
     domain: isl.Set
     values: Mapping[str, isl.PwAff | None] = field(default_factory=dict)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polygpu.model.expr import Expr, Reference
+from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.model.kernel import ArrayArgument, Buffer, DeclareArray
 from polygpu.support.isl_idioms import D
-from polygpu.verify.affine import Scope, constant
+from polygpu.verify.affine import UNIVERSE, Scope, constant, variable
 from polygpu.verify.counterexample import element, parameters, sample, values
 from polygpu.verify.events import Do, Place, relation
 from polygpu.verify.order import WHOLE
@@ -38,8 +38,38 @@ def _place(session: Session, trace: Trace, action: Do, place: Place) -> None:
     for index, (low, high) in zip(place.index, sides, strict=True):
         outside = action.point.domain.intersect(index.lt_set(low).union(index.ge_set(high)))
         if not outside.is_empty() and not _never_read(session, action, place, outside):
-            session.failures.append(_outside(session, trace, action, place, outside))
+            message = f"an access outside of {place.space} array '{place.text or place.array}'"
+            session.failures.append(_wrong(session, trace, action, place, outside, message))
             return
+    if action.width > 1 and place.space != "private":
+        _aligned(session, trace, action, place)
+
+
+def _aligned(session: Session, trace: Trace, action: Do, place: Place) -> None:
+    """A wide move starts at a multiple of its width, in an array that itself is aligned like this."""
+    assert place.index is not None
+    first = place.index[-1].sub(variable(action.point.loops[-1]))
+    row: isl.PwAff | None = None
+    aligned = True
+    if place.space == "shared":
+        s = next(s for s in trace.kernel.shared if s.name == place.array)
+        aligned = s.alignment % (action.width * SIZES.get(s.type, 1)) == 0
+        row = constant(s.extents[-1] + s.padding) if len(s.extents) > 1 else None
+    else:
+        b = session.buffer(place.array)
+        first = first.sub(_value(trace.host, b.origin[-1])) if b.origin else first
+        row = _value(trace.host, b.pitch) if b.pitch is not None else None
+    odd = isl.Set(UNIVERSE) if not aligned else _no_multiple(first, action.width)
+    if row is not None:
+        odd = odd.union(_no_multiple(row, action.width))
+    odd = action.point.domain.intersect(odd)
+    if not odd.is_empty():
+        message = f"a move of {action.width} elements of '{place.text or place.array}' that is not aligned"
+        session.failures.append(_wrong(session, trace, action, place, odd, message))
+
+
+def _no_multiple(value: isl.PwAff, width: int) -> isl.Set:
+    return value.mod_val(isl.Val(width)).ne_set(constant(0))
 
 
 def _never_read(session: Session, action: Do, place: Place, outside: isl.Set) -> bool:
@@ -60,13 +90,12 @@ def outside_of(action: Do, outside: isl.Set) -> isl.Set:
     return relation(action.point, (), WHOLE.dims(action.point)).intersect_params(outside.params()).domain()
 
 
-def _outside(session: Session, trace: Trace, action: Do, place: Place, outside: isl.Set) -> Failure:
+def _wrong(session: Session, trace: Trace, action: Do, place: Place, where: isl.Set, message: str) -> Failure:
     assert place.index is not None
-    whole = relation(action.point, place.index, ()).intersect_domain(outside)
+    whole = relation(action.point, place.index, ()).intersect_domain(where)
     point = sample(whole)
-    where = element(place.text or place.array, values(point, D.out))
-    message = f"an access outside of {place.space} array '{place.text or place.array}'"
-    return Failure(BOUNDS, trace.kernel.name, message, "", "", where, parameters(point, session.p.parameters))
+    what = element(place.text or place.array, values(point, D.out))
+    return Failure(BOUNDS, trace.kernel.name, message, "", "", what, parameters(point, session.p.parameters))
 
 
 def _sides(session: Session, trace: Trace, place: Place) -> list[Side]:

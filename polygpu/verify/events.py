@@ -99,6 +99,7 @@ class Do:
 
     Without `matched` it is a copy of its only read, or with no reads stores a constant. `commits` is the
     number of groups of asynchronous copies the thread has closed before it, when that can be counted.
+    A move of `width` elements at once has the element's number as its last loop.
     """
 
     number: int
@@ -108,6 +109,7 @@ class Do:
     matched: Matched | None = None
     asynchronous: bool = False
     commits: isl.PwAff | None = None
+    width: int = 1
 
 
 @dataclass(frozen=True, eq=False)

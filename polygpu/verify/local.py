@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import permutations
 
 import islpy as isl
 
-from polygpu.support.isl_idioms import D, identifier, maps, tuple_name, union_of
+from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
 from polygpu.verify.order import BLOCK, THREAD, Frame
 from polygpu.verify.source import UnanalysableError
@@ -76,39 +77,62 @@ class Locals:
         writes = [a for a in self.trace.actions if a.target is not None and a.target.array == place.array]
         if place.index is None or any(w.target is None or w.target.index is None for w in writes):
             raise UnanalysableError(f"'{place.text}' has a subscript that depends on data")
-        points = [action, *writes]
-        length = max(len(a.point.path) for a in points)
-        sink = relation(action.point, place.index, frame.dims(action.point), "X").set_tuple_name(D.in_, "R")
-        sources = []
-        order = [_time(action, frame, length, 0, "R")]
+        length = max(len(a.point.path) for a in (action, *writes))
+        sink = relation(action.point, place.index, frame.dims(action.point))
+        now = _time(action, frame, length, 0)
+        earlier: dict[Do, isl.Map] = {}
+        times = {w: _time(w, frame, length, 1) for w in writes}
         for w in writes:
             assert w.target is not None
-            sources.append(_written(w, w.target, frame).set_tuple_name(D.in_, f"W{w.number}"))
-            order.append(_time(w, frame, length, 1, f"W{w.number}"))
-        info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(sink)).set_must_source(union_of(sources))
-        flow = info.set_schedule_map(union_of(order)).compute_flow()
-        by_name = {f"W{w.number}": w for w in writes}
-        for m in maps(flow.get_must_dependence()):
-            writer = by_name[tuple_name(m, D.in_)]
-            pairs = m.reverse().reset_tuple_id(D.in_).reset_tuple_id(D.out)
-            yield writer, lifted(pairs, THREADS) if frame is THREAD else pairs
+            meet = sink.apply_range(_written(w, w.target, frame).reverse())
+            meet = meet.intersect(times[w].lex_lt_map(now).reverse())
+            if not meet.is_empty():
+                earlier[w] = meet
+        for w, pairs in _last(earlier, times).items():
+            yield w, lifted(pairs, THREADS) if frame is THREAD else pairs
+
+
+def _last(earlier: dict[Do, isl.Map], times: dict[Do, isl.Map]) -> dict[Do, isl.Map]:
+    """For each execution the last of the writes `earlier` than it.
+
+    isl's lexicographic maximum is only asked for when several executions of a write are candidates, and
+    its answer is not trusted: it must name a candidate that no other one follows.
+    """
+    found: dict[Do, isl.Map] = {}
+    for w, pairs in earlier.items():
+        last = pairs
+        if not pairs.is_single_valued():
+            last = pairs.apply_range(times[w]).lexmax().apply_range(times[w].reverse()).intersect(pairs)
+            if not pairs.domain().is_subset(last.domain()):
+                raise UnanalysableError("isl finds no last write")
+        found[w] = last
+    for w, other in permutations(earlier, 2):
+        found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
+    for w, pairs in found.items():
+        later = pairs.reverse().apply_range(earlier[w]).intersect(times[w].lex_lt_map(times[w]))
+        if not later.is_empty():
+            raise UnanalysableError("isl finds a write that is not the last")
+    return {w: pairs for w, pairs in found.items() if not pairs.is_empty()}
+
+
+def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
+    """`pairs` without those whose execution is also in `others` with a write that `order` puts later."""
+    both = pairs.range_product(others).intersect_range(order.wrap())
+    return pairs if both.is_empty() else pairs.subtract_domain(both.domain())
 
 
 def _written(w: Do, target: Place, frame: Frame) -> isl.Map:
     dims = frame.dims(w.point)
-    if target.index:
-        return relation(w.point, target.index, dims, "X")
-    return anywhere(w.point, dims, 0).set_tuple_name(D.out, "X")
+    return relation(w.point, target.index, dims) if target.index else anywhere(w.point, dims, 0)
 
 
-def _time(a: Do, frame: Frame, length: int, last: int, name: str) -> isl.Map:
-    """2d+1 time of an action's read (0) or write (1); the threads come last: they do not race."""
+def _time(a: Do, frame: Frame, length: int, last: int) -> isl.Map:
+    """2d+1 time of an action's read (0) or write (1); the threads do not matter: they do not race."""
     dims = frame.dims(a.point)
     entries: list[str] = []
     for position, loop in a.point.path + ((0, ""),) * (length - len(a.point.path)):
         entries += [str(position), loop or "0"]
-    threads = [d for d in dims if d in THREADS]
-    return isl.Map(f"{{ {name}[{', '.join(dims)}] -> [{', '.join((*entries, str(last), *threads))}] }}")
+    return isl.Map(f"{{ [{', '.join(dims)}] -> [{', '.join((*entries, str(last)))}] }}")
 
 
 def lifted(pairs: isl.Map, names: tuple[str, ...]) -> isl.Map:

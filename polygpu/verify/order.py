@@ -111,6 +111,12 @@ class Order:
     def waits(self) -> list[Sync]:
         return [s for s in self.trace.syncs if s.pending >= 0]
 
+    @property
+    def countable(self) -> bool:
+        """Whether all groups of asynchronous copies could be counted."""
+        copies = (a.commits for a in self.trace.actions if a.asynchronous)
+        return all(c is not None for c in (*copies, *(w.commits for w in self.waits)))
+
     def _sync_dims(self, s: Sync) -> tuple[str, ...]:
         return tuple(d for d in self.frame.dims(s.point) if d not in THREADS)
 
@@ -177,16 +183,19 @@ class Order:
 
     def _done(self, a: Do, wait: Sync) -> isl.Map | None:
         """Pairs of a copy and a wait after it that covers the group the copy is in."""
+        one, two = self.dims(a.point), self._sync_dims(wait)
+        base = equal(universe(one, two), (*a.point.launch.names, *BLOCKS), one, two)
+        same, earlier = lexicographic(base, a.point.path, wait.point.path, one, two, False)
+        after = union(nowhere(one, two), (same, *earlier)).intersect_range(self._sync_domain(wait))
+        if wait.pending == 0:
+            return after
         if a.commits is None or wait.commits is None:
             return None
-        one, two = self.dims(a.point), self._sync_dims(wait)
         mine = relation(a.point, (a.commits,), one)
         theirs = relation(at_zero(wait.point), (wait.commits,), two)
         enough = isl.Map(f"{{ [c] -> [w] : w >= c + 1 + {wait.pending} }}")
         covered = mine.apply_range(enough).apply_range(theirs.reverse())
-        base = equal(universe(one, two), (*a.point.launch.names, *BLOCKS), one, two)
-        same, earlier = lexicographic(base, a.point.path, wait.point.path, one, two, False)
-        return covered.intersect(union(nowhere(one, two), (same, *earlier)))
+        return covered.intersect(after)
 
 
 def launches_before(a: Point, b: Point, one: tuple[str, ...], two: tuple[str, ...]) -> isl.Map:

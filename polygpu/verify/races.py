@@ -15,6 +15,7 @@ from polygpu.verify.source import UnanalysableError
 from polygpu.verify.verdict import VALUES, Failure
 from polygpu.verify.walk import Trace
 
+UNCOUNTED = "the groups of asynchronous copies cannot be counted"
 Touch = tuple[Do, Place, bool]
 
 
@@ -62,8 +63,11 @@ def _pair(session: Session, order: Order, one: Touch, two: Touch) -> None:
         return
     back = order.completed(b, a.point) if late[1] else order.before(b.point, a.point)
     meet = meet.subtract(back.reverse())
-    if not meet.is_empty():
-        session.failures.append(_race(session, order.trace, one, two, meet))
+    if meet.is_empty():
+        return
+    if any(late) and not order.countable:
+        raise UnanalysableError(UNCOUNTED)
+    session.failures.append(_race(session, order.trace, one, two, meet))
 
 
 def _race(session: Session, trace: Trace, one: Touch, two: Touch, meet: isl.Map) -> Failure:
@@ -103,8 +107,8 @@ def _arrived(session: Session, order: Order, reader: Do, writer: Do, pairs: isl.
     early = pairs.reverse().subtract(order.completed(writer, reader.point))
     if early.is_empty():
         return
-    if writer.commits is None or any(w.commits is None for w in order.waits):
-        raise UnanalysableError("the groups of asynchronous copies cannot be counted")
+    if not order.countable:
+        raise UnanalysableError(UNCOUNTED)
     point = counterexample.sample(early)
     place = writer.target
     assert place is not None
