@@ -127,7 +127,7 @@ def _kernel(r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Devic
         _tile(mapping, names, any(s.stepped for s in low.placement.staged)),
         "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
         shared_bytes(kernel),
-        registers_of(kernel),
+        registers_of(kernel, device),
         occupied.blocks,
         occupied.warps,
         occupied.limited_by,

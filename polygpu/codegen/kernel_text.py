@@ -41,6 +41,7 @@ class KernelText:
     name: str
     comment: tuple[str, ...]
     bounds: str
+    registers: int  # what a thread may have; 0: as many as it needs
     block: tuple[int, int, int]
     wide: bool
     parameters: tuple[str, ...]
@@ -77,6 +78,7 @@ def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dial
         name=kernel.name,
         comment=kernel.comment,
         bounds=f"{threads}, {kernel.min_blocks}" if kernel.min_blocks else str(threads),
+        registers=kernel.registers,
         block=kernel.block,
         wide=offset == "offset_t",
         parameters=(*_parameters(kernel, dialect), *(f"int block_from_{axis}" for axis in chunks)),

@@ -44,4 +44,8 @@ class Device:
     sources: dict[str, str]  # where each value comes from
     units: dict[str, str] = field(default_factory=dict)
     warp_granularity: int = 1  # warps are allocated in multiples of this
+    pointer_bytes: int = 8  # of an address in device memory
+    registers_reserved: int = 4  # a compiler's, beside the values that live at once
+    shared_operands: bool = False  # arithmetic reads shared memory without a register for value or address
+    loads_ahead: int = 5  # iterations of an innermost loop whose loads a compiler issues together
     single_broadcast: bool = False  # shared memory broadcasts one word a step (CC 1.x), else any number
