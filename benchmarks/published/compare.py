@@ -15,7 +15,7 @@ from polygpu import devices
 from polygpu.analysis.occupancy import occupancy
 from polygpu.model.device import Device
 
-STRUCTURE = frozenset({"conflict_in_issue", "row_stripe", "partitions", "interleave"})
+STRUCTURE = frozenset({"conflict_in_issue", "row_stripe", "page", "partitions", "interleave"})
 """Costs that say how the chip is built, not how long something takes; counting has used them already."""
 TIE = 0.01
 """Published times that differ by less have no order."""

@@ -6,8 +6,9 @@ rules run in the emulator, written in C, on what the lanes really access.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from polygpu.model.device import Device
@@ -25,7 +26,8 @@ class Cost:
 
     `passes` are those of the load/store pipe when the request does not coalesce, else 0. `near` and `far`
     are the 32 B fetches that reach the memory after equal addresses are merged, in an open DRAM row and
-    in another one; `wide_bytes` what moves in larger or streamed transactions.
+    in another one; `spread` the bytes between neighbouring rows of theirs, at most a page each, over which
+    addresses are translated; `wide_bytes` what moves in larger or streamed transactions.
     """
 
     transactions: tuple[tuple[int, int], ...]
@@ -33,6 +35,7 @@ class Cost:
     passes: int = 0
     near: int = 0
     far: int = 0
+    spread: int = 0
     wide_bytes: int = 0
 
     @property
@@ -47,34 +50,50 @@ class Cost:
 IDLE = Cost((), coalesced=True)
 
 
-def request_cost(addresses: Sequence[Address], size: int, rule: str, row_stripe: int = 0) -> Cost:
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What scattered fetches depend on, in bytes: what one row of all DRAM partitions holds, and what one
+    translation of an address covers. With a row of 0 all fetches are near, with a page of 0 none is spread.
+    """
+
+    row: int = 0
+    page: int = 0
+
+    @staticmethod
+    def of(device: Device) -> Memory:
+        return Memory(int(device.costs.get("row_stripe", 0)), int(device.costs.get("page", 0)))
+
+
+NEAR = Memory()
+
+
+def request_cost(addresses: Sequence[Address], size: int, rule: str, memory: Memory = NEAR) -> Cost:
     """The cost of lanes accessing words of `size` bytes (1, 2, 4, 8 or 16), aligned to their size.
 
-    `row_stripe` is the number of consecutive bytes that one row of all DRAM partitions holds; 0 counts
-    every fetch as near. Costs nothing when no lane is active. CUDA C Programming Guide 4.2, app. F.
+    Costs nothing when no lane is active. CUDA C Programming Guide 4.2, app. F.
     """
     if all(address is None for address in addresses):
         return IDLE
     match rule:
         case "cc10":
-            return _cc10(addresses, size, row_stripe)
+            return _cc10(addresses, size, memory)
         case "cc13":
-            return _cc13(addresses, size, row_stripe)
+            return _cc13(addresses, size, memory)
         case "sector":
             return _sectors(addresses, size)
         case _:
             raise ValueError(f"no coalescing rule {rule}")
 
 
-def _cc10(addresses: Sequence[Address], size: int, row_stripe: int) -> Cost:
+def _cc10(addresses: Sequence[Address], size: int, memory: Memory) -> Cost:
     """Lane k accesses word k of one aligned segment, or every active lane pays 32 B by itself."""
     active = [address for address in addresses if address is not None]
     if size >= 4 and _in_order(addresses, size):
         transactions = ((min(16 * size, LINE), max(1, 16 * size // LINE)),)
         return Cost(transactions, coalesced=True, wide_bytes=16 * size)
-    distinct = sorted(set(active))
-    near, far = split_fetches(distinct, row_stripe)
-    return Cost(((SECTOR, len(active)),), coalesced=False, passes=len(active), near=near, far=far)
+    near, far, spread = split_fetches(set(active), memory)
+    transactions = ((SECTOR, len(active)),)
+    return Cost(transactions, coalesced=False, passes=len(active), near=near, far=far, spread=spread)
 
 
 def _in_order(addresses: Sequence[Address], size: int) -> bool:
@@ -82,17 +101,18 @@ def _in_order(addresses: Sequence[Address], size: int) -> bool:
     return len(bases) == 1 and bases.pop() % (16 * size) == 0
 
 
-def _cc13(addresses: Sequence[Address], size: int, row_stripe: int) -> Cost:
+def _cc13(addresses: Sequence[Address], size: int, memory: Memory) -> Cost:
     """Segments in the order of the lowest unserved lane, each halved while one half is unused."""
     segments = list(_segments([a for a in addresses if a is not None], size))
     small = [first for first, length in segments if length == SECTOR]
-    near, far = split_fetches(small, row_stripe)
+    near, far, spread = split_fetches(small, memory)
     return Cost(
         tuple((length, n) for length in (128, 64, 32) if (n := sum(s == length for _, s in segments))),
         coalesced=len(segments) <= 2,
         passes=len(segments) if len(segments) > 2 else 0,
         near=near,
         far=far,
+        spread=spread,
         wide_bytes=sum(length for _, length in segments if length > SECTOR),
     )
 
@@ -127,12 +147,14 @@ def _sectors(addresses: Sequence[Address], size: int) -> Cost:
     return Cost(((SECTOR, len(sectors)),), coalesced, passes, wide_bytes=SECTOR * len(sectors))
 
 
-def split_fetches(addresses: Sequence[int], row_stripe: int) -> tuple[int, int]:
-    """(near, far): each DRAM row stripe that distinct `addresses` reach, but one, costs a far fetch."""
-    if not addresses or not row_stripe:
-        return len(addresses), 0
-    far = len({address // row_stripe for address in addresses}) - 1
-    return len(addresses) - far, far
+def split_fetches(addresses: Collection[int], memory: Memory) -> tuple[int, int, int]:
+    """(near, far, spread): each DRAM row that distinct `addresses` reach, but one, costs a far fetch."""
+    if not addresses or not memory.row:
+        return len(addresses), 0, 0
+    rows = sorted({address // memory.row for address in addresses})
+    far = len(rows) - 1
+    spread = sum(min(memory.page, memory.row * (after - row)) for row, after in pairwise(rows))
+    return len(addresses) - far, far, spread
 
 
 def request_lanes(block: Coordinates, lanes: int) -> tuple[tuple[Coordinates | None, ...], ...]:

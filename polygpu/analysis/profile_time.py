@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polygpu.analysis.timing import Blocks, KernelTime, Stage, Warps, kernel_time
+from polygpu.analysis.timing import Blocks, KernelTime, Stage, Warps, far_cycles, kernel_time
 from polygpu.model.device import Device
 
 CLASSES = (
@@ -57,6 +57,7 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int) -> Warps:
         wide_bytes=each("wide_bytes"),
         near=each("near"),
         far=each("far"),
+        spread=each("spread"),
     )
 
 
@@ -68,7 +69,8 @@ def access_cycles(counters: Mapping[str, float], device: Device) -> float:
     costs = device.costs
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
     memory = counters["wide_bytes"] / bytes_per_cycle
-    memory += counters["near"] * costs["near32"] + counters["far"] * costs["far32"]
+    memory += counters["near"] * costs["near32"]
+    memory += far_cycles(device, counters["far"], counters["spread"])
     return memory + costs["replay"] * (counters["lanes"] + counters["conflict_steps"])
 
 

@@ -24,7 +24,7 @@ class Warps:
     `conflict_steps`: sum over shared requests of steps - 1. `rounds`: waits for global loads, those waited
     for together counting once. `lanes`: passes of uncoalesced requests; `half_warps`: coalesced requests.
     `wide_bytes`: bytes of 64 and 128 B transactions; `near`, `far`: 32 B fetches of distinct addresses, in an
-    open row of the memory and in another one.
+    open row of the memory and in another one; `spread`: bytes between the rows of a request's far fetches.
     """
 
     warps: float
@@ -37,6 +37,7 @@ class Warps:
     wide_bytes: float = 0.0
     near: float = 0.0
     far: float = 0.0
+    spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +183,17 @@ def _stage_cost(device: Device, stage: Stage) -> _Cost:
         conflicts,
         sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle,
         sum(g.warps * g.near for g in stage.groups) * costs["near32"],
-        sum(g.warps * g.far for g in stage.groups) * costs["far32"],
+        sum(g.warps * far_cycles(device, g.far, g.spread) for g in stage.groups),
         path,
     )
+
+
+def far_cycles(device: Device, far: float, spread: float) -> float:
+    """What fetches in other rows occupy the memory for, in cycles x multiprocessor: rows are opened, and
+    addresses `spread` bytes apart are translated, a page at a time.
+    """
+    pages = spread / device.costs["page"] if spread else 0.0
+    return far * device.costs["far32"] + pages * device.costs["translation"]
 
 
 def _stall(device: Device, warps: float) -> float:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from polygpu.analysis.coalescing import Memory
 from polygpu.codegen.emulator_body import print_body
 from polygpu.codegen.emulator_cost import CLASSES, accesses
 from polygpu.codegen.emulator_names import bodies, spell
@@ -52,7 +53,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             device_text=c_string(device.title),
             weak="POLYGPU_WEAK",
             weak_end="",
-            stripe=int(device.costs.get("row_stripe", 0)),
+            memory=Memory.of(device),
             integers=INTEGERS,
             classes=CLASSES,
             oblivious=all(is_oblivious(kernel) for region in unit.regions for kernel in region.kernels),

@@ -19,7 +19,8 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 COSTS = (
     "issue", "replay", "coalesced", "raw", "conflict_in_issue", "efficiency", "latency", "near32",
-    "far32", "dispatch", "dispatch_overlap", "launch", "row_stripe", "partitions", "interleave", "camped",
+    "far32", "page", "translation", "dispatch", "dispatch_overlap", "launch", "row_stripe", "partitions",
+    "interleave", "camped",
     "flops_per_cycle", "double_flops_per_cycle", "divide", "sqrt", "special", "int_multiply", "int_divide",
     "double_add", "double_multiply", "double_mad", "double_divide", "double_sqrt", "double_special",
 )  # fmt: skip

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu import devices
-from polygpu.analysis.coalescing import affine_cost, affine_request, request_cost, request_lanes
+from polygpu.analysis.coalescing import Memory, affine_cost, affine_request, request_cost, request_lanes
 
-STRIPE = 12288
+MEMORY = Memory(row=12288, page=65536)
 SIZES = st.sampled_from([1, 2, 4, 8, 16])
 
 
@@ -43,12 +43,15 @@ def test_cc10_idle_lanes_move_the_whole_segment() -> None:
 
 
 def test_cc10_equal_addresses_are_fetched_once() -> None:
-    same = request_cost(lanes(0), 4, "cc10", STRIPE)
+    same = request_cost(lanes(0), 4, "cc10", MEMORY)
     assert (same.passes, same.near, same.far) == (16, 1, 0)
-    rows = request_cost(lanes(4096), 4, "cc10", STRIPE)
+    rows = request_cost(lanes(4096), 4, "cc10", MEMORY)
     assert (rows.passes, rows.near, rows.far) == (16, 1, 15)
+    # The last lane is at 240 KB, the start of the 21st row of the memory.
+    assert rows.spread == 20 * 12288
+    assert request_cost(lanes(1 << 20), 4, "cc10", MEMORY).spread == 15 * 65536
     # Rows of 1 KB: 16 KB of addresses reach two row stripes of 12 KB.
-    assert request_cost(lanes(256), 4, "cc10", STRIPE).far == 1
+    assert request_cost(lanes(256), 4, "cc10", MEMORY).far == 1
 
 
 @pytest.mark.parametrize(
@@ -105,7 +108,7 @@ def test_cc13_moves_the_smallest_segments(size: int, words: list[int | None]) ->
     words=st.lists(st.none() | st.integers(0, 9000), min_size=16, max_size=16),
 )
 def test_every_request_moves_what_its_lanes_use(rule: str, size: int, words: list[int | None]) -> None:
-    cost = request_cost([None if w is None else w * size for w in words], size, rule, STRIPE)
+    cost = request_cost([None if w is None else w * size for w in words], size, rule, MEMORY)
     active = [w for w in words if w is not None]
     assert cost.bytes >= len(set(active)) * size
     assert cost.count <= max(len(active), 2)

@@ -19,9 +19,16 @@ from tests.unit.emulator_harness import CC
 Lanes = list[int | None]
 GLOBAL = (
     "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes",
-    "wide_bytes", "near", "far",
+    "wide_bytes", "near", "far", "spread",
 )  # fmt: skip
 STRIPE = 12288
+PAGE = 65536
+
+
+class Shape(ctypes.Structure):
+    """polygpu_memory_shape"""
+
+    _fields_ = (("row", ctypes.c_int64), ("page", ctypes.c_int64))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def call(rule: Callable[..., None], lanes: Lanes, size: int, extra: int, results
     addresses = (ctypes.c_int64 * 32)(*[a or 0 for a in lanes])
     mask = sum(1 << lane for lane, address in enumerate(lanes) if address is not None)
     cost = (ctypes.c_int64 * results)()
-    third = ctypes.c_int64(extra) if results == len(GLOBAL) else ctypes.c_int(extra)
+    third = Shape(extra, PAGE) if results == len(GLOBAL) else ctypes.c_int(extra)
     rule(addresses, ctypes.c_uint32(mask), ctypes.c_int(size), third, cost)
     return list(cost)
 
@@ -59,9 +66,11 @@ def requests(draw: st.DrawFn, lanes: int) -> tuple[Lanes, int]:
     return [None if off >> lane & 1 else size * word for lane, word in enumerate(words)], size
 
 
-def split(addresses: set[int]) -> tuple[int, int]:
-    far = max(0, len({a // STRIPE for a in addresses}) - 1)
-    return len(addresses) - far, far
+def split(addresses: set[int]) -> tuple[int, int, int]:
+    """Rows of the memory in order: the way from one to the next is translated a page at most."""
+    rows = sorted({a // STRIPE for a in addresses})
+    ways = [STRIPE * (rows[i + 1] - rows[i]) for i in range(len(rows) - 1)]
+    return len(addresses) - len(ways), len(ways), sum(min(PAGE, way) for way in ways)
 
 
 @settings(max_examples=400, deadline=None)
@@ -80,7 +89,7 @@ def test_cc10(library: ctypes.CDLL, request: tuple[Lanes, int]) -> None:
         expected = [0] * len(GLOBAL)
     elif size >= 4 and segments:
         one, two = (1, 0) if size == 4 else (0, size // 8)
-        expected = [1, 1, 0, one, two, 0, 16 * size, 0, 0]
+        expected = [1, 1, 0, one, two, 0, 16 * size, 0, 0, 0]
     else:
         expected = [1, 0, len(active), 0, 0, len(active), 0, *split(set(active))]
     assert call(library.polygpu_cc10, lanes, size, STRIPE, len(GLOBAL)) == expected
@@ -123,7 +132,7 @@ def test_sectors(library: ctypes.CDLL, request: tuple[Lanes, int]) -> None:
     coalesced = len(sectors) <= full + 1
     passes = 0 if coalesced else len(lines)
     expected = [int(bool(touched)), int(bool(touched) and coalesced), len(sectors), 0, 0, passes]
-    expected += [32 * len(sectors), 0, 0]
+    expected += [32 * len(sectors), 0, 0, 0]
     assert call(library.polygpu_sector, lanes, size, STRIPE, len(GLOBAL)) == expected
 
 

@@ -10,24 +10,24 @@ from pathlib import Path
 import pytest
 
 from polygpu.analysis.banks import access_steps
-from polygpu.analysis.coalescing import request_cost
+from polygpu.analysis.coalescing import Memory, request_cost
 
 RULES = Path(__file__).parents[2] / "templates" / "emulator" / "rules.c.j2"
-STRIPE = 12288
+MEMORY = Memory(row=12288, page=65536)
 PATTERNS = 100_000
 CC = shutil.which("cc") or shutil.which("gcc")
 
 DRIVER = """
-typedef void (*global_rule)(const int64_t *, uint32_t, int, int64_t, polygpu_global_cost *);
+typedef void (*global_rule)(const int64_t *, uint32_t, int, polygpu_memory_shape, polygpu_global_cost *);
 typedef void (*shared_rule)(const int64_t *, uint32_t, int, int, polygpu_shared_cost *);
 static const global_rule rules[] = {polygpu_cc10, polygpu_cc13, polygpu_sector};
 static const shared_rule banks[] = {polygpu_banks_broadcast, polygpu_banks_distinct};
 
 void global_requests(int rule, int count, const int64_t *address, const uint32_t *mask, const int *size,
-    int64_t stripe, polygpu_global_cost *cost)
+    const polygpu_memory_shape *memory, polygpu_global_cost *cost)
 {
     for (int i = 0; i < count; i++)
-        rules[rule](&address[32 * i], mask[i], size[i], stripe, &cost[i]);
+        rules[rule](&address[32 * i], mask[i], size[i], *memory, &cost[i]);
 }
 
 void shared_requests(int rule, int count, const int64_t *address, const uint32_t *mask, const int *size,
@@ -70,7 +70,7 @@ def patterns(lanes: int, seed: int) -> Iterator[Pattern]:
 
 
 def counted(
-    function: Callable[..., None], rule: int, found: list[Pattern], limit: int, fields: int
+    function: Callable[..., None], rule: int, found: list[Pattern], chip: object, fields: int
 ) -> list[list[int]]:
     """What the C rule adds for each pattern, as its struct's fields."""
     count = len(found)
@@ -80,8 +80,7 @@ def counted(
     mask = (ctypes.c_uint32 * count)(*bits)
     size = (ctypes.c_int * count)(*(size for _, size in found))
     cost = (ctypes.c_int64 * (fields * count))()
-    number = ctypes.c_int64(limit) if fields == 9 else ctypes.c_int(limit)
-    function(rule, count, address, mask, size, number, cost)
+    function(rule, count, address, mask, size, chip, cost)
     values = list(cost)
     return [values[start : start + fields] for start in range(0, len(values), fields)]
 
@@ -89,9 +88,10 @@ def counted(
 @pytest.mark.parametrize(("number", "rule", "lanes"), [(0, "cc10", 16), (1, "cc13", 16), (2, "sector", 32)])
 def test_coalescing_rules_agree(emulator: ctypes.CDLL, number: int, rule: str, lanes: int) -> None:
     found = list(patterns(lanes, seed=number))
-    results = counted(emulator.global_requests, number, found, STRIPE, 9)
+    memory = (ctypes.c_int64 * 2)(MEMORY.row, MEMORY.page)
+    results = counted(emulator.global_requests, number, found, memory, 10)
     for (addresses, size), result in zip(found, results, strict=True):
-        cost = request_cost(addresses, size, rule, STRIPE)
+        cost = request_cost(addresses, size, rule, MEMORY)
         by_size = dict(cost.transactions)
         active = any(a is not None for a in addresses)
         expected = [
@@ -102,6 +102,7 @@ def test_coalescing_rules_agree(emulator: ctypes.CDLL, number: int, rule: str, l
             cost.wide_bytes,
             cost.near,
             cost.far,
+            cost.spread,
         ]
         assert result == expected, (addresses, size)
 
@@ -109,7 +110,7 @@ def test_coalescing_rules_agree(emulator: ctypes.CDLL, number: int, rule: str, l
 @pytest.mark.parametrize(("number", "banks", "lanes"), [(0, 16, 16), (1, 32, 32)])
 def test_bank_rules_agree(emulator: ctypes.CDLL, number: int, banks: int, lanes: int) -> None:
     found = list(patterns(lanes, seed=10 + number))
-    results = counted(emulator.shared_requests, number, found, banks, 2)
+    results = counted(emulator.shared_requests, number, found, ctypes.c_int(banks), 2)
     for (addresses, size), result in zip(found, results, strict=True):
         steps = access_steps(addresses, size, banks, single_broadcast=number == 0)
         assert result == [steps.requests, steps.steps], (addresses, size)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.analysis.banks import access_steps
-from polygpu.analysis.coalescing import Address, request_cost
+from polygpu.analysis.coalescing import Address, Memory, request_cost
 from polygpu.codegen.predict.counters import OF_ACCESSES
 from polygpu.codegen.predict.digits import Digits, combined, digits_of
 from polygpu.codegen.predict.masks import distinct_rows, joint
@@ -73,7 +73,7 @@ class Costs:
         return lcm(_SEGMENT, self._stripe() or 1)
 
     def _stripe(self) -> int:
-        return int(self.device.costs.get("row_stripe", 0))
+        return Memory.of(self.device).row
 
     def _shortened(self, phase: Integers, distances: Integers) -> Integers:
         """The phase within a segment, where all lanes lie in one row of the memory."""
@@ -110,7 +110,7 @@ class Costs:
                 yield "shared_requests", steps.requests
                 yield "conflict_steps", steps.steps - steps.requests
                 continue
-            cost = request_cost(request, size, self.device.rule, self._stripe())
+            cost = request_cost(request, size, self.device.rule, Memory.of(self.device))
             yield "requests", 1
             yield "coalesced", int(cost.coalesced)
             yield from ((f"transactions_{length}", count) for length, count in cost.transactions)
@@ -118,6 +118,7 @@ class Costs:
             yield "wide_bytes", cost.wide_bytes
             yield "near", cost.near
             yield "far", cost.far
+            yield "spread", cost.spread
             yield "bytes", cost.bytes
 
 

@@ -14,7 +14,7 @@ from polygpu.codegen.predict.values import Integers
 
 OF_ACCESSES = (
     "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes", "wide_bytes",
-    "near", "far", "bytes", "shared_requests", "conflict_steps", "lane_accesses",
+    "near", "far", "spread", "bytes", "shared_requests", "conflict_steps", "lane_accesses",
 )  # fmt: skip
 OF_WARPS = (*OF_ACCESSES, "divergent", "barriers", "rounds", "slots")
 FIELDS = (*OF_WARPS, *CLASSES)
