@@ -93,26 +93,26 @@ class Locals:
 
 
 def _last(earlier: dict[Do, isl.Map], times: dict[Do, isl.Map]) -> dict[Do, isl.Map]:
-    """For each execution the last of the writes `earlier` than it.
-
-    isl's lexicographic maximum is only asked for when several executions of a write are candidates, and
-    its answer is not trusted: it must name a candidate that no other one follows.
-    """
-    found: dict[Do, isl.Map] = {}
-    for w, pairs in earlier.items():
-        last = pairs
-        if not pairs.is_single_valued():
-            last = pairs.apply_range(times[w]).lexmax().apply_range(times[w].reverse()).intersect(pairs)
-            if not pairs.domain().is_subset(last.domain()):
-                raise UnanalysableError("isl finds no last write")
-        found[w] = last
+    """For each execution the last of the writes `earlier` than it."""
+    found = {w: latest(pairs, times[w]) for w, pairs in earlier.items()}
     for w, other in permutations(earlier, 2):
         found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
-    for w, pairs in found.items():
-        later = pairs.reverse().apply_range(earlier[w]).intersect(times[w].lex_lt_map(times[w]))
-        if not later.is_empty():
-            raise UnanalysableError("isl finds a write that is not the last")
     return {w: pairs for w, pairs in found.items() if not pairs.is_empty()}
+
+
+def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
+    """The pairs whose second execution no other one of the same first follows.
+
+    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli: it
+    counts only if it leaves nothing out and nothing follows what it names.
+    """
+    if pairs.is_single_valued():
+        return pairs
+    after = time.lex_lt_map(time)
+    last = pairs.apply_range(time).lexmax().apply_range(time.reverse()).intersect(pairs)
+    if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
+        return last
+    return pairs.subtract(pairs.apply_range(after.reverse()))
 
 
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:

@@ -1,0 +1,35 @@
+"""The last of several writes, against enumeration."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from polygpu.verify.local import latest
+
+# staged in turns of 64, of which every third element is written
+PAIRS = """[n, t, b, m] -> {
+    [] -> [v, w] : v mod 64 = 0 and (v + 64w) mod 192 = 0 and 0 <= t <= 63 and b >= 0 and m > t + 64b
+                   and v >= 64 and w <= 62 and w <= 3n - 3 - v and 3*floor((1 + v)/3) <= v + w;
+    [] -> [0, w] : w mod 3 = 0 and 0 <= t <= 63 and b >= 0 and m > t + 64b and 0 <= w <= 60 and w <= 3n - 3 }
+"""
+
+
+def enumerated(n: int) -> tuple[int, int]:
+    found = [
+        (v, w)
+        for v in range(0, 3 * n + 3, 64)
+        for w in range(-2, 63)
+        if (v + w) % 3 == 0 and 3 * ((1 + v) // 3) <= v + w <= 3 * n - 3
+    ]
+    return max(found)
+
+
+@pytest.mark.parametrize("n", [1, 5, 21, 22, 23, 64, 65, 86, 130])
+def test_the_last_write_of_a_staged_tile(n: int) -> None:
+    fixed = isl.Set(f"[n, t, b, m] -> {{ : n = {n} and t = 1 and b = 0 and m = 5 }}")
+    pairs = isl.Map(PAIRS).intersect_params(fixed)
+    order = isl.Map("{ [v, w] -> [9, v, 3, w, 1] }")
+    v, w = enumerated(n)
+    expected = isl.Map(f"[n, t, b, m] -> {{ [] -> [{v}, {w}] }}").intersect_params(fixed)
+    assert latest(pairs, order).is_equal(expected)
