@@ -9,7 +9,7 @@ Method. A symbolic walk of the host program and the kernels (`walk`) gives for e
 its executions: host loops, block, thread, loops, with the array element as a quasi-affine function of these.
   barriers     each barrier's executions are all threads of the block, or none.
   bounds       no execution of an access lies outside of its array; both sides lay arrays out alike.
-  values       a value read from shared or private memory is followed, by isl's dataflow analysis and through
+  values       a value read from shared or private memory is followed, by dataflow analysis and through
                any number of copies, to the load or the instance that made it. A loaded element must be the
                source's; an instance must be the writer that the dataflow of the source names. This needs a
                total order: no two threads may touch a shared element in one barrier interval unless both

@@ -8,9 +8,10 @@ from polygpu.analysis.polyhedra import AffineBuilder
 from polygpu.model.scop import Array, Branch
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
+from polygpu.verify.last import last_writes
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Slot, UnanalysableError, numbered
+from polygpu.verify.source import Slot, UnanalysableError, numbered, timed
 from polygpu.verify.values import Use, Uses, unstored
 from polygpu.verify.verdict import INSTANCES, Failure
 
@@ -76,26 +77,14 @@ def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[U
     if any(w.relation is None for w in writes):
         raise UnanalysableError(f"'{array}' has a subscript that depends on data")
     numbers = sorted({w.rank for w in writes})
-    times: list[tuple[Slot, isl.Map]] = []
-    for w in writes:
-        assert w.relation is not None
-        s = session.p.statement(w.statement)
-        local = isl.LocalSpace.from_space(s.domain.get_space())
-        rank = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(numbers.index(w.rank)))
-        order = s.schedule.flat_range_product(isl.Map.from_aff(rank))
-        times.append((w, w.relation.reset_tuple_id(D.out).reverse().apply_range(order)))
-    total = times[0][1]
-    for _, t in times[1:]:
-        total = total.union(t)
-    final = total.lexmax()
+    times = {w: timed(session.p.statement(w.statement), numbers.index(w.rank)) for w in writes}
+    written = {w: w.relation.reset_tuple_id(D.out).reverse() for w in writes if w.relation is not None}
+    final = last_writes(written, times)
     for w, missing in left:
+        if w not in final:
+            continue
         s = session.p.statement(w.statement)
-        local = isl.LocalSpace.from_space(s.domain.get_space())
-        rank = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(numbers.index(w.rank)))
-        order = s.schedule.flat_range_product(isl.Map.from_aff(rank))
-        assert w.relation is not None
-        last = final.apply_range(order.reverse()).intersect(w.relation.reset_tuple_id(D.out).reverse())
-        lost = last.intersect_range(missing)
+        lost = final[w].intersect_range(missing)
         if not lost.is_empty():
             point = counterexample.sample(lost)
             session.failures.append(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import permutations
 
 import islpy as isl
 
 from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
+from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.walk import Trace
@@ -88,37 +88,8 @@ class Locals:
             meet = meet.intersect(times[w].lex_lt_map(now).reverse())
             if not meet.is_empty():
                 earlier[w] = meet
-        for w, pairs in _last(earlier, times).items():
+        for w, pairs in last_writes(earlier, times).items():
             yield w, lifted(pairs, THREADS) if frame is THREAD else pairs
-
-
-def _last(earlier: dict[Do, isl.Map], times: dict[Do, isl.Map]) -> dict[Do, isl.Map]:
-    """For each execution the last of the writes `earlier` than it."""
-    found = {w: latest(pairs, times[w]) for w, pairs in earlier.items()}
-    for w, other in permutations(earlier, 2):
-        found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
-    return {w: pairs for w, pairs in found.items() if not pairs.is_empty()}
-
-
-def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
-    """The pairs whose second execution no other one of the same first follows.
-
-    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli: it
-    counts only if it leaves nothing out and nothing follows what it names.
-    """
-    if pairs.is_single_valued():
-        return pairs
-    after = time.lex_lt_map(time)
-    last = pairs.apply_range(time).lexmax().apply_range(time.reverse()).intersect(pairs)
-    if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
-        return last
-    return pairs.subtract(pairs.apply_range(after.reverse()))
-
-
-def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
-    """`pairs` without those whose execution is also in `others` with a write that `order` puts later."""
-    both = pairs.range_product(others).intersect_range(order.wrap())
-    return pairs if both.is_empty() else pairs.subtract_domain(both.domain())
 
 
 def _written(w: Do, target: Place, frame: Frame) -> isl.Map:

@@ -13,7 +13,7 @@ from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, 
 from polygpu.analysis.rewrite import references, walk
 from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Access, Action, Branch, Let, Store
-from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
+from polygpu.verify.last import last_writes
 
 Number: TypeAlias = tuple[int, ...]
 # place of an action in a body: (n,), in branches (n, 0 or 1, k)
@@ -105,26 +105,20 @@ class Source:
         domain = self.p.statement(read.statement).domain
         if not writes:
             return [], domain
-        tuples = {f"W{k}": w for k, w in enumerate(writes)}
-        sources = union_of([_known(w).set_tuple_name(D.in_, name) for name, w in tuples.items()])
-        sink = isl.UnionMap.from_map(_known(read).set_tuple_name(D.in_, "R"))
         numbers = sorted({s.rank for s in (read, *writes)})
-        order = union_of(
-            [
-                _timed(self.p.statement(s.statement), name, numbers.index(s.rank))
-                for name, s in (*tuples.items(), ("R", read))
-            ]
-        )
-        info = isl.UnionAccessInfo.from_sink(sink).set_must_source(sources).set_schedule_map(order)
-        flow = info.compute_flow()
-        writers: list[Writer] = []
+        times = {w: timed(self.p.statement(w.statement), numbers.index(w.rank)) for w in writes}
+        now = timed(self.p.statement(read.statement), numbers.index(read.rank))
+        sink = _known(read)
+        earlier: dict[Slot, isl.Map] = {}
+        for w in writes:
+            meet = sink.apply_range(_known(w).reverse()).intersect(times[w].lex_lt_map(now).reverse())
+            if not meet.is_empty():
+                earlier[w] = meet
         fresh = domain
-        for m in maps(flow.get_must_dependence()):
-            by = tuples[tuple_name(m, D.in_)]
-            back = m.reverse().set_tuple_name(D.in_, read.statement).set_tuple_name(D.out, by.statement)
-            writers.append(Writer(by.statement, by.number, back))
-            fresh = fresh.subtract(back.domain())
-        return writers, fresh
+        for pairs in earlier.values():
+            fresh = fresh.subtract(pairs.domain())
+        last = last_writes(earlier, times)
+        return [Writer(w.statement, w.number, pairs) for w, pairs in last.items()], fresh
 
 
 class UnanalysableError(Exception):
@@ -137,10 +131,9 @@ def _known(slot: Slot) -> isl.Map:
     return slot.relation
 
 
-def _timed(s: PolyStatement, name: str, rank: int) -> isl.Map:
+def timed(s: PolyStatement, rank: int) -> isl.Map:
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(s.domain.get_space()))
-    last = isl.Map.from_aff(zero.set_constant_val(isl.Val(rank)))
-    return s.schedule.flat_range_product(last).set_tuple_name(D.in_, name)
+    return s.schedule.flat_range_product(isl.Map.from_aff(zero.set_constant_val(isl.Val(rank))))
 
 
 def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Number, Action, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygpu.verify.local import latest
+from polygpu.verify.last import latest
 
 # staged in turns of 64, of which every third element is written
 PAIRS = """[n, t, b, m] -> {
