@@ -147,7 +147,7 @@ def block_costs(
         total.update({f"transactions_{size}": count for size, count in cost.transactions})
     for s in kernel.shared:
         layout = layout_of(s, device)
-        for request in distinct(s, (r for r in found if r.reference.array == s.name)):
+        for request in distinct(s, (r for r in found if r.reference.array == s.name), layout):
             steps = request_steps(request, layout, s.padding)
             total["shared_requests"] += round(request.weight * steps.requests)
             total["conflict_steps"] += round(request.weight * (steps.steps - steps.requests))

@@ -1,8 +1,8 @@
 """How many steps a shared memory request takes: bank conflicts and broadcasts.
 
-Words are 32-bit; word w lies in bank `w mod banks`. A request comes from a half-warp on chips that
-broadcast a single word a step (CC 1.x, 16 banks), from a warp on later ones (32 banks). The same rules
-run in the emulator, written in C.
+Word w lies in bank `w mod banks`. A request comes from a half-warp on chips that broadcast a single word a
+step (CC 1.x, 16 banks), from a warp on later ones (32 banks). The same rules run in the emulator, written
+in C.
 """
 
 from __future__ import annotations
@@ -13,14 +13,27 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
+from polygpu.model.device import Device
+
 Word: TypeAlias = int | None  # None: an idle lane
 
-WORD = 4
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """`count` banks of `word` bytes each; `single_broadcast`: a step broadcasts one word, else any number."""
+
+    count: int
+    word: int
+    single_broadcast: bool
+
+    @staticmethod
+    def of(device: Device) -> Banks:
+        return Banks(device.banks, device.bank_bytes, device.single_broadcast)
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`steps` that an access takes in `requests` 32-bit requests (or phases); equal when conflict-free."""
+    """`steps` that an access takes in `requests` of a word (or phases); equal when conflict-free."""
 
     steps: int
     requests: int
@@ -36,10 +49,10 @@ def stride_degree(stride: int, banks: int) -> int:
     return gcd(stride, banks) if stride else 1
 
 
-def degree(words: Sequence[Word], banks: int, single_broadcast: bool) -> int:
-    """Steps of one request of 32-bit words, 0 when no lane is active."""
+def degree(words: Sequence[Word], banks: Banks) -> int:
+    """Steps of one request of words, 0 when no lane is active."""
     active = [word for word in words if word is not None]
-    return _broadcast_loop(active, banks) if single_broadcast else _distinct_words(active, banks)
+    return (_broadcast_loop if banks.single_broadcast else _distinct_words)(active, banks.count)
 
 
 def _broadcast_loop(waiting: list[int], banks: int) -> int:
@@ -71,18 +84,18 @@ def _distinct_words(words: Sequence[int], banks: int) -> int:
     return max(map(len, in_bank.values()), default=0)
 
 
-def access_steps(addresses: Sequence[Word], size: int, banks: int, single_broadcast: bool) -> Steps:
+def access_steps(addresses: Sequence[Word], size: int, banks: Banks) -> Steps:
     """Steps of lanes that access `size` bytes each at byte `addresses`, aligned to their size.
 
-    Wide words: CC 1.x makes one request of each 32-bit part of all lanes (stride-1 doubles conflict
-    2-way); later chips serve 64-bit words a half-warp, 128-bit words a quarter-warp at a time.
+    Accesses wider than a word: CC 1.x makes one request of each word of all lanes (stride-1 doubles
+    conflict 2-way); later chips serve 64-bit accesses a half-warp, 128-bit ones a quarter-warp at a time.
     """
-    width = max(1, size // WORD)
-    if single_broadcast:
-        parts = [[a if a is None else a // WORD + part for a in addresses] for part in range(width)]
+    width = max(1, size // banks.word)
+    if banks.single_broadcast:
+        parts = [[a if a is None else a // banks.word + part for a in addresses] for part in range(width)]
     else:
         lanes = max(1, len(addresses) // width)
         groups = [addresses[start : start + lanes] for start in range(0, len(addresses), lanes)]
-        parts = [[a // WORD + p for a in g if a is not None for p in range(width)] for g in groups]
-    counts = [degree(part, banks, single_broadcast) for part in parts]
+        parts = [[a // banks.word + p for a in g if a is not None for p in range(width)] for g in groups]
+    counts = [degree(part, banks) for part in parts]
     return Steps(sum(counts), sum(count > 0 for count in counts))

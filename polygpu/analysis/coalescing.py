@@ -16,8 +16,40 @@ from polygpu.model.device import Device
 Address: TypeAlias = int | None  # in bytes; None: an idle lane
 Coordinates: TypeAlias = tuple[int, int, int]
 
-SECTOR = 32
-LINE = 128
+
+@dataclass(frozen=True, slots=True)
+class Coalescing:
+    """A device's rule, "cc10", "cc13" or "sector", and its numbers.
+
+    `lanes` of a request; bytes of the `smallest` and `largest` transaction, powers of two apart; bytes of the
+    `narrowest` and `widest` word that coalesces; `spare` transactions beyond the fewest of a request that
+    still count as coalesced.
+    """
+
+    rule: str
+    lanes: int
+    smallest: int
+    largest: int
+    narrowest: int
+    widest: int
+    spare: int
+
+    @staticmethod
+    def of(device: Device) -> Coalescing:
+        return Coalescing(
+            device.rule,
+            device.request_lanes,
+            device.smallest_transaction,
+            device.largest_transaction,
+            device.narrowest_coalesced,
+            device.widest_access,
+            device.spare_transactions,
+        )
+
+    @property
+    def period(self) -> int:
+        """Bytes: requests that lie a multiple of it apart cost the same, DRAM rows aside."""
+        return max(self.largest, self.lanes * self.widest if self.rule == "cc10" else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +57,7 @@ class Cost:
     """The transactions of one request, as (bytes of one, how many), largest first.
 
     `passes` are those of the load/store pipe when the request does not coalesce, else 0. `near` and `far`
-    are the 32 B fetches that reach the memory after equal addresses are merged, in an open DRAM row and
+    are the smallest fetches that reach the memory after equal addresses are merged, in an open DRAM row and
     in another one; `spread` the bytes between neighbouring rows of theirs, at most a page each, over which
     addresses are translated; `wide_bytes` what moves in larger or streamed transactions.
     """
@@ -61,75 +93,78 @@ class Memory:
 
     @staticmethod
     def of(device: Device) -> Memory:
-        return Memory(int(device.costs.get("row_stripe", 0)), int(device.costs.get("page", 0)))
+        return Memory(int(device.costs["row_stripe"]), int(device.costs["page"]))
 
 
 NEAR = Memory()
 
 
-def request_cost(addresses: Sequence[Address], size: int, rule: str, memory: Memory = NEAR) -> Cost:
+def request_cost(addresses: Sequence[Address], size: int, by: Coalescing, memory: Memory = NEAR) -> Cost:
     """The cost of lanes accessing words of `size` bytes (1, 2, 4, 8 or 16), aligned to their size.
 
     Costs nothing when no lane is active. CUDA C Programming Guide 4.2, app. F.
     """
     if all(address is None for address in addresses):
         return IDLE
-    match rule:
+    match by.rule:
         case "cc10":
-            return _cc10(addresses, size, memory)
+            return _cc10(addresses, size, by, memory)
         case "cc13":
-            return _cc13(addresses, size, memory)
+            return _cc13(addresses, size, by, memory)
         case "sector":
-            return _sectors(addresses, size)
+            return _sectors(addresses, size, by)
         case _:
-            raise ValueError(f"no coalescing rule {rule}")
+            raise ValueError(f"no coalescing rule {by.rule}")
 
 
-def _cc10(addresses: Sequence[Address], size: int, memory: Memory) -> Cost:
-    """Lane k accesses word k of one aligned segment, or every active lane pays 32 B by itself."""
+def _cc10(addresses: Sequence[Address], size: int, by: Coalescing, memory: Memory) -> Cost:
+    """Lane k accesses word k of one aligned segment, or every active lane pays a transaction by itself."""
     active = [address for address in addresses if address is not None]
-    if size >= 4 and _in_order(addresses, size):
-        transactions = ((min(16 * size, LINE), max(1, 16 * size // LINE)),)
-        return Cost(transactions, coalesced=True, wide_bytes=16 * size)
+    segment = by.lanes * size
+    if by.narrowest <= size <= by.widest and _in_order(addresses, size, segment):
+        length = min(segment, by.largest)
+        return Cost(((length, segment // length),), coalesced=True, wide_bytes=segment)
     near, far, spread = split_fetches(set(active), memory)
-    transactions = ((SECTOR, len(active)),)
+    transactions = ((by.smallest, len(active)),)
     return Cost(transactions, coalesced=False, passes=len(active), near=near, far=far, spread=spread)
 
 
-def _in_order(addresses: Sequence[Address], size: int) -> bool:
+def _in_order(addresses: Sequence[Address], size: int, segment: int) -> bool:
     bases = {address - lane * size for lane, address in enumerate(addresses) if address is not None}
-    return len(bases) == 1 and bases.pop() % (16 * size) == 0
+    return len(bases) == 1 and bases.pop() % segment == 0
 
 
-def _cc13(addresses: Sequence[Address], size: int, memory: Memory) -> Cost:
+def _cc13(addresses: Sequence[Address], size: int, by: Coalescing, memory: Memory) -> Cost:
     """Segments in the order of the lowest unserved lane, each halved while one half is unused."""
-    segments = list(_segments([a for a in addresses if a is not None], size))
-    small = [first for first, length in segments if length == SECTOR]
+    segments = list(_segments([a for a in addresses if a is not None], size, by))
+    small = [first for first, length in segments if length == by.smallest]
     near, far, spread = split_fetches(small, memory)
+    coalesced = len(segments) <= 1 + by.spare
+    lengths = sorted({length for _, length in segments}, reverse=True)
     return Cost(
-        tuple((length, n) for length in (128, 64, 32) if (n := sum(s == length for _, s in segments))),
-        coalesced=len(segments) <= 2,
-        passes=len(segments) if len(segments) > 2 else 0,
+        tuple((length, sum(s == length for _, s in segments)) for length in lengths),
+        coalesced=coalesced,
+        passes=0 if coalesced else len(segments),
         near=near,
         far=far,
         spread=spread,
-        wide_bytes=sum(length for _, length in segments if length > SECTOR),
+        wide_bytes=sum(length for _, length in segments if length > by.smallest),
     )
 
 
-def _segments(waiting: list[int], size: int) -> Iterator[tuple[int, int]]:
+def _segments(waiting: list[int], size: int, by: Coalescing) -> Iterator[tuple[int, int]]:
     """(first byte, length) of each transaction."""
-    widest = min(LINE, SECTOR * size)
+    widest = min(by.largest, by.smallest * size)
     while waiting:
         first = waiting[0] // widest * widest
         served = [address for address in waiting if first <= address < first + widest]
         waiting = [address for address in waiting if address not in served]
-        yield _shrink(first, widest, min(served), max(served) + size)
+        yield _shrink(first, widest, min(served), max(served) + size, by.smallest)
 
 
-def _shrink(first: int, length: int, low: int, high: int) -> tuple[int, int]:
-    """The segment halved, down to 32 B, while the bytes [low, high) lie in one half."""
-    while length > SECTOR:
+def _shrink(first: int, length: int, low: int, high: int, smallest: int) -> tuple[int, int]:
+    """The segment halved, down to the smallest, while the bytes [low, high) lie in one half."""
+    while length > smallest:
         middle = first + length // 2
         if low < middle < high:
             break
@@ -137,14 +172,14 @@ def _shrink(first: int, length: int, low: int, high: int) -> tuple[int, int]:
     return first, length
 
 
-def _sectors(addresses: Sequence[Address], size: int) -> Cost:
-    """Distinct 32 B sectors; coalesced with at most one sector more than the lanes' bytes fill."""
+def _sectors(addresses: Sequence[Address], size: int, by: Coalescing) -> Cost:
+    """Distinct sectors, the smallest transactions; coalesced if few more than the lanes' bytes fill."""
     active = [address for address in addresses if address is not None]
-    sectors = {address // SECTOR for address in active}
-    lines = {address // LINE for address in active}
-    coalesced = len(sectors) <= -(-len(active) * size // SECTOR) + 1
+    sectors = {address // by.smallest for address in active}
+    lines = {address // by.largest for address in active}
+    coalesced = len(sectors) <= -(-len(active) * size // by.smallest) + by.spare
     passes = 0 if coalesced else len(lines)
-    return Cost(((SECTOR, len(sectors)),), coalesced, passes, wide_bytes=SECTOR * len(sectors))
+    return Cost(((by.smallest, len(sectors)),), coalesced, passes, wide_bytes=by.smallest * len(sectors))
 
 
 def split_fetches(addresses: Collection[int], memory: Memory) -> tuple[int, int, int]:
@@ -194,11 +229,12 @@ def affine_cost(
 ) -> AffineCost:
     """Predicts an affine access of a whole block; full requests count unless there is none.
 
-    `offset` is that of thread (0, 0, 0) in elements from an address aligned to 256 bytes.
+    `offset` is that of thread (0, 0, 0) in elements from an address aligned as allocations are.
     """
     requests = request_lanes(block, device.request_lanes)
     full = [request for request in requests if None not in request] or list(requests)
-    costs = [request_cost(affine_request(strides, offset, size, r), size, device.rule) for r in full]
+    rule = Coalescing.of(device)
+    costs = [request_cost(affine_request(strides, offset, size, r), size, rule) for r in full]
     return AffineCost(
         len(costs),
         sum(cost.coalesced for cost in costs),

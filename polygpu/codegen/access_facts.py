@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from polygpu.analysis.coalescing import Address, Cost, request_cost
+from polygpu.analysis.coalescing import Address, Coalescing, Cost, request_cost
 from polygpu.codegen.lanes import uniform
 from polygpu.codegen.launches import TypicalLaunch
 from polygpu.codegen.padding import distinct, layout_of
@@ -14,8 +14,6 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Position
 from polygpu.model.facts import AccessFact
 from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray, Site
-
-_SEGMENT = 256  # bytes: the alignment of the widest coalesced request
 
 
 def access_facts(
@@ -112,25 +110,26 @@ def _transactions(
 def global_costs(
     kernel: Kernel, found: Sequence[Requests], device: Device, sizes: Mapping[str, int]
 ) -> Iterator[tuple[Cost, float]]:
-    """The cost of each request, and how often it is made; shifts by whole segments cost the same."""
+    """The cost of each request, and how often it is made; shifts by whole periods cost the same."""
     arrays = {a.name: a for a in kernel.arrays if a.structure is None}
     known: dict[tuple[tuple[Address, ...], int], Cost] = {}
+    rule = Coalescing.of(device)
     for r in found:
         array = arrays.get(r.reference.array)
         if array is None:
             continue
         size = SIZES.get(r.reference.type, 4)
         for lanes in r.lanes:
-            addresses = tuple(_in_segment(_addresses(array, lanes, size, sizes)))
+            addresses = tuple(_in_period(_addresses(array, lanes, size, sizes), rule.period))
             key = addresses, size * r.wide
             if key not in known:
-                known[key] = request_cost(addresses, size * r.wide, device.rule)
+                known[key] = request_cost(addresses, size * r.wide, rule)
             yield known[key], r.weight
 
 
-def _in_segment(addresses: list[Address]) -> Iterator[Address]:
+def _in_period(addresses: list[Address], period: int) -> Iterator[Address]:
     first = next(a for a in addresses if a is not None)
-    shift = first // _SEGMENT * _SEGMENT
+    shift = first // period * period
     return (None if a is None else a - shift for a in addresses)
 
 
@@ -154,7 +153,7 @@ def _banks(s: SharedArray | None, found: Sequence[Requests], device: Device) -> 
     if s is None:
         return 0, 0, 0.0
     layout = layout_of(s, device)
-    made = tuple(distinct(s, (r for r in found if r.reference.array == s.name)))
+    made = tuple(distinct(s, (r for r in found if r.reference.array == s.name), layout))
     steps = [(request_steps(request, layout, s.padding), request.weight) for request in made]
     requests = sum(weight * step.requests for step, weight in steps)
     mean = sum(weight * step.steps for step, weight in steps) / requests if requests else 0.0

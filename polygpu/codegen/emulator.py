@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polygpu.analysis.coalescing import Memory
+from polygpu.analysis.coalescing import Coalescing, Memory
 from polygpu.codegen.emulator_body import print_body
 from polygpu.codegen.emulator_cost import CLASSES, accesses
 from polygpu.codegen.emulator_names import bodies, spell
@@ -53,6 +53,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             device_text=c_string(device.title),
             weak="POLYGPU_WEAK",
             weak_end="",
+            period=Coalescing.of(device).period,
             memory=Memory.of(device),
             integers=INTEGERS,
             classes=CLASSES,

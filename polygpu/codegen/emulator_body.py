@@ -15,7 +15,8 @@ from itertools import groupby
 from polygpu.codegen.emulator_lanes import Lanes, Mask
 from polygpu.codegen.emulator_names import Kind, Symbol, has_barrier, names_in, names_used
 from polygpu.codegen.emulator_warp import Warp, loop_head
-from polygpu.codegen.emulator_writer import WARP, KernelWriter
+from polygpu.codegen.emulator_writer import KernelWriter
+from polygpu.model.device import WARP
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import Barrier, Comment, Declare, For, If, Statement
 
@@ -132,7 +133,7 @@ class Block:
         """All lanes, but for threads that the last warp does not have."""
         if self.out.threads % WARP == 0:
             return Mask()
-        self.out.emit("int pg_m0[32];")
+        self.out.emit("int pg_m0[POLYGPU_WARP];")
         self.out.emit(f"POLYGPU_LANES pg_m0[pg_l] = pg_t + pg_l < {self.out.threads};")
         self.out.emit("const uint32_t pg_b0 = polygpu_bits(pg_m0);")
         return Mask("pg_m0", "pg_b0")

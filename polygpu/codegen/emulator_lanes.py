@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from polygpu.codegen.emulator_names import Kind, Symbol, element, references, reloaded
 from polygpu.codegen.emulator_text import Text, parenthesised, row_major
 from polygpu.codegen.emulator_writer import KernelWriter
+from polygpu.model.device import WARP
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Reference, Select, Unary
 
 _HARMLESS = frozenset({"min", "max", "fabs", "fabsf", "sqrtf", "sqrt", "fminf", "fmaxf", "fmin", "fmax"})
@@ -54,7 +55,7 @@ class Place:
         plus = f" + {step}" if step else ""
         if self.symbol.kind is Kind.PRIVATE:
             if self.offset.isdigit():
-                return f"{self.symbol.c}[{(int(self.offset) + step) * 32} + pg_l]"
+                return f"{self.symbol.c}[{(int(self.offset) + step) * WARP} + pg_l]"
             index = f"POLYGPU_INSIDE({self.offset}{plus}, {self.symbol.elements})"
             return f"{self.symbol.c}[{index} * POLYGPU_WARP + pg_l]"
         lane = "" if self.same else "[pg_l]"
@@ -115,7 +116,7 @@ class Lanes(Text):
         text = self.atom(test)
         name = f"pg_t{self.out.fresh()}"
         both = f"{self.mask.active} && {text} != 0" if self.mask.lanes else f"{text} != 0"
-        self.out.emit(f"int {name}[32];")
+        self.out.emit(f"int {name}[POLYGPU_WARP];")
         self.out.emit(f"POLYGPU_LANES {name}[pg_l] = {both};")
         return name
 
@@ -129,7 +130,7 @@ class Lanes(Text):
         """The active lanes in which `test`, text over the lane, holds."""
         serial = self.out.fresh()
         both = f"{self.mask.active} && {test}" if self.mask.lanes else test
-        self.out.emit(f"int pg_m{serial}[32];")
+        self.out.emit(f"int pg_m{serial}[POLYGPU_WARP];")
         self.out.emit(f"POLYGPU_LANES pg_m{serial}[pg_l] = {both};")
         self.out.emit(f"const uint32_t pg_b{serial} = polygpu_bits(pg_m{serial});")
         return Mask(f"pg_m{serial}", f"pg_b{serial}", may_be_empty=True)
@@ -146,7 +147,7 @@ class Lanes(Text):
     def _load(self, reference: Reference) -> str:
         serial = self.out.fresh()
         same = all(self.out.uniform(s) for s in reference.subscripts)
-        variable = f"pg_v{serial}" if same else f"pg_v{serial}[32]"
+        variable = f"pg_v{serial}" if same else f"pg_v{serial}[POLYGPU_WARP]"
         zero = (" = 0" if same else " = {0}") if self.mask.may_be_empty else ""
         self.out.emit(f"{reference.type} {variable}{zero};")
         with self.active_only():
@@ -179,7 +180,7 @@ class Lanes(Text):
         if same:
             self.out.emit(f"{ctype} {offset} = {row_major(index, sizes)};")
         else:
-            self.out.emit(f"{ctype} {offset}[32];")
+            self.out.emit(f"{ctype} {offset}[POLYGPU_WARP];")
             self.out.emit(f"POLYGPU_LANES {offset}[pg_l] = {row_major(index, sizes)};")
             if self.mask.lanes:
                 self.out.emit(f"polygpu_settle{long_suffix}({offset}, {self.mask.lanes}, {self.mask.bits});")

@@ -9,7 +9,8 @@ from contextlib import contextmanager, nullcontext
 from polygpu.codegen.emulator_lanes import Lanes, Mask, Place, size_text
 from polygpu.codegen.emulator_names import Kind, Symbol, references
 from polygpu.codegen.emulator_text import parenthesised
-from polygpu.codegen.emulator_writer import WARP, KernelWriter
+from polygpu.codegen.emulator_writer import KernelWriter
+from polygpu.model.device import WARP
 from polygpu.model.expr import Expr, Name, Reference, is_floating
 from polygpu.model.kernel import (
     Assign,
@@ -91,9 +92,9 @@ class Warp:
             out.state.append(f"{symbol.type} {c}[{WARP * out.warps}]")
             self.find(symbol)
         else:
-            out.emit(f"{symbol.type} {c}[32];")
+            out.emit(f"{symbol.type} {c}[POLYGPU_WARP];")
         if value is None:
-            out.emit(f"memset({c}, {poison(symbol.type)}, 32 * sizeof *{c});")
+            out.emit(f"memset({c}, {poison(symbol.type)}, {WARP} * sizeof *{c});")
         else:
             with self._statement(value):
                 # The new name is not in its own value's scope: an outer one of the same name is.
@@ -135,7 +136,7 @@ class Warp:
                 out.emit(f"POLYGPU_LANES {guard}{place.element()} = {text};")
                 return
             variable = f"pg_v{out.fresh()}"
-            out.emit(f"{target.type} {variable}[32];")
+            out.emit(f"{target.type} {variable}[POLYGPU_WARP];")
             out.emit(f"POLYGPU_LANES {variable}[pg_l] = {text};")
             out.emit(f"POLYGPU_EACH {guard}{place.element()} = {variable}[pg_l];")
 
@@ -149,7 +150,7 @@ class Warp:
                 self._copy_later(source, target, size_text(move.target.type, move.width), guard)
                 return
             variable = f"pg_v{out.fresh()}"
-            out.emit(f"{move.source.type} {variable}[{move.width}][32];")
+            out.emit(f"{move.source.type} {variable}[{move.width}][POLYGPU_WARP];")
             for i in range(move.width):
                 out.emit(f"POLYGPU_LANES {variable}[{i}][pg_l] = {source.element(i)};")
             for i in range(move.width):
@@ -211,11 +212,11 @@ class Warp:
         out = self.out
         with out.braces(""):
             index = out.spelling(loop.index)
-            out.emit(f"int {index}[32];")
+            out.emit(f"int {index}[POLYGPU_WARP];")
             out.emit(f"POLYGPU_LANES {index}[pg_l] = {Lanes(out, mask).text(loop.lower)};")
             serial = out.fresh()
             inner = Mask(f"pg_m{serial}", f"pg_b{serial}")
-            out.emit(f"int {inner.lanes}[32];")
+            out.emit(f"int {inner.lanes}[POLYGPU_WARP];")
             out.emit(f"uint32_t {inner.bits} = {mask.bits};")
             out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {mask.active};")
             out.close()
@@ -245,7 +246,7 @@ class Warp:
         if self.out.uniform(expr):
             return lanes.text(expr)
         name = f"pg_u{self.out.fresh()}"
-        self.out.emit(f"int {name}[32];")
+        self.out.emit(f"int {name}[POLYGPU_WARP];")
         self.out.emit(f"POLYGPU_LANES {name}[pg_l] = {lanes.text(expr)};")
         return f"{name}[polygpu_lowest({mask.bits})]" if mask.lanes else f"{name}[0]"
 

@@ -12,10 +12,10 @@ from polygpu.codegen.emulator_hoist import Hoister
 from polygpu.codegen.emulator_names import Kind, Symbol, names_in, references, spell
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.emulator_text import PLAIN
+from polygpu.model.device import WARP
 from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.model.kernel import ArrayArgument, For, Kernel, SharedArray
 
-WARP = 32
 _SPACES: Mapping[Kind, Space] = {Kind.PRIVATE: "private", Kind.SHARED: "shared", Kind.GLOBAL: "global"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from polygpu.analysis.banks import WORD
+from polygpu.analysis.banks import Banks
 from polygpu.codegen.requests import Index, Requests, requests
 from polygpu.codegen.resources import resident
 from polygpu.memory.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
@@ -54,10 +54,10 @@ def _choose(
     kernel: Kernel, s: SharedArray, found: list[Requests], device: Device, asked: int | None
 ) -> PaddingChoice:
     layout = layout_of(s, device)
-    made = tuple(distinct(s, found))
+    made = tuple(distinct(s, found, layout))
     alignment = s.alignment // SIZES[s.type]
     if len(s.extents) == 1:  # padding a single row moves nothing
-        choice = choose_padding(made, layout, alignment=layout.banks)
+        choice = choose_padding(made, layout, alignment=layout.banks.count)
         return replace(choice, pad=0, degree_after=choice.degree_before)
     if asked is not None:
         amount = -(-asked // alignment) * alignment
@@ -72,24 +72,24 @@ def _choose(
 
 def layout_of(s: SharedArray, device: Device) -> Layout:
     """The array without padding."""
-    return Layout(s.extents[-1], SIZES[s.type], device.banks, device.single_broadcast)
+    return Layout(s.extents[-1], SIZES[s.type], Banks.of(device))
 
 
-def distinct(s: SharedArray, found: Iterable[Requests]) -> Iterator[Request]:
+def distinct(s: SharedArray, found: Iterable[Requests], layout: Layout) -> Iterator[Request]:
     """The requests of `s` that differ in more than a shift by whole words, which keeps every conflict."""
     weights: dict[tuple[tuple[Element, ...], int], float] = {}
     for r in found:
         for lanes in r.lanes:
-            key = _shifted(s, lanes), r.wide
+            key = _shifted(s, lanes, layout.banks.word), r.wide
             weights[key] = weights.get(key, 0.0) + r.weight
     for (lanes, wide), weight in weights.items():
         yield Request(lanes, weight, wide)
 
 
-def _shifted(s: SharedArray, lanes: tuple[Index | None, ...]) -> tuple[Element, ...]:
+def _shifted(s: SharedArray, lanes: tuple[Index | None, ...], word: int) -> tuple[Element, ...]:
     """Rows and columns from those of the first active lane; as they are where words hold several elements."""
     places = [None if index is None else _row_column(s, index) for index in lanes]
-    if SIZES[s.type] < WORD:
+    if SIZES[s.type] < word:
         return tuple(places)
     row, column = next(p for p in places if p is not None)
     return tuple(None if p is None else (p[0] - row, p[1] - column) for p in places)

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from polygpu.model.device import Device
+from polygpu.model.device import WARP, Device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 COSTS = (
@@ -25,7 +25,12 @@ COSTS = (
     "double_add", "double_multiply", "double_mad", "double_divide", "double_sqrt", "double_special",
 )  # fmt: skip
 RULES = ("cc10", "cc13", "sector")
-_MAY_BE_ZERO = frozenset({"shared_reserved", "l2_bytes"})
+_MAY_BE_ZERO = frozenset({"shared_reserved", "l2_bytes", "spare_transactions"})
+_TRANSACTIONS = (32, 64, 128)  # bytes that have a counter
+_POWERS_OF_TWO = (
+    "request_lanes", "bank_bytes", "narrowest_coalesced", "widest_access", "allocation_alignment",
+)  # fmt: skip
+_MOST_BANKS = 64  # a word of the emulator's holds those that are busy
 _POSITIVE_COSTS = frozenset({"issue", "efficiency", "dispatch_overlap"})
 _IN_WORDS = {
     "str": "a text",
@@ -81,12 +86,12 @@ def _device(text: str, file: str) -> Device:
     except tomllib.TOMLDecodeError as error:
         raise _diagnosed("PG802", f"device file '{file}' is not valid TOML: {error}") from None
     limits, costs = (_table(content, key, file) for key in ("limits", "costs"))
-    problems = tuple(_problems(content, limits, costs))
+    values: dict[str, Any] = {key: _typed(_value(entry)) for key, entry in limits.items()}
+    problems = tuple(_problems(content, limits, costs)) or tuple(_unsupported(values))
     if problems:
         advice = "polygpu devices NAME lists every value; copy a file of polygpu/devices and change it"
         message = f"device file '{file}': {'; '.join(problems)}"
         raise _diagnosed("PG803", message, advice)
-    values: dict[str, Any] = {key: _typed(_value(entry)) for key, entry in limits.items()}
     entries = {**limits, **costs}
     return Device(
         name=content["name"],
@@ -120,6 +125,26 @@ def _problems(
     yield from (f"costs.{key} is not known" for key in costs if key not in COSTS)
     if "rule" in limits and _value(limits["rule"]) not in RULES:
         yield f"limits.rule is none of {', '.join(RULES)}"
+
+
+def _unsupported(limits: Mapping[str, Any]) -> Iterator[str]:
+    """What a chip could be like, but the rules for requests and the emulator do not provide for."""
+    if limits["warp"] != WARP:
+        yield f"limits.warp is not {WARP}"
+    for key in _POWERS_OF_TWO:
+        if limits[key].bit_count() != 1:
+            yield f"limits.{key} is no power of two"
+    if limits["request_lanes"] > WARP:
+        yield f"limits.request_lanes is more than {WARP}"
+    if limits["banks"] > _MOST_BANKS:
+        yield f"limits.banks is more than {_MOST_BANKS}"
+    smallest, largest = limits["smallest_transaction"], limits["largest_transaction"]
+    if not {smallest, largest} <= set(_TRANSACTIONS):
+        yield f"limits.smallest_transaction or limits.largest_transaction is none of {_TRANSACTIONS}"
+    if smallest > largest:
+        yield "limits.smallest_transaction is more than limits.largest_transaction"
+    if limits["rule"] == "cc10" and limits["request_lanes"] * limits["narrowest_coalesced"] < smallest:
+        yield "limits.smallest_transaction is more than a request of the narrowest words takes"
 
 
 def _problem(

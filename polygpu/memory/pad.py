@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polygpu.analysis.banks import Steps, access_steps
+from polygpu.analysis.banks import Banks, Steps, access_steps
 
 Element: TypeAlias = tuple[int, int] | None  # (row, column) of a lane; None: an idle lane
 
@@ -34,8 +34,7 @@ class Layout:
 
     row_length: int
     element_size: int
-    banks: int
-    single_broadcast: bool
+    banks: Banks
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def request_steps(request: Request, layout: Layout, pad: int) -> Steps:
         None if lane is None else layout.element_size * (lane[0] * pitch + lane[1]) for lane in request.lanes
     ]
     size = layout.element_size * request.width
-    return access_steps(addresses, size, layout.banks, layout.single_broadcast)
+    return access_steps(addresses, size, layout.banks)
 
 
 def worst_degree(requests: Iterable[Request], layout: Layout, pad: int) -> int:
@@ -89,7 +88,7 @@ def choose_padding(
     step = max(alignment, widest)
     table = tuple(
         (pad, _cost(requests, layout, pad), blocks)
-        for pad in range(0, layout.banks, step)
+        for pad in range(0, layout.banks.count, step)
         if (blocks := resident(pad)) > 0 or pad == 0
     )
     pad = _best(table)

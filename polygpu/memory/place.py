@@ -112,7 +112,8 @@ def place(m: MappedNest, device: Device, decisions: Decisions = NO_DECISIONS, ke
 
 def _budget(device: Device) -> int:
     """Bytes of a block for its arrays."""
-    return device.shared_per_block - device.shared_reserved - (256 if device.arguments_in_shared else 0)
+    arguments = device.argument_bytes if device.arguments_in_shared else 0
+    return device.shared_per_block - device.shared_reserved - arguments
 
 
 def _asked(m: MappedNest, stage: Decision | None) -> frozenset[str]:
@@ -205,7 +206,7 @@ def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
     if any(p.kind(lane) in ("strided", "reverse") for p in group):
         return "uncoalesced"
     strict, uncached = device.rule == "cc10", device.rule != "sector"
-    if strict and any(p.kind(lane) == "unit" and not _aligned(p) for p in group):
+    if strict and any(p.kind(lane) == "unit" and not _aligned(p, device.request_lanes) for p in group):
         return "uncoalesced"
     deep = any(p.depth > 0 for p in group)
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
@@ -237,14 +238,14 @@ def _unmoved(group: list[Pattern], d: int) -> bool:
     return all(p.kind(d) == "broadcast" for p in group)
 
 
-def _aligned(p: Pattern) -> bool:
-    """Whether the last subscript is a lane dimension plus a multiple of 16."""
+def _aligned(p: Pattern, lanes: int) -> bool:
+    """Whether the last subscript is a lane dimension plus a multiple of `lanes`."""
     relation = p.access.relation
     function = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation))
     last = function.get_pw_aff(relation.dim(D.out) - 1)
     constants: list[int] = []
     last.foreach_piece(lambda _, aff: constants.append(aff.get_constant_val().to_python()))
-    return all(c % 16 == 0 for c in constants)
+    return all(c % lanes == 0 for c in constants)
 
 
 def step_name(m: MappedNest, segment: Segment) -> str:

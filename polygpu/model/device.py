@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+WARP = 32  # threads of a warp on all devices: its active lanes are the bits of a word
+
 
 @dataclass(frozen=True, slots=True)
 class Device:
@@ -14,8 +16,13 @@ class Device:
     compute_capability: str
     rule: str
     request_lanes: int  # lanes of one memory request: a half-warp of 16, or a warp of 32
+    smallest_transaction: int  # with global memory
+    largest_transaction: int
+    narrowest_coalesced: int  # bytes of the narrowest word that rule "cc10" coalesces
+    spare_transactions: int  # beyond the fewest possible, with which a request counts as coalesced
     warp: int
     banks: int
+    bank_bytes: int  # of one word of a bank
     multiprocessors: int
     max_threads_per_block: int
     max_block: tuple[int, int, int]
@@ -32,11 +39,13 @@ class Device:
     shared_granularity: int
     shared_reserved: int  # bytes a block loses to the system (CC 1.x: indices), arguments apart
     arguments_in_shared: bool
+    argument_bytes: int  # that a kernel may have
     constant_bytes: int
     device_memory: int
     doubles: bool
     asynchronous_copies: bool
     widest_access: int  # bytes
+    allocation_alignment: int  # of arrays in device memory
     l2_bytes: int
     clock: float
     bandwidth: float  # B/s at the pins

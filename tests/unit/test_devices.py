@@ -92,6 +92,20 @@ def test_missing_and_broken_files(tmp_path: Path) -> None:
         ("banks = { value = 16", 'banks = { value = "16"', "limits.banks is not an integer of at least 0"),
         ("clock = { value = 1350000000.0", "clock = { value = 0", "limits.clock must be positive"),
         ('rule = { value = "cc10"', 'rule = { value = "cc11"', "limits.rule is none of cc10, cc13, sector"),
+        ("warp = { value = 32", "warp = { value = 64", "limits.warp is not 32"),
+        ("banks = { value = 16", "banks = { value = 128", "limits.banks is more than 64"),
+        ("bank_bytes = { value = 4", "bank_bytes = { value = 6", "limits.bank_bytes is no power of two"),
+        ("request_lanes = { value = 16", "request_lanes = { value = 64", "request_lanes is more than 32"),
+        (
+            "largest_transaction = { value = 128",
+            "largest_transaction = { value = 256",
+            "limits.largest_transaction is none of (32, 64, 128)",
+        ),
+        (
+            "request_lanes = { value = 16",
+            "request_lanes = { value = 4",
+            "limits.smallest_transaction is more than a request of the narrowest words takes",
+        ),
         (
             "latency = { value = 420.0",
             "latency = { value = -1",

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polygpu import devices
+from polygpu.analysis.banks import Banks
 from polygpu.memory.pad import Layout, Request, affine_lanes, choose_padding, request_steps
 
-TILE = Layout(row_length=16, element_size=4, banks=16, single_broadcast=True)
+CC10, CC90 = Banks.of(devices.load("8800gtx")), Banks.of(devices.load("h100"))
+TILE = Layout(row_length=16, element_size=4, banks=CC10)
 
 
 def test_matrix_vector_product_becomes_free_of_conflicts() -> None:
@@ -28,7 +31,7 @@ def test_matrix_product_needs_no_padding() -> None:
 def test_two_rows_of_a_half_warp_are_enumerated() -> None:
     """A block 8 wide: rows of 9 words conflict, and the pad that helps is 15, not a matter of a gcd."""
     half_warp = Request(tuple((y, x) for y in (0, 1) for x in range(8)))
-    layout = Layout(9, 4, 16, single_broadcast=True)
+    layout = Layout(9, 4, CC10)
     choice = choose_padding((half_warp,), layout)
     assert (choice.pad, choice.degree_before, choice.degree_after) == (15, 2, 1)
     assert [pad for pad in range(16) if request_steps(half_warp, layout, pad).steps == 1] == [15]
@@ -37,7 +40,7 @@ def test_two_rows_of_a_half_warp_are_enumerated() -> None:
 @pytest.mark.parametrize(("columns", "diagonals", "pad"), [(9, 1, 2), (1, 9, 3)])
 def test_weights_decide(columns: int, diagonals: int, pad: int) -> None:
     """Rows of 15, read down a column and along a diagonal: one stride of the two is even for every pad."""
-    layout = Layout(15, 4, 16, single_broadcast=True)
+    layout = Layout(15, 4, CC10)
     requests = (Request(affine_lanes(1, 0, 16), columns), Request(affine_lanes(1, 1, 16), diagonals))
     choice = choose_padding(requests, layout)
     assert [cost for _, cost, _ in choice.table[:4]] == [
@@ -50,14 +53,14 @@ def test_weights_decide(columns: int, diagonals: int, pad: int) -> None:
 
 
 def test_doubles_cannot_be_freed_on_16_banks() -> None:
-    layout = Layout(16, 8, 16, single_broadcast=True)
+    layout = Layout(16, 8, CC10)
     choice = choose_padding((Request(affine_lanes(1, 0, 16)),), layout)
     assert (choice.pad, choice.degree_before, choice.degree_after) == (1, 16, 2)
 
 
 def test_wide_accesses_keep_their_alignment() -> None:
     """Lanes on consecutive rows of 32 words, four elements each: rows stay multiples of four."""
-    layout = Layout(32, 4, 32, single_broadcast=False)
+    layout = Layout(32, 4, CC90)
     choice = choose_padding((Request(affine_lanes(1, 0, 32), width=4),), layout)
     assert [pad for pad, _, _ in choice.table] == list(range(0, 32, 4))
     assert (choice.pad, choice.degree_before, choice.degree_after) == (4, 8, 1)
@@ -69,7 +72,7 @@ def test_wide_accesses_keep_their_alignment() -> None:
 @pytest.mark.parametrize(("blocks", "pad"), [(2, 1), (1, 0)])
 def test_a_resident_block_is_given_up_only_if_that_pays(blocks: int, pad: int) -> None:
     """Any padding leaves `blocks` of 3: half the steps pay for one lost block, not for two."""
-    layout = Layout(2, 4, 16, single_broadcast=True)
+    layout = Layout(2, 4, CC10)
     request = Request(affine_lanes(1, 0, 16))
     choice = choose_padding((request,), layout, resident=lambda p: blocks if p else 3)
     assert (choice.degree_before, choice.pad) == (2, pad)
@@ -95,7 +98,7 @@ def test_algorithm_2_in_closed_form(references: list[tuple[int, int, int]], leng
         return sum(weight * (gcd(stride, 16) if stride else 1) for stride, weight in strides)
 
     requests = [Request(affine_lanes(row, column, 16), weight) for row, column, weight in references]
-    layout = Layout(length, 4, 16, single_broadcast=True)
+    layout = Layout(length, 4, CC10)
     choice = choose_padding(requests, layout)
     assert choice.table == tuple((pad, cost(pad), 1) for pad in range(16))
     assert choice.pad == min(range(16), key=cost)

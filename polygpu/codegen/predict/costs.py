@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polygpu.analysis.banks import access_steps
-from polygpu.analysis.coalescing import Address, Memory, request_cost
+from polygpu.analysis.banks import Banks, access_steps
+from polygpu.analysis.coalescing import Address, Coalescing, Memory, request_cost
 from polygpu.codegen.predict.counters import OF_ACCESSES
 from polygpu.codegen.predict.digits import Digits, combined, digits_of
 from polygpu.codegen.predict.masks import distinct_rows, joint
-from polygpu.codegen.predict.values import ALL, WARP, Bits, Integers, Value
-from polygpu.model.device import Device
+from polygpu.codegen.predict.values import ALL, Bits, Integers, Value
+from polygpu.model.device import WARP, Device
 
-_SEGMENT = 256  # bytes: the alignment of the widest coalesced request
-_WORD = 4
 _DENSE = 1 << 22  # codes that a histogram may have
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
 
@@ -33,6 +31,10 @@ class Costs:
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
+        self.memory = Memory.of(self.device)
+
     def of_access(
         self,
         address: Value,
@@ -43,7 +45,7 @@ class Costs:
         warps: int,
     ) -> Integers:
         """The counters `OF_ACCESSES` of each warp when its lanes access `size` bytes at `address`."""
-        period = _WORD if shared else self._period()
+        period = self.banks.word if shared else self._period()
         kinds = [_kinds(term) for term in address.threads]
         numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
         phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
@@ -70,19 +72,16 @@ class Costs:
 
     def _period(self) -> int:
         """Addresses that differ by a multiple of it cost the same."""
-        return lcm(_SEGMENT, self._stripe() or 1)
-
-    def _stripe(self) -> int:
-        return Memory.of(self.device).row
+        return lcm(self.coalescing.period, self.memory.row or 1)
 
     def _shortened(self, phase: Integers, distances: Integers) -> Integers:
-        """The phase within a segment, where all lanes lie in one row of the memory."""
-        stripe = self._stripe()
+        """The phase within a period of the rule, where all lanes lie in one row of the memory."""
+        stripe = self.memory.row
         if not stripe:
             return phase
         least = distances.min(1, initial=0)
         low, high = phase + least, phase + distances.max(1, initial=0)
-        return np.where(low // stripe == high // stripe, low % _SEGMENT - least, phase)
+        return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
 
     def _cost(self, distances: Integers, bits: int, phase: int, size: int, shared: bool) -> Integers:
         if not bits:
@@ -106,11 +105,11 @@ class Costs:
             if all(a is None for a in request):
                 continue
             if shared:
-                steps = access_steps(request, size, self.device.banks, self.device.single_broadcast)
+                steps = access_steps(request, size, self.banks)
                 yield "shared_requests", steps.requests
                 yield "conflict_steps", steps.steps - steps.requests
                 continue
-            cost = request_cost(request, size, self.device.rule, Memory.of(self.device))
+            cost = request_cost(request, size, self.coalescing, self.memory)
             yield "requests", 1
             yield "coalesced", int(cost.coalesced)
             yield from ((f"transactions_{length}", count) for length, count in cost.transactions)

@@ -14,16 +14,15 @@ from polygpu.codegen.launches import host_values
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places, size_of
-from polygpu.codegen.predict.values import ALL, WARP, Bits, Value, constant
+from polygpu.codegen.predict.values import ALL, Bits, Value, constant
 from polygpu.codegen.predict.walk import Context, Walk
-from polygpu.model.device import Device
+from polygpu.model.device import WARP, Device
 from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 
 Grid: TypeAlias = tuple[int, int, int]
 Sizes: TypeAlias = Mapping[str, int]
 
 _CHUNK = 1 << 20  # blocks looked at together: bounds the memory
-_ALIGNMENT = 256  # bytes: of arrays in global memory
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
             key = arguments, (x, y, z)
             found[key] = found.get(key, 0) + 1
             last[launch.kernel] = x, y, z
-    starts = _starts(region, values)
+    starts = _starts(region, values, device.allocation_alignment)
     kernels, inexact = [], []
     for kernel in region.kernels:
         runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
@@ -159,17 +158,17 @@ def _arguments(kernel: Kernel, runs: list[_Launched]) -> dict[str, Value | None]
     return found
 
 
-def _starts(region: Region, values: Sizes) -> dict[str, int | None]:
+def _starts(region: Region, values: Sizes, alignment: int) -> dict[str, int | None]:
     """The address of each array: one behind the other, as the emulator allocates them."""
     found: dict[str, int | None] = {}
-    end: int | None = _ALIGNMENT
+    end: int | None = alignment
     for b in region.buffers:
         found[b.name] = end
         size, elements = size_of(b.type, b.structure), _elements(b, values)
         if end is None or size is None or elements is None:
             end = None
         else:
-            end = (end + elements * size + 2 * _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
+            end = (end + elements * size + 2 * alignment - 1) // alignment * alignment
     return found
 
 

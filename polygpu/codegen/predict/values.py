@@ -16,12 +16,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from polygpu.model.device import WARP
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., warps or 1)
 
-WARP = 32
 ALL = np.uint32(0xFFFFFFFF)
 _ZERO = np.zeros((), np.int64)
 

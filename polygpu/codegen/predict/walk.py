@@ -25,7 +25,8 @@ from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import OF_ACCESSES, Counts
 from polygpu.codegen.predict.masks import active, below, executions, joint, lanes_where
 from polygpu.codegen.predict.places import Places, field_place
-from polygpu.codegen.predict.values import ALL, WARP, Bits, Integers, Value, constant, evaluate, packed, plus
+from polygpu.codegen.predict.values import ALL, Bits, Integers, Value, constant, evaluate, packed, plus
+from polygpu.model.device import WARP
 from polygpu.model.expr import Binary, Expr, Name, Reference, Select
 from polygpu.model.kernel import (
     Assign,
