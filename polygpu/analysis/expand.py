@@ -56,7 +56,8 @@ def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhe
     for array in p.arrays:
         found = [_useful(p, array, e, sequential, rank) for e in candidates.get(array.name, [])]
         if array.live_out:
-            found = _with_final_values(p, array, found, copies)
+            # a structure's members are written one by one: there is no last write of an element
+            found = [] if array.structure else _with_final_values(p, array, found, copies)
         done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
     for expansion in done:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 
-from polygpu.analysis.rewrite import substitute, walk
+from polygpu.analysis.rewrite import rewrite, substitute, walk
 from polygpu.codegen.linear import simplify
-from polygpu.model.expr import Binary, Expr, Name, Reference
+from polygpu.model.expr import Binary, Call, Expr, Name, Reference, common_type, is_floating, type_of
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Origin, Statement
 
 
@@ -50,6 +52,9 @@ def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
 def _in_origins(s: Statement, values: dict[str, Expr]) -> Statement:
     """`s` with names replaced by expressions in the origins it holds, and nowhere else."""
 
+    def put(expr: Expr) -> Expr:
+        return substitute(expr, values)
+
     def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(_in_origins(b, values) for b in body)
 
@@ -57,17 +62,17 @@ def _in_origins(s: Statement, values: dict[str, Expr]) -> Statement:
         case For():
             return replace(s, body=inside(s.body))
         case If():
-            origin = _origin(s.origin, values)
+            origin = _origin(s.origin, put)
             return replace(s, then=inside(s.then), otherwise=inside(s.otherwise), origin=origin)
         case Assign() | Declare() if s.origin is not None:
-            return replace(s, origin=_origin(s.origin, values))
+            return replace(s, origin=_origin(s.origin, put))
     return s
 
 
-def _origin(origin: Origin | None, values: dict[str, Expr]) -> Origin | None:
+def _origin(origin: Origin | None, put: Callable[[Expr], Expr]) -> Origin | None:
     if origin is None:
         return None
-    return replace(origin, arguments=tuple(simplify(substitute(a, values)) for a in origin.arguments))
+    return replace(origin, arguments=tuple(simplify(put(a)) for a in origin.arguments))
 
 
 def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
@@ -135,9 +140,26 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
 
 def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[Statement, ...]:
     """`body` with names replaced by expressions wherever they are read."""
+    return _rewritten(body, lambda expr: substitute(expr, values))
 
-    def put(expr: Expr) -> Expr:
-        return substitute(expr, values)
+
+def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement, ...]:
+    """`body` with the types of scalars, which polyhedra do not know; `min` and `max` get their arguments'."""
+
+    def change(expr: Expr) -> Expr | None:
+        match expr:
+            case Name(name, _) if name in types:
+                return Name(name, types[name])
+            case Call("min" | "max", arguments, ctype) if not is_floating(ctype):
+                made = tuple(rewrite(a, change) for a in arguments)
+                return replace(expr, arguments=made, type=reduce(common_type, map(type_of, made)))
+        return None
+
+    return _rewritten(body, lambda expr: rewrite(expr, change))
+
+
+def _rewritten(body: tuple[Statement, ...], put: Callable[[Expr], Expr]) -> tuple[Statement, ...]:
+    """`body` with `put` applied to all that it reads; subscripts and bounds are simplified."""
 
     def index(expr: Expr) -> Expr:
         return simplify(put(expr))
@@ -148,23 +170,23 @@ def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[S
     def one(s: Statement) -> Statement:
         match s:
             case Declare(_, _, value, _) if value is not None:
-                return replace(s, value=put(value), origin=_origin(s.origin, values))
+                return replace(s, value=put(value), origin=_origin(s.origin, put))
             case Assign(target, value):
                 moved = place(value) if isinstance(value, Reference) else put(value)
                 where = place(target) if isinstance(target, Reference) else target
-                return Assign(where, moved, _origin(s.origin, values))
+                return Assign(where, moved, _origin(s.origin, put))
             case Move(target, source, _, _):
                 return replace(s, target=place(target), source=place(source))
             case For():
-                inner = substituted(s.body, values)
+                inner = _rewritten(s.body, put)
                 return replace(s, lower=index(s.lower), upper=index(s.upper), body=inner)
             case If():
                 return replace(
                     s,
                     test=put(s.test),
-                    then=substituted(s.then, values),
-                    otherwise=substituted(s.otherwise, values),
-                    origin=_origin(s.origin, values),
+                    then=_rewritten(s.then, put),
+                    otherwise=_rewritten(s.otherwise, put),
+                    origin=_origin(s.origin, put),
                 )
         return s
 

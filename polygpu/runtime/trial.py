@@ -136,6 +136,8 @@ def _attempt(programs: Programs, sizes: tuple[tuple[str, int], ...], limits: Lim
         return Attempt(sizes, "not done", f"no end within {limits.seconds:g} s")
     if compiled.returncode == FAULTS:
         return Attempt(sizes, "faults", compiled.stderr.strip())
+    if compiled.returncode and "out of memory" in compiled.stderr:
+        return Attempt(sizes, "not done", "the emulator is out of memory")
     if compiled.returncode:
         return Attempt(sizes, "failed", f"status {compiled.returncode}: {compiled.stderr.strip()}")
     expected, found = (_dump(p) for p in (programs.original, programs.compiled))

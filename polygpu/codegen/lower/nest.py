@@ -12,7 +12,7 @@ from polygpu.codegen.linear import simplify
 from polygpu.codegen.lower.points import names_in
 from polygpu.codegen.lower.registers import Registers
 from polygpu.codegen.lower.segments import Segments
-from polygpu.codegen.tidy import tidy
+from polygpu.codegen.tidy import tidy, typed
 from polygpu.codegen.walk import free_names, touched
 from polygpu.memory.place import Staged
 from polygpu.model.expr import (
@@ -38,7 +38,7 @@ class NestLowering(Registers, Segments):
     """The kernel of a nest."""
 
     def kernel(self) -> Kernel:
-        body = tidy(self._body())
+        body = tidy(typed(self._body(), self._wide_scalars))
         arrays = self._arrays(body)
         free = free_names(body)
         for a in arrays:
@@ -99,6 +99,11 @@ class NestLowering(Registers, Segments):
     @cached_property
     def scalar_types(self) -> dict[str, str]:
         return {s.name: s.type for s in self.m.p.scop.scalars}
+
+    @property
+    def _wide_scalars(self) -> dict[str, str]:
+        """Those that are wider than int, which polyhedra take all to be."""
+        return {n: t for n, t in self.scalar_types.items() if t in ("long", "long long")}
 
     def _scalars(self, free: list[str]) -> tuple[ScalarArgument, ...]:
         return tuple(ScalarArgument(n, self.scalar_types.get(n, "int")) for n in free)

@@ -50,6 +50,11 @@ class Points:
         return tuple(self._bounds(a.name) for a in self.m.mapping.axes)
 
     def _bounds(self, name: str) -> Bounds:
+        low, high = self._ends(name)
+        return Bounds(value_of(low, self.context), add(value_of(high, self.context), 1))
+
+    def _ends(self, name: str) -> tuple[isl.PwAff, isl.PwAff]:
+        """The first and the last point along the axis."""
         line = self.hull
         for axis in self.m.mapping.axes:
             position = line.find_dim_by_name(D.param, axis.name)
@@ -57,9 +62,7 @@ class Points:
                 line = line.project_out(D.param, position, 1)
         line = line.from_params() if line.is_params() else line
         line = line.move_dims(D.set, 0, D.param, line.find_dim_by_name(D.param, name), 1)
-        lower = value_of(line.dim_min(0), self.context)
-        upper = add(value_of(line.dim_max(0), self.context), 1)
-        return Bounds(lower, upper)
+        return line.dim_min(0), line.dim_max(0)
 
     def first(self, k: int) -> Expr:
         """The first tile's origin along axis k, a multiple of the tile."""
@@ -168,15 +171,16 @@ class Points:
 
     @cached_property
     def box(self) -> isl.Set:
-        """The bounds of all axes together: what `guards` test."""
+        """The bounds of all axes together: what `guards` test. Points between strides are inside."""
         box = self.context
+        space = self.hull.get_space()
         for axis in self.m.mapping.axes:
-            line = self.hull
-            for other in self.m.mapping.axes:
-                position = line.find_dim_by_name(D.param, other.name)
-                if other.name != axis.name and position >= 0:
-                    line = line.project_out(D.param, position, 1)
-            box = box.intersect(line)
+            position = space.find_dim_by_name(D.param, axis.name)
+            point = isl.PwAff.from_aff(
+                isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position)
+            )
+            low, high = (end.align_params(space) for end in self._ends(axis.name))
+            box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
         return box
 
     @cached_property

@@ -58,7 +58,7 @@ def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Sc
 
     `context` (parameters only) holds when the code runs; `names` are the loops' indices.
     """
-    build = isl.AstBuild.from_context(context)
+    build = _under(context, schedule.get_space())
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
     for name in names:
         ids = ids.add(identifier(name))
@@ -68,7 +68,7 @@ def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Sc
 
 def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
     """A function of parameters as an expression, simplified under `context`."""
-    build = isl.AstBuild.from_context(context)
+    build = _under(context, aff.get_space())
     return expr_of(build.expr_from_pw_aff(aff.gist(context) if aff.dim(isl.dim_type.in_) == 0 else aff), {})
 
 
@@ -77,7 +77,16 @@ def test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     left = condition.params().gist_params(context.params())
     if left.plain_is_universe() or context.params().is_subset(condition.params()):
         return None
-    return expr_of(isl.AstBuild.from_context(context).expr_from_set(left), {})
+    return expr_of(_under(context, left.get_space()).expr_from_set(left), {})
+
+
+def _under(context: isl.Set, space: isl.Space) -> isl.AstBuild:
+    """Code generation for things of `space` under `context`.
+
+    Where the two have their parameters in different orders, isl takes one for another in the operands
+    of `%`, and the guards that it makes are wrong.
+    """
+    return isl.AstBuild.from_context(context.align_params(space))
 
 
 def _node(node: isl.AstNode, values: dict[str, Expr]) -> Scan:

@@ -1,0 +1,95 @@
+"""Programs that the fuzzer found wrong once, in few lines, and the fuzzer itself on a few programs.
+
+A file of `found` says in its first lines how it is compiled; `// open: REASON` marks what is still wrong.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from polygpu.pipeline import Options, compile_file
+from tests.fuzz.examine import FLAGS as COMPILED
+from tests.fuzz.examine import SANITIZED as ORIGINAL
+from tests.fuzz.examine import Batch, Setup, gcc, run
+from tests.fuzz.generate import program
+from tests.fuzz.program import Program
+from tests.fuzz.shrink import shrink
+from tests.fuzz.text import source
+from tests.support_kernels import require_opencl
+
+FOUND = sorted((Path(__file__).parent / "found").glob("*.c"))
+_OPEN = re.compile(r"^// open: (.*)$", re.MULTILINE)
+
+
+def options_of(text: str) -> Options:
+    words = shlex.split(text.splitlines()[0].removeprefix("// flags:"))
+    values = dict(zip(words[::2], words[1::2], strict=True))
+    decisions = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--decide")
+    return Options(target=values["--target"], device=values.get("--device", ""), decisions=decisions)
+
+
+def check(path: Path, directory: Path) -> None:
+    text = path.read_text()
+    options = options_of(text)
+    if options.target == "opencl":
+        require_opencl()
+    compilation = compile_file(str(path), options)
+    gcc(directory, "original", ORIGINAL, [str(path)])
+    for suffix, content in compilation.files.items():
+        (directory / f"found{suffix}").write_text(content)
+    if options.target == "opencl":
+        gcc(directory, "program", COMPILED, ["found_host.c", "found_opencl.c"], "-lOpenCL")
+    elif compilation.files:
+        gcc(
+            directory, "program", (*COMPILED, "-DPOLYGPU_CHECK=1"), ["found_host.c", "found_emulator.c"]
+        )  # fmt: skip
+    else:
+        return  # nothing worth offloading
+    expected, found = run(directory / "original"), run(directory / "program")
+    assert (found.status, found.output) == (0, expected.output), found.errors
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_found(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if reason := _OPEN.search(path.read_text()):
+        request.applymarker(pytest.mark.xfail(reason=reason[1], strict=True))
+    check(path, tmp_path)
+
+
+def test_programs_depend_on_their_seed_alone() -> None:
+    texts = [source([program(f"{seed}:7")]) for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_a_few_programs(tmp_path: Path) -> None:
+    batch = Batch([program(f"tests:{k}") for k in range(6)], tmp_path)
+    assert batch.valid
+    batch.examine(Setup("emulator", "8800gtx"))
+    assert batch.outcome.failures == []
+    assert batch.outcome.counts["offloaded"] >= 6
+
+
+def test_programs_without_undefined_behaviour(tmp_path: Path) -> None:
+    """The originals run under the sanitizers, and not all do nothing."""
+    batch = Batch([program(f"valid:{k}") for k in range(30)], tmp_path)
+    assert batch.outcome.failures == []
+    hashes = {line.split()[-1] for line in batch.whole.output.splitlines()}
+    assert len(hashes) > 100
+
+
+def test_failing_programs_become_small() -> None:
+    """Whatever fails because of one store keeps that store and loses the rest."""
+
+    def region(p: Program) -> str:
+        return source([p]).split("#pragma scop")[1].split("#pragma endscop")[0]
+
+    def fails(candidate: Program) -> bool:
+        return "A1[" in region(candidate)
+
+    start = next(p for p in (program(f"small:{k}") for k in range(100)) if fails(p))
+    assert len(shown := region(shrink(start, fails, 20))) < len(region(start))
+    assert shown.count(";") <= 3  # those of a loop's header, or a store alone

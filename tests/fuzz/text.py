@@ -1,0 +1,282 @@
+"""Programs as one C file, whose `main` runs them at their sizes and prints a hash of every array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.fuzz.program import (
+    FIELDS,
+    RECORD,
+    Affine,
+    Array,
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Operation,
+    Program,
+    Read,
+    Scalar,
+    Value,
+)
+from tests.fuzz.ranges import at, extents
+
+PRELUDE = """\
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct record { float x; int k; double w; unsigned char c; };
+
+static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
+static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
+static double blend(double a, double b) { return a < b ? 0.5 * a + 0.25 * b : 0.25 * a; }
+"""
+TOOLS = """\
+static void *make(long count, size_t size, int seed, int kind)
+{
+    void *made = malloc(count * size);
+    long t = 0;
+    while (t < count) {
+        unsigned bits = ((unsigned)t * 2654435761u + seed * 2246822519u) >> 16;
+        switch (kind) {
+        case 0: ((unsigned char *)made)[t] = bits; break;
+        case 1: ((short *)made)[t] = bits; break;
+        case 2: ((int *)made)[t] = (int)bits - 999; break;
+        case 3: ((long *)made)[t] = (long)bits - 999; break;
+        case 4: ((float *)made)[t] = bits / 65536.0f; break;
+        case 5: ((double *)made)[t] = bits / 65536.0; break;
+        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits };
+        }
+        t++;
+    }
+    return made;
+}
+
+static unsigned long long hash;
+
+static void add(double value)
+{
+    unsigned long long bits;
+    value = value == value ? value : 0x1p-1000;
+    memcpy(&bits, &value, sizeof bits);
+    hash = (hash ^ bits) * 1099511628211ull;
+    hash ^= hash >> 29;
+}
+
+static void show(const char *name, int n, int m, long count, const void *made, int kind)
+{
+    long t = 0;
+    hash = 14695981039346656037ull;
+    while (t < count) {
+        const struct record *r = (const struct record *)made + t;
+        switch (kind) {
+        case 0: add(((unsigned char *)made)[t]); break;
+        case 1: add(((short *)made)[t]); break;
+        case 2: add(((int *)made)[t]); break;
+        case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
+        case 4: add(((float *)made)[t]); break;
+        case 5: add(((double *)made)[t]); break;
+        default: add(r->x); add(r->k); add(r->w); add(r->c);
+        }
+        t++;
+    }
+    printf("%s %d %d %016llx\\n", name, n, m, hash);
+}
+"""
+KINDS = {
+    "char": 0, "unsigned char": 0, "short": 1, "int": 2, "unsigned int": 2, "long": 3, "unsigned long": 3,
+    "float": 4, "double": 5, RECORD: 6,
+}  # fmt: skip
+
+
+def source(programs: Sequence[Program], pragmas: bool = True) -> str:
+    """One C file; `program [number [n m]]` runs all programs at all sizes, one at all, or one at one."""
+    functions = [text for k, p in enumerate(programs) for text in (*_globals(k, p), _function(k, p, pragmas))]
+    drivers = [_driver(k, p) for k, p in enumerate(programs)]
+    prelude = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
+    return "\n".join([prelude, *functions, TOOLS, *drivers, _main(programs)])
+
+
+def _main(programs: Sequence[Program]) -> str:
+    lines = ["int main(int argc, char **argv)", "{", "    int which = argc > 1 ? atoi(argv[1]) : -1;"]
+    for k, p in enumerate(programs):
+        calls = " ".join(f"run{k}({n}, {m});" for n, m in p.sizes)
+        lines += [
+            f"    if (which == {k} && argc > 3)",
+            f"        run{k}(atoi(argv[2]), atoi(argv[3]));",
+            f"    else if (which < 0 || which == {k}) {{",
+            f"        {calls}",
+            "    }",
+        ]
+    return "\n".join([*lines, "    return 0;", "}", ""])
+
+
+def _globals(k: int, p: Program) -> list[str]:
+    sizes = extents(p)
+    return [
+        f"static {a.type} {_renamed(k, a)}{_fixed(sizes[a.name], p)};"
+        for a in p.arrays
+        if a.storage == "global"
+    ]
+
+
+def _renamed(k: int, a: Array) -> str:
+    return f"G{k}_{a.name}"
+
+
+def _fixed(sizes: tuple[Affine, ...], p: Program) -> str:
+    """The extents at the largest size."""
+    return "".join(f"[{max(at(e, n, m) for n, m in p.sizes)}]" for e in sizes)
+
+
+def _parameters(p: Program) -> list[str]:
+    sizes = extents(p)
+    found = [f"{p.parameter} n", f"{p.parameter} m"]
+    for a in p.arrays:
+        if a.storage == "flat":
+            found += [f"{p.parameter} w{d}_{a.name}" for d in range(1, a.rank)]
+            found.append(f"{a.type} *restrict {a.name}")
+        elif a.storage != "global":
+            first, *rest = sizes[a.name]
+            qualifier = "restrict " if a.storage == "restrict" else ""
+            found.append(f"{a.type} {a.name}[{qualifier}{first}]{''.join(f'[{e}]' for e in rest)}")
+    return found
+
+
+def _function(k: int, p: Program, pragmas: bool) -> str:
+    writer = _Writer(k, p)
+    lines = [f"double p{k}({', '.join(_parameters(p))})", "{"]
+    lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
+    if p.old:
+        lines.append("    int i, j, k, l;")
+    for region in p.regions:
+        lines += ["#pragma scop"] * pragmas
+        lines += writer.lines(region, "    ")
+        lines += ["#pragma endscop"] * pragmas
+    total = " + ".join(["0.0", *(text for text, _ in p.scalars)])
+    return "\n".join([*lines, f"    return {total};", "}", ""])
+
+
+class _Writer:
+    def __init__(self, number: int, p: Program) -> None:
+        self.number, self.program, self.sizes = number, p, extents(p)
+        self.arrays = {a.name: a for a in p.arrays}
+
+    def lines(self, nodes: tuple[Node, ...], indent: str) -> list[str]:
+        return [line for node in nodes for line in self._node(node, indent)]
+
+    def _node(self, node: Node, indent: str) -> list[str]:
+        match node:
+            case Loop():
+                return [
+                    f"{indent}{self._header(node)} {{",
+                    *self.lines(node.body, indent + "    "),
+                    f"{indent}}}",
+                ]
+            case If():
+                lines = [f"{indent}if ({self.value(node.test)}) {{", *self.lines(node.then, indent + "    ")]
+                if node.otherwise:
+                    lines += [f"{indent}}} else {{", *self.lines(node.otherwise, indent + "    ")]
+                return [*lines, f"{indent}}}"]
+            case Assign():
+                return [indent + node.template.format(self.value(node.target), self.value(node.value))]
+            case Declare(name, ctype, None):
+                extent = "".join(f"[{e.constant}]" for e in self.sizes.get(name, (Affine((), 1),)))
+                return [f"{indent}{ctype} {name}{extent};"]
+            case Declare(name, ctype, value):
+                assert value is not None
+                return [f"{indent}{ctype} {name} = {self.value(value)};"]
+
+    def _header(self, loop: Loop) -> str:
+        i = loop.iterator
+        declare = "" if self.program.old else f"{loop.type} "
+        if loop.step < 0:
+            first = _least(tuple(u + Affine((), -1) for u in loop.uppers))
+            low = _largest(loop.lowers)
+            compare = (
+                f"{i} >= {low}"
+                if not loop.inclusive or len(loop.lowers) > 1
+                else f"{i} > {loop.lowers[0] + Affine((), -1)}"
+            )
+            return f"for ({declare}{i} = {first}; {compare}; {_advance(i, loop.step)})"
+        if loop.inclusive and len(loop.uppers) == 1:
+            compare = f"{i} <= {loop.uppers[0] + Affine((), -1)}"
+        else:
+            compare = f"{i} < {_least(loop.uppers)}"
+        return f"for ({declare}{i} = {_largest(loop.lowers)}; {compare}; {_advance(i, loop.step)})"
+
+    def value(self, value: Value) -> str:
+        match value:
+            case Affine():
+                return str(value)
+            case Scalar(name):
+                return name
+            case Operation(template, operands):
+                return template.format(*(self.value(o) for o in operands))
+            case Read():
+                return self._element(value)
+
+    def _element(self, read: Read) -> str:
+        subscripts = [self.value(s) for s in read.subscripts]
+        array = self.arrays.get(read.array)
+        member = f".{read.member}" if read.member else ""
+        if array is None or array.storage not in ("flat", "global"):
+            return f"{read.array}{''.join(f'[{s}]' for s in subscripts)}{member}"
+        if array.storage == "global":
+            return f"{_renamed(self.number, array)}{''.join(f'[{s}]' for s in subscripts)}{member}"
+        text = subscripts[0]
+        for d, subscript in enumerate(subscripts[1:], 1):
+            text = f"({text}) * w{d}_{array.name} + {subscript}"
+        return f"{array.name}[{text}]{member}"
+
+
+def _advance(i: str, step: int) -> str:
+    if abs(step) == 1:
+        return f"{i}{'++' if step > 0 else '--'}"
+    return f"{i} += {step}" if step > 0 else f"{i} -= {-step}"
+
+
+def _least(choices: tuple[Affine, ...]) -> str:
+    return str(choices[0]) if len(choices) == 1 else "({0} < {1} ? {0} : {1})".format(*choices)
+
+
+def _largest(choices: tuple[Affine, ...]) -> str:
+    return str(choices[0]) if len(choices) == 1 else "({0} > {1} ? {0} : {1})".format(*choices)
+
+
+def _driver(k: int, p: Program) -> str:
+    """Fresh arrays, one call, and a hash of every array afterwards."""
+    sizes = extents(p)
+    lines = [f"static void run{k}(int n, int m)", "{"]
+    arguments = ["n", "m"]
+    for seed, a in enumerate(p.arrays):
+        extent = [f"(long)({e})" for e in sizes[a.name]]
+        if a.storage == "global":
+            extent = [str(max(at(e, n, m) for n, m in p.sizes)) for e in sizes[a.name]]
+        count = " * ".join(extent)
+        lines.append(f"    long count{seed} = {count};")
+        lines.append(
+            f"    {a.type} *{a.name} = make(count{seed}, sizeof *{a.name}, {seed}, {KINDS[a.type]});"
+        )
+        if a.storage == "global":
+            lines.append(f"    memcpy({_renamed(k, a)}, {a.name}, count{seed} * sizeof *{a.name});")
+            continue
+        if a.storage == "flat":
+            arguments += [str(e) for e in sizes[a.name][1:]]
+        arguments.append(f"(void *){a.name}")
+    lines += [
+        f"    double value = p{k}({', '.join(arguments)});",
+        f'    show("p{k}.value", n, m, 1, &value, 5);',
+    ]
+    for seed, a in enumerate(p.arrays):
+        held = _renamed(k, a) if a.storage == "global" else a.name
+        lines += [
+            f'    show("p{k}.{a.name}", n, m, count{seed}, {held}, {KINDS[a.type]});',
+            f"    free({a.name});",
+        ]
+    return "\n".join([*lines, "}", ""])
+
+
+__all__ = ["FIELDS", "source"]

@@ -1,0 +1,89 @@
+"""What one worker does: a batch of random programs, or making one that fails small."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from tests.fuzz.examine import Batch, Failure, Outcome, Setup, alone, random_setup
+from tests.fuzz.generate import program
+from tests.fuzz.program import Program
+from tests.fuzz.shrink import shrink
+
+
+@dataclass(frozen=True)
+class Job:
+    """Programs `first` to `first + count` of `seed`."""
+
+    seed: int
+    first: int
+    count: int
+    opencl: bool
+
+    def programs(self) -> list[Program]:
+        return [program(f"{self.seed}:{self.first + k}") for k in range(self.count)]
+
+
+def examine(job: Job) -> tuple[Job, Outcome]:
+    random = Random(f"{job.seed}:{job.first}:setup")
+    programs = job.programs()
+    with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
+        batch = Batch(programs, Path(name))
+        if batch.valid:
+            batch.examine(random_setup(random, job.count, "emulator"))
+            if job.opencl:
+                batch.examine(random_setup(random, job.count, "opencl"))
+                batch.outcome.counts["OpenCL"] += job.count
+        batch.outcome.counts["programs"] += job.count
+        return job, batch.outcome
+
+
+def ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def describe(job: Job, failure: Failure) -> str:
+    size = "" if failure.size is None else f" at n={failure.size[0]} m={failure.size[1]}"
+    first = failure.text.strip().splitlines()
+    text = first[-1] if failure.kind == "traceback" else first[0] if first else ""
+    name = f"{job.seed}:{job.first + failure.number}"
+    setup = alone(failure.setup, failure.number).words()
+    return f"program {name} {failure.kind}{size}, {setup}: {text}"
+
+
+def reduced(job: Job, failure: Failure, seconds: float) -> tuple[Program, Setup, str]:
+    """A small program that fails in the same way in a file of its own, how it is compiled, what it says."""
+    start = job.programs()[failure.number]
+    setup = alone(failure.setup, failure.number)
+
+    def fails(candidate: Program, setup: Setup = setup) -> bool:
+        return any(kind == failure.kind for kind, _ in outcomes(candidate, setup))
+
+    if not fails(start):
+        return start, setup, "only in its batch"
+    for fewer in (replace(setup, decisions=()), *(replace(setup, decisions=(d,)) for d in setup.decisions)):
+        if fails(start, fewer):
+            setup = fewer
+            break
+    if not setup.pragmas and fails(start, replace(setup, pragmas=True)):
+        setup = replace(setup, pragmas=True)
+    small = shrink(start, lambda candidate: fails(candidate, setup), seconds)
+    texts = [text for kind, text in outcomes(small, setup) if kind == failure.kind]
+    return small, setup, texts[0] if texts else "not every time"
+
+
+def outcomes(candidate: Program, setup: Setup) -> list[tuple[str, str]]:
+    """What fails with one program alone: kinds and texts; nothing if it is no valid program."""
+    with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
+        try:
+            batch = Batch([candidate], Path(name))
+        except (subprocess.CalledProcessError, KeyError, ValueError):
+            return []
+        if not batch.valid:
+            return []
+        batch.examine(setup)
+        return [(f.kind, f.text) for f in batch.outcome.failures]
