@@ -45,6 +45,7 @@ def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> No
     for whole, sampled in zip(full, few, strict=True):
         assert sampled["launches"] == whole["launches"]
         assert sampled["blocks_total"] == whole["blocks_total"] == whole["blocks_run"]
+        assert sampled["partitions"] == whole["partitions"]
         assert flat(sampled["counters"]) == pytest.approx(flat(whole["counters"]), rel=1e-3, abs=2)
         for a, b in zip(whole["stages"], sampled["stages"], strict=True):
             assert b["executions"] == pytest.approx(a["executions"], rel=1e-3, abs=2)

@@ -18,15 +18,22 @@ CLASSES = (
 def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> KernelTime:
     """The mean time of a launch of the kernel that `record` describes.
 
-    `record` needs "launches", "blocks_total" and "stages". Raises KeyError or TypeError when it is no such
-    record.
+    `record` needs "launches", "blocks_total" and "stages", and may have "partitions". Raises KeyError or
+    TypeError when it is no such record.
     """
     blocks = record["blocks_total"]
     if not blocks:
         return kernel_time(device, (), resident)
     stages = tuple(_stages(record["stages"], device, blocks))
     a_launch = max(1, round(blocks / record["launches"]))
-    return kernel_time(device, [Blocks(a_launch, stages)], max(1, resident))
+    return kernel_time(device, [Blocks(a_launch, stages)], max(1, resident), _imbalance(record))
+
+
+def _imbalance(record: Mapping[str, Any]) -> float:
+    """The bytes in the fullest partition over the mean; 1 where none were streamed."""
+    partitions = record.get("partitions") or {}
+    streamed: float = partitions.get("bytes", 0)
+    return partitions["fullest"] / streamed if streamed else 1.0
 
 
 def _stages(records: list[Mapping[str, Any]], device: Device, blocks: int) -> Iterator[Stage]:

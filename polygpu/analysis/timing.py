@@ -72,8 +72,8 @@ class KernelTime:
     for what blocks wait to be started.
 
     The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "load/store passes",
-    "latency", "memory bandwidth", "uncoalesced memory", "memory rows", "block dispatch", with "stages: "
-    before it when it is barriers that keep the resources from overlapping.
+    "latency", "memory bandwidth", "partition camping", "uncoalesced memory", "memory rows", "block dispatch",
+    with "stages: " before it when it is barriers that keep the resources from overlapping.
     """
 
     seconds: float
@@ -86,7 +86,8 @@ class KernelTime:
 class _Cost:
     """One repetition of a stage by one block, in cycles of a multiprocessor.
 
-    `conflicts` is the part that bank conflicts have in `issue` or `passes`; `path` the longest warp's time.
+    `conflicts` is the part that bank conflicts have in `issue` or `passes`; `camping` what streaming takes
+    beyond `wide` because of full partitions; `path` the longest warp's time.
     """
 
     name: str
@@ -96,22 +97,25 @@ class _Cost:
     passes: float
     conflicts: float
     wide: float
+    camping: float
     near: float
     far: float
     path: float
 
     @property
     def memory(self) -> float:
-        return self.wide + self.near + self.far
+        return self.wide + self.camping + self.near + self.far
 
 
-def kernel_time(device: Device, grid: Sequence[Blocks], resident: int) -> KernelTime:
+def kernel_time(device: Device, grid: Sequence[Blocks], resident: int, imbalance: float = 1.0) -> KernelTime:
     """The time of one launch with at most `resident` (>= 1) blocks on a multiprocessor.
 
     Classes of unequal blocks are averaged, except that the last wave waits for the longest block. A grid
-    without blocks takes no time.
+    without blocks takes no time. `imbalance` is that of the bytes streamed from the memory's partitions: in
+    the fullest one over the mean.
     """
-    classes = [(b.count, [_stage_cost(device, s) for s in b.stages]) for b in grid if b.count > 0]
+    camping = camping_factor(device, imbalance)
+    classes = [(b.count, [_stage_cost(device, s, camping) for s in b.stages]) for b in grid if b.count > 0]
     blocks = sum(count for count, _ in classes)
     if not blocks:
         return KernelTime(0.0, "", (), ())
@@ -157,7 +161,21 @@ def _waves(device: Device, blocks: float, resident: int) -> Iterator[tuple[float
         yield 1, ceil(rest / device.multiprocessors), min(device.multiprocessors, rest)
 
 
-def _stage_cost(device: Device, stage: Stage) -> _Cost:
+def camping_factor(device: Device, imbalance: float) -> float:
+    """How much longer streaming takes when the fullest partition has `imbalance` (>= 1) times the mean.
+
+    The fullest one is what is waited for; and a partition that serves all by itself does so less efficiently,
+    as Ruetsch and Micikevicius measured (Optimizing Matrix Transpose, partition camping).
+    """
+    partitions = device.costs["partitions"]
+    if partitions <= 1:
+        return 1.0
+    best, worst = device.costs["efficiency"], device.costs["camped"]
+    efficiency = best + (worst - best) * (imbalance - 1) / (partitions - 1)
+    return imbalance * best / efficiency
+
+
+def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
     costs = device.costs
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
     issue = passes = conflicts = path = 0.0
@@ -174,6 +192,7 @@ def _stage_cost(device: Device, stage: Stage) -> _Cost:
         conflicts += g.warps * steps
         waits = g.rounds * costs["latency"] + (pipe if g.lanes else 0.0)
         path = max(path, cycles + (waits if g.rounds else 0.0))
+    streamed = sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle
     return _Cost(
         stage.name,
         stage.repeats,
@@ -181,7 +200,8 @@ def _stage_cost(device: Device, stage: Stage) -> _Cost:
         issue,
         passes,
         conflicts,
-        sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle,
+        streamed,
+        streamed * (camping - 1),
         sum(g.warps * g.near for g in stage.groups) * costs["near32"],
         sum(g.warps * far_cycles(device, g.far, g.spread) for g in stage.groups),
         path,
@@ -246,6 +266,7 @@ def _in_words(device: Device, pipe: str, costs: Sequence[_Cost]) -> str:
         case "memory":
             parts = {
                 "memory bandwidth": sum(c.repeats * c.wide for c in costs),
+                "partition camping": sum(c.repeats * c.camping for c in costs),
                 "uncoalesced memory": sum(c.repeats * c.near for c in costs),
                 "memory rows": sum(c.repeats * c.far for c in costs),
             }

@@ -20,6 +20,7 @@ from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.folding import basename
 from polygpu.codegen.oblivious import is_oblivious
 from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
+from polygpu.codegen.resources import wave
 from polygpu.codegen.site_entries import site_entry
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr
@@ -143,6 +144,7 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         "comment": [_comment(line) for line in kernel.comment] or [kernel.name],
         "block": kernel.block,
         "warps": out.warps,
+        "wave": wave(kernel, device),
         "stages": out.stages,
         "state": [f"{s.type} {s.c}[{s.elements} + 64]" for s in shared] + out.state,
         "points": [_point(point) for point in out.points],

@@ -10,11 +10,18 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Kernel
 
+_LOOKED_AT = 64
+
 
 def resident(kernel: Kernel, device: Device) -> Occupancy:
     """How many blocks of `kernel` a multiprocessor holds, with the padding that it has."""
     threads, registers = prod(kernel.block), registers_of(kernel, device)
     return occupancy(device, threads, registers, shared_bytes(kernel), argument_bytes(kernel, device))
+
+
+def wave(kernel: Kernel, device: Device) -> int:
+    """How many blocks run at a time on the whole chip, up to as many as show what they do together."""
+    return min(_LOOKED_AT, device.multiprocessors * max(1, resident(kernel, device).blocks))
 
 
 def registers_of(kernel: Kernel, device: Device) -> int:

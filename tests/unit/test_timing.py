@@ -7,7 +7,7 @@ import pytest
 
 from polygpu import devices
 from polygpu.analysis.hong_kim import Chip, Kernel, cycles
-from polygpu.analysis.timing import Blocks, Stage, Warps, kernel_time
+from polygpu.analysis.timing import Blocks, Stage, Warps, camping_factor, kernel_time
 
 COPY = Warps(8, slots=7, rounds=1, half_warps=4, wide_bytes=256)
 
@@ -27,8 +27,10 @@ class Row:
 
 
 def mv_direct(n: int, published: float) -> Row:
-    """A thread a row, 64 threads a block: at 4096 a step of a warp takes 30 x (54 + 186 / 4) + 2 x 11 cycles of
-    the memory, 16 multiprocessors at 1.35 GHz do 2 x 32 operations in each of these.
+    """A thread a row, 64 threads a block.
+
+    At 4096 a step of a warp takes 30 x (54 + 186 / 4) + 2 x 11 cycles of the memory, in each of which 16
+    multiprocessors at 1.35 GHz do 2 x 32 operations.
     """
     warps = Warps(2, slots=7, rounds=1, lanes=32, far=30, near=2, spread=30 * 4 * n)
     stages = (Stage(n, (warps,)),)
@@ -200,6 +202,21 @@ def test_unequal_blocks() -> None:
 
 def test_an_empty_grid_takes_no_time() -> None:
     assert kernel_time(devices.load("gtx285"), [Blocks(0, ())], 1).seconds == 0
+
+
+def test_a_full_partition_is_waited_for() -> None:
+    """8 partitions at 0.75 of their bandwidth, 0.5 for one that serves all: 8 x 0.75 / 0.5 = 12."""
+    gtx285 = devices.load("gtx285")
+    assert camping_factor(gtx285, 1) == 1
+    assert camping_factor(gtx285, 8) == pytest.approx(12)
+    streams = [Blocks(3000, (Stage(1, (Warps(8, slots=10, half_warps=4, wide_bytes=256),)),))]
+    even, camped = kernel_time(gtx285, streams, 4), kernel_time(gtx285, streams, 4, imbalance=8)
+    latency = gtx285.costs["latency"] / gtx285.clock
+    assert dict(camped.terms)["memory"] - latency == pytest.approx(
+        12 * (dict(even.terms)["memory"] - latency)
+    )
+    assert camped.limited_by == "partition camping"
+    assert camping_factor(devices.load("h100"), 1) == 1
 
 
 def test_stages_say_where_the_time_goes() -> None:

@@ -20,20 +20,29 @@ from polygpu.model.device import WARP, Device
 
 _DENSE = 1 << 22  # codes that a histogram may have
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
+_WIDE, _REQUESTS = OF_ACCESSES.index("wide_bytes"), OF_ACCESSES.index("requests")
 
 Key = tuple[bytes, int, int, int, bool]  # distances of the lanes, mask, phase, bytes of a word, shared
 
 
 @dataclass
 class Costs:
-    """The rules of one device; costs of requests seen before are remembered."""
+    """The rules of one device; costs of requests seen before are remembered.
+
+    `streamed` sums up the bytes that each partition of the memory streams.
+    """
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
+    streamed: Integers = field(init=False)
 
     def __post_init__(self) -> None:
         self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
         self.memory = Memory.of(self.device)
+        self.forget_streams()
+
+    def forget_streams(self) -> None:
+        self.streamed = np.zeros(int(self.device.costs["partitions"]), np.int64)
 
     def of_access(
         self,
@@ -62,17 +71,33 @@ class Costs:
         phase = at.values[codes % at.radix]
         distances = apart.values[codes // at.radix % apart.radix]
         lanes = bits.values[codes // at.radix // apart.radix]
+        first = phase
         if not shared:
             phase = self._shortened(phase, distances)
         each = [
             self._cost(distances[k], int(lanes[k]), int(phase[k]), size, shared) for k in range(len(codes))
         ]
+        if not shared and len(self.streamed):
+            for k, cost in enumerate(each):
+                self._stream(int(counts[k].sum()), cost, int(lanes[k]), first[k] + distances[k])
         total: Integers = counts.T @ np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
         return total
 
     def _period(self) -> int:
         """Addresses that differ by a multiple of it cost the same."""
-        return lcm(self.coalescing.period, self.memory.row or 1)
+        interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
+        return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
+
+    def _stream(self, times: int, cost: Integers, bits: int, addresses: Integers) -> None:
+        """Adds what a warp streams: the share of each of its requests to the partition of its first lane."""
+        bytes_each = int(cost[_WIDE]) // max(1, int(cost[_REQUESTS]))
+        width = self.device.request_lanes
+        for start in range(0, WARP if bytes_each else 0, width):
+            active = bits >> start & (1 << width) - 1
+            if active:
+                lane = start + (active & -active).bit_length() - 1
+                place = int(addresses[lane]) // int(self.device.costs["interleave"]) % len(self.streamed)
+                self.streamed[place] += times * bytes_each
 
     def _shortened(self, phase: Integers, distances: Integers) -> Integers:
         """The phase within a period of the rule, where all lanes lie in one row of the memory."""

@@ -16,6 +16,7 @@ from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places, size_of
 from polygpu.codegen.predict.values import ALL, Bits, Value, constant
 from polygpu.codegen.predict.walk import Context, Walk
+from polygpu.codegen.resources import wave
 from polygpu.model.device import WARP, Device
 from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 
@@ -23,6 +24,7 @@ Grid: TypeAlias = tuple[int, int, int]
 Sizes: TypeAlias = Mapping[str, int]
 
 _CHUNK = 1 << 20  # blocks looked at together: bounds the memory
+_FEW = 16  # launches whose first waves are all looked at
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
     values = host_values(region, sizes)
     launched: dict[str, dict[tuple[tuple[int | None, ...], Grid], int]] = {k.name: {} for k in region.kernels}
     last: dict[str, Grid] = {}
+    number = dict.fromkeys(launched, 0)
+    waves: dict[str, list[_Launched]] = {name: [] for name in launched}
     for launch, at in launches(region.body, values):
         arguments = tuple(uniform(e, at) for e in launch.scalars)
         x, y, z = (uniform(e, at) or 0 for e in launch.grid)
@@ -55,11 +59,14 @@ def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
             key = arguments, (x, y, z)
             found[key] = found.get(key, 0) + 1
             last[launch.kernel] = x, y, z
+            number[launch.kernel] += 1
+            if _looked_at(number[launch.kernel]):
+                waves[launch.kernel].append(_Launched(*key, 1))
     starts = _starts(region, values, device.allocation_alignment)
     kernels, inexact = [], []
     for kernel in region.kernels:
         runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
-        record, exact = _kernel(region, kernel, device, runs, starts)
+        record, exact = _kernel(region, kernel, device, runs, waves[kernel.name], starts)
         kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | record)
         if not exact:
             inexact.append(kernel.name)
@@ -103,8 +110,14 @@ def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
 
 
 def _kernel(
-    region: Region, kernel: Kernel, device: Device, runs: list[_Launched], starts: Mapping[str, int | None]
+    region: Region,
+    kernel: Kernel,
+    device: Device,
+    runs: list[_Launched],
+    waves: list[_Launched],
+    starts: Mapping[str, int | None],
 ) -> tuple[dict[str, Any], bool]:
+    """The counters of all `runs`, the streams of the first waves of `waves`, and whether they are exact."""
     counts = Counts(-(-prod(kernel.block) // WARP))
     costs, places = Costs(device), Places(kernel, region.sites, starts)
     exact = True
@@ -112,7 +125,36 @@ def _kernel(
         walk = Walk(kernel, places, costs, counts)
         walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
         exact = exact and walk.exact
-    return counts.record(), exact
+    streams = _partitions(kernel, places, costs, waves if exact else [])
+    return counts.record() | {"partitions": streams}, exact
+
+
+def _looked_at(number: int) -> bool:
+    """Whether the first wave of a kernel's launch of this number is looked at by itself."""
+    return number <= _FEW or number.bit_count() == 1
+
+
+def _partitions(kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched]) -> dict[str, int]:
+    """What the first wave of blocks of each of `runs` streams from the partitions of the memory."""
+    streamed = fullest = 0
+    for run in runs if costs.device.costs["partitions"] else []:
+        costs.forget_streams()
+        counts = Counts(-(-prod(kernel.block) // WARP))
+        first = _Launched(run.arguments, _first_wave(run.grid, wave(kernel, costs.device)), 1)
+        Walk(kernel, places, costs, counts).run(_context([first], counts.warps), _arguments(kernel, [first]))
+        streamed += int(costs.streamed.sum())
+        fullest += int(costs.streamed.max()) * len(costs.streamed)
+    return {"bytes": streamed, "fullest": fullest}
+
+
+def _first_wave(grid: Grid, blocks: int) -> Grid:
+    """The first `blocks` blocks, or as many of their rows as are whole."""
+    box = []
+    for extent in grid:
+        box.append(min(extent, blocks))
+        blocks //= box[-1]
+    x, y, z = box
+    return x, y, z
 
 
 def _chunks(runs: list[_Launched]) -> Iterator[list[_Launched]]:
