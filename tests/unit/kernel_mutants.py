@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from polygpu.codegen.tidy import substituted
@@ -28,29 +28,41 @@ Change = Callable[[Statement], tuple[Statement, ...] | None]
 """What a statement becomes, or None where the change does not apply."""
 
 
-def variants(body: tuple[Statement, ...], change: Change) -> Iterator[tuple[Statement, ...]]:
+Changes = Callable[[Statement], Iterable[tuple[Statement, ...]]]
+"""All that a statement may become."""
+
+
+def variants(body: tuple[Statement, ...], changes: Changes) -> Iterator[tuple[Statement, ...]]:
     """`body` with one statement changed, for each that can be."""
     for k, s in enumerate(body):
-        for new in _one(s, change):
+        for new in _one(s, changes):
             yield (*body[:k], *new, *body[k + 1 :])
 
 
-def _one(s: Statement, change: Change) -> Iterator[tuple[Statement, ...]]:
-    changed = change(s)
-    if changed is not None:
-        yield changed
+def _one(s: Statement, changes: Changes) -> Iterator[tuple[Statement, ...]]:
+    yield from changes(s)
     match s:
         case For():
-            yield from ((replace(s, body=b),) for b in variants(s.body, change))
+            yield from ((replace(s, body=b),) for b in variants(s.body, changes))
         case If():
-            yield from ((replace(s, then=b),) for b in variants(s.then, change))
-            yield from ((replace(s, otherwise=b),) for b in variants(s.otherwise, change))
+            yield from ((replace(s, then=b),) for b in variants(s.then, changes))
+            yield from ((replace(s, otherwise=b),) for b in variants(s.otherwise, changes))
 
 
 def kernel_variants(region: Region, change: Change) -> Iterator[Region]:
     """`region` with one statement of one kernel changed."""
+
+    def changes(s: Statement) -> tuple[tuple[Statement, ...], ...]:
+        changed = change(s)
+        return () if changed is None else (changed,)
+
+    return all_variants(region, changes)
+
+
+def all_variants(region: Region, changes: Changes) -> Iterator[Region]:
+    """`region` with one statement of one kernel changed, in each way that it can be."""
     for kernel in region.kernels:
-        for body in variants(kernel.body, change):
+        for body in variants(kernel.body, changes):
             yield with_kernel(region, replace(kernel, body=body))
 
 
@@ -182,3 +194,25 @@ def another_instance(s: Statement) -> tuple[Statement, ...] | None:
         return None
     *outer, last = s.origin.arguments
     return (replace(s, origin=replace(s.origin, arguments=(*outer, plus(last, 1)))),)
+
+
+def padding_on_one_side(region: Region) -> Iterator[Region]:
+    """Rows of an array that the host, or a copy, takes for longer or shorter than the rest of the kernel."""
+    for name in sorted({a.name for k in region.kernels for a in k.scalars if a.name.endswith("_pitch")}):
+        yield from another_scalar(region, name, 32)
+    padded = {s.name: s for k in region.kernels for s in k.shared if len(s.extents) == 2 and s.padding}
+
+    def unpadded(s: Statement) -> tuple[Statement, ...] | None:
+        match s:
+            case Assign(Reference(array) as target) | Move(Reference(array) as target) if array in padded:
+                return (replace(s, target=_as_if_unpadded(target, padded[array])),)
+        return None
+
+    yield from kernel_variants(region, unpadded)
+
+
+def _as_if_unpadded(r: Reference, s: SharedArray) -> Reference:
+    width = s.extents[-1]
+    place = Binary("+", Binary("*", r.subscripts[0], Int(width)), r.subscripts[1])
+    row, column = (Binary(op, place, Int(width + s.padding)) for op in "/%")
+    return replace(r, subscripts=(row, column))
