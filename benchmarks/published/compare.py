@@ -36,7 +36,8 @@ class Timed:
 
     def modelled(self, device: Device | None = None) -> float:
         """Seconds, on the figure's device or on one with other costs."""
-        return self.counted.seconds(device or devices.load(self.figure.device))
+        device = device or devices.load(self.figure.device)
+        return self.counted.seconds(device) + (device.costs["launch"] if self.binding.launch else 0.0)
 
     def limited_by(self) -> str:
         longest = max(self.counted.times(devices.load(self.figure.device)), key=lambda time: time.seconds)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from re import fullmatch
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -47,7 +48,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What computes the figures of a row that `variant` matches; see bindings.toml for the fields."""
+    """What computes the figures that `row` and `variant` match; see bindings.toml for the fields."""
 
     row: str
     variant: str = ""
@@ -58,9 +59,10 @@ class Binding:
     flops: str = ""
     group: str = ""
     block: int = 0
+    launch: bool = False
 
     def matches(self, figure: Figure) -> bool:
-        return figure.id == self.row and fnmatchcase(".".join(figure.keys), self.variant)
+        return fnmatchcase(figure.id, self.row) and fnmatchcase(".".join(figure.keys), self.variant)
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -119,22 +121,20 @@ def bound(figure: Figure, known: tuple[Binding, ...]) -> Binding | None:
     binding = next((b for b in known if b.matches(figure)), None)
     if binding is None:
         return None
-    parts = figure.keys[-1].split("x") if figure.keys else []
-    shape = dict(zip("yx", parts, strict=True)) if len(parts) == 2 else {}
+    shapes = [key.split("x") for key in figure.keys if fullmatch(r"\d+x\d+", key)]
+    shape = dict(zip("yx", shapes[-1], strict=True)) if shapes else {}
 
     def fill(text: str) -> str:
         return text.format(*figure.keys, **shape)
 
-    return Binding(
-        binding.row,
-        binding.variant,
-        binding.kernel,
-        {name: fill(value) for name, value in binding.arguments.items()},
-        binding.assume,
-        tuple(fill(d) for d in binding.decisions),
-        binding.flops,
-        binding.group or " ".join((figure.id, *figure.keys[:-1])),
-        binding.block,
+    decisions = [fill(d) for d in binding.decisions]
+    if "registers" in figure.row and not any(d.startswith("registers=") for d in decisions):
+        decisions.append(f"registers={figure.row['registers']}")
+    return replace(
+        binding,
+        arguments={name: fill(value) for name, value in binding.arguments.items()},
+        decisions=tuple(decisions),
+        group=binding.group or " ".join((figure.id, *figure.keys[:-1])),
     )
 
 

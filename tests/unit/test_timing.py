@@ -29,7 +29,7 @@ class Row:
 def mv_direct(n: int, published: float) -> Row:
     """A thread a row, 64 threads a block.
 
-    At 4096 a step of a warp takes 30 x (54 + 186 / 4) + 2 x 11 cycles of the memory, in each of which 16
+    At 4096 a step of a warp takes 30 x (56 + 200 / 4) + 2 x 11 cycles of the memory, in each of which 16
     multiprocessors at 1.35 GHz do 2 x 32 operations.
     """
     warps = Warps(2, slots=7, rounds=1, lanes=32, far=30, near=2, spread=30 * 4 * n)
@@ -101,8 +101,8 @@ ROWS = [
         ),
         44.92,
     ),
-    (mv_direct(4096, 0.43), 0.4552),
-    (mv_direct(6144, 0.35), 0.3702),
+    (mv_direct(4096, 0.43), 0.4317),
+    (mv_direct(6144, 0.35), 0.3498),
     (mv_staged(4096, "shared", 480, 5.61, "stages: bank conflicts"), 5.26),
     (mv_staged(6144, "shared", 480, 6.04, "stages: bank conflicts"), 5.26),
     (mv_staged(4096, "padded", 0, 13.18, "stages: latency"), 14.10),
