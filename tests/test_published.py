@@ -31,7 +31,7 @@ def test_the_table() -> None:
 def test_figures_that_nothing_was_fitted_to() -> None:
     """Unrolling, prefetching and scattered writes, from the same mechanisms, and every variant in order.
 
-    Writes through a tile to rows far apart are modelled as streamed, up to twice as fast as they were measured.
+    Writes of tiles to rows far apart are modelled as streamed, up to twice as fast as they were measured.
     """
     table = compare(figures(read(HERE / "further.toml")), bindings(read(BINDINGS)))
     assert table.unbound == ()
