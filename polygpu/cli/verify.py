@@ -90,7 +90,10 @@ def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # f
     order, barriers, the elements that are read, bounds. Then each region is run alone on the emulator at
     small, odd and boundary sizes, and the whole program with ARGS if there is a main. The emulator looks for
     races, reads of unwritten memory and addresses out of bounds; the results are compared with the
-    original's. The status is 3 when something is wrong.
+    original's.
+
+    Exit status: 0 when nothing is wrong, 1 when FILE.c does not compile, 2 for wrong usage, 3 when a proof
+    fails, a run has a fault or a result differs. What could not be decided in time is said and no failure.
     """
     plan = Plan(source, arguments, values)
     return console.diagnosed(lambda: _verify(plan), values["style"])
@@ -215,7 +218,7 @@ def _findings(report: Report) -> list[Diagnostic]:
     found = []
     for r in report.regions:
         scop = r.region.scop
-        for failure in r.certificate.failures if r.certificate else ():
+        for failure, _ in r.certificate.distinct if r.certificate else ():
             place = failure.positions[0] if failure.positions else scop.position
             found.append(Diagnostic("PG910", "error", str(failure), place))
         for attempt in r.trial.faulty[:1]:

@@ -10,7 +10,7 @@ from typing import Any
 from polygpu.pipeline import CompiledRegion
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
-from polygpu.verify.verdict import PROPERTIES, Certificate
+from polygpu.verify.verdict import COUNTED, PROPERTIES, Certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _lines(report: Report) -> Iterator[str]:
     for r in report.regions:
         yield ""
         yield f"region {r.region.scop.name}  {r.region.scop.position}, in {r.region.scop.function}()"
-        yield from (f"  {line}" for line in _certificate(r.certificate))
+        yield from (f"  {line}" for line in certificate_lines(r.certificate))
         yield from (f"  {line}" for line in _trial(r.trial))
     yield ""
     yield f"program  {_outcome(report.program.outcome)}: {report.program.reason}"
@@ -64,26 +64,37 @@ def _lines(report: Report) -> Iterator[str]:
 
 _PROPERTIES = {
     "dependences": "every dependence of the source is kept",
-    "barriers": "all threads of a block meet at each barrier",
-    "values": "each instance reads the elements the source reads, through all copies; no two threads race",
+    "barriers": "all threads of a block meet at each",
+    "values": "each instance reads what the source reads, through all copies; no two threads race",
     "bounds": "all accesses lie inside of their global, shared and private arrays",
     "instances": "every instance of the source is executed, nothing else has an effect",
 }
 
 
-def _certificate(certificate: Certificate | None) -> Iterator[str]:
+def certificate_lines(certificate: Certificate | None) -> Iterator[str]:
+    """What was proved, and what is wrong, with a counterexample for each kind of failure."""
     if certificate is None:
         yield "no proof was asked for"
         return
     for kind in PROPERTIES:
-        failures = [str(f) for f in certificate.failures if f.property == kind]
+        failures = [(f, count) for f, count in certificate.distinct if f.property == kind]
         gaps = [(u.kernel, u.reason) for u in certificate.unproved if u.property == kind]
-        if failures:
-            yield from (f"WRONG   {kind}: {failure}" for failure in failures)
-        elif gaps:
+        for failure, count in failures:
+            yield f"WRONG   {kind}: {failure.title()}"
+            yield from (f"          {label:7}  {text}" for label, text in failure.details())
+            if count > 1:
+                yield f"          and {count - 1} more like this"
+        if gaps and not failures:
             yield f"NOT PROVED  {kind}: {_gaps(gaps)}"
         elif any(proof.property == kind for proof in certificate.proofs):
-            yield f"proved  {kind}: {_PROPERTIES[kind]}"
+            yield f"proved  {kind}: {_PROPERTIES[kind]} ({_counted(certificate, kind)})"
+    yield f"{'proved' if certificate.holds else 'stopped'} after {certificate.seconds:.1f} s"
+
+
+def _counted(certificate: Certificate, kind: str) -> str:
+    one, many = COUNTED[kind]
+    count = certificate.counts.get(kind, 0)
+    return f"{count} {one if count == 1 else many}"
 
 
 def _gaps(gaps: list[tuple[str, str]]) -> str:
@@ -189,11 +200,13 @@ def _proofs(certificate: Certificate | None) -> dict[str, Any] | None:
         return None
     return {
         "holds": certificate.holds,
+        "seconds": round(certificate.seconds, 3),
+        "counts": dict(certificate.counts),
         "proofs": [{"property": p.property, "kernel": p.kernel, "text": p.text} for p in certificate.proofs],
         "failures": [
             {
                 "property": f.property, "kernel": f.kernel, "message": f.message, "source": f.source,
-                "target": f.target, "element": f.element, "parameters": f.parameters,
+                "target": f.target, "by": f.by, "element": f.element, "parameters": f.parameters,
             }
             for f in certificate.failures
         ],

@@ -26,6 +26,7 @@ def _kernel(session: Session, trace: Trace) -> None:
             D.in_, threads.dim(D.in_), D.param, threads.find_dim_by_name(D.param, name), 1
         )
     for s in trace.syncs:
+        session.counts[BARRIERS] += s.pending < 0
         dims = BLOCK.dims(s.point)
         those = executions(s.point, dims)
         once = those.project_out(D.set, 0, len(THREADS))

@@ -10,7 +10,7 @@ from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.model.kernel import ArrayArgument, Buffer, DeclareArray
 from polygpu.support.isl_idioms import D
 from polygpu.verify.affine import UNIVERSE, Scope, constant, variable
-from polygpu.verify.counterexample import element, parameters, sample, values
+from polygpu.verify.counterexample import doer, element, parameters, sample, values
 from polygpu.verify.events import Do, Place, relation
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
@@ -34,6 +34,7 @@ def check_bounds(session: Session) -> None:
 def _place(session: Session, trace: Trace, action: Do, place: Place) -> None:
     if place.index is None or not place.index:
         return
+    session.counts[BOUNDS] += 1
     sides = _sides(session, trace, place)
     for index, (low, high) in zip(place.index, sides, strict=True):
         outside = action.point.domain.intersect(index.lt_set(low).union(index.ge_set(high)))
@@ -90,12 +91,14 @@ def outside_of(action: Do, outside: isl.Set) -> isl.Set:
     return relation(action.point, (), WHOLE.dims(action.point)).intersect_params(outside.params()).domain()
 
 
-def _wrong(session: Session, trace: Trace, action: Do, place: Place, where: isl.Set, message: str) -> Failure:
+def _wrong(session: Session, trace: Trace, action: Do, place: Place, wrong: isl.Set, message: str) -> Failure:
     assert place.index is not None
-    whole = relation(action.point, place.index, ()).intersect_domain(where)
-    point = sample(whole)
+    p = session.p
+    point = sample(relation(action.point, place.index, ()).intersect_domain(wrong))
     what = element(place.text or place.array, values(point, D.out))
-    return Failure(BOUNDS, trace.kernel.name, message, "", "", what, parameters(point, session.p.parameters))
+    who = doer(p, action, point.params())
+    where = parameters(point, p.parameters)
+    return Failure(BOUNDS, trace.kernel.name, message, element=what, parameters=where, by=who)
 
 
 def _sides(session: Session, trace: Trace, place: Place) -> list[Side]:

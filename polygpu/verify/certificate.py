@@ -54,7 +54,9 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     check_races(session)
     check_dependences(session, uses)
     check_instances(session, uses)
-    return Certificate(tuple(_proofs(session)), tuple(session.failures), tuple(session.unproved))
+    return Certificate(
+        tuple(_proofs(session)), tuple(session.failures), tuple(session.unproved), dict(session.counts)
+    )
 
 
 _TEXTS = {
@@ -83,12 +85,14 @@ def certify(region: CompiledRegion, budget: float = 60.0) -> Certificate:
 
     It holds for the parameters that pass the tests the host makes before it calls the region.
     """
+    start = time.monotonic()
     set_options()
     p = polyhedra.build(region.scop)
     context = p.context
     for c in region.conditions:
         context = context.intersect(c.holds)
-    return prove(_assuming(p, context), region.region, context, budget)
+    made = prove(_assuming(p, context), region.region, context, budget)
+    return replace(made, seconds=time.monotonic() - start)
 
 
 def _assuming(p: Polyhedra, context: isl.Set) -> Polyhedra:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import islpy as isl
 
-from polygpu.analysis.polyhedra import PolyStatement
+from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Position, Reference
 from polygpu.support.isl_idioms import D, c_name
+from polygpu.verify.affine import constant, variable
+from polygpu.verify.events import BLOCKS, THREADS, Do
 from polygpu.verify.source import position_of
 
 
@@ -32,26 +36,65 @@ def values(m: isl.Map, kind: isl.dim_type) -> list[int]:
 
 
 def parameters(point: isl.Map, names: tuple[str, ...]) -> str:
-    """`n=3, m=1`: the program's parameters at a single pair."""
-    found = []
+    """`n=3, m=1`: the program's parameters at a single pair, in the program's order."""
     whole = point.params()
-    for k in range(whole.dim(D.param)):
-        name = c_name(whole.get_dim_name(D.param, k) or "")
-        if name in names:
-            line = whole.move_dims(D.set, 0, D.param, k, 1) if not whole.is_params() else _line(whole, k)
-            found.append(f"{name}={line.dim_max_val(0)}")
-    return ", ".join(found)
+    known = {c_name(whole.get_dim_name(D.param, k) or ""): k for k in range(whole.dim(D.param))}
+    return ", ".join(f"{name}={_value(whole, known[name])}" for name in names if name in known)
 
 
-def _line(whole: isl.Set, k: int) -> isl.Set:
-    return whole.from_params().move_dims(D.set, 0, D.param, k, 1)
+def _value(whole: isl.Set, k: int) -> int:
+    line = isl.Map.from_domain(whole).move_dims(D.in_, 0, D.param, k, 1).domain()
+    return int(str(line.dim_max_val(0)))
 
 
-def shown(s: PolyStatement, iterators: list[int], reference: Reference | None, write: bool) -> str:
+def shown(
+    p: Polyhedra, s: PolyStatement, iterators: list[int], reference: Reference | None, write: bool
+) -> str:
     """`S1[i=3, j=0] at mm.c:18: C[i][j] += ...`."""
     place = position_of(s, reference, write) if reference is not None else s.position
-    inside = ", ".join(f"{n}={v}" for n, v in zip(s.iterators, iterators, strict=True))
-    return f"{s.name}[{inside}] at {place.file.rsplit('/', 1)[-1]}:{place.line}: {s.text}"
+    return f"{named(p, s, iterators)} at {place.file.rsplit('/', 1)[-1]}:{place.line}: {s.text}"
+
+
+def named(p: Polyhedra, s: PolyStatement, iterators: list[int]) -> str:
+    """`S1[i=3, j=0]`."""
+    names = (_written(p, s, k) for k in range(len(s.iterators)))
+    inside = ", ".join(f"{n}={v}" for n, v in zip(names, iterators, strict=True))
+    return f"{s.name}[{inside}]"
+
+
+def _written(p: Polyhedra, s: PolyStatement, k: int) -> str:
+    """The source's name of an iterator: unique ones end in a number that the loop itself does not show."""
+    name = s.iterators[k]
+    plain = re.sub(r"_\d+$", "", name)
+    text = p.scop.loops[s.loops[k]].text if k < len(s.loops) else name
+    return name if re.search(rf"\b{name}\b", text) else plain
+
+
+def doer(p: Polyhedra, action: Do, fixed: isl.Set) -> str:
+    """Which thread does `action`, and for what, where `fixed` fixes all indices and parameters."""
+    named = {fixed.get_dim_name(D.param, k): k for k in range(fixed.dim(D.param))}
+    where = [
+        "({})".format(", ".join(str(_value(fixed, named[n]) if n in named else 0) for n in names))
+        for names in (THREADS, BLOCKS)
+    ]
+    return f"thread {where[0]} of block {where[1]}, {_work(p, action, fixed)}"
+
+
+def _work(p: Polyhedra, action: Do, fixed: isl.Set) -> str:
+    if action.matched is None:
+        copied = action.reads and action.target is not None
+        return f"a copy of '{action.reads[0].text}'" if copied else "a constant"
+    relations = (isl.Map.from_pw_aff(a).intersect_params(fixed) for a in action.matched.arguments)
+    instance = [values(r, D.out)[0] for r in relations]
+    return shown(p, p.statement(action.matched.statement), instance, None, True)
+
+
+def fixed_at(dims: tuple[str, ...], point: isl.Map) -> isl.Set:
+    """All indices and parameters of an execution, the first of the pair `point`, as a tuple of `dims`."""
+    fixed = point.params()
+    for name, value in zip(dims, values(point, D.in_), strict=True):
+        fixed = fixed.intersect(variable(name).eq_set(constant(value)).params())
+    return fixed
 
 
 def element(array: str, index: list[int]) -> str:

@@ -13,6 +13,7 @@ from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
+from polygpu.verify.source import Writer
 from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
@@ -43,6 +44,7 @@ def check_dependences(session: Session, uses: Uses) -> None:
 
 def _ordered(session: Session, first: Use, second: Use) -> None:
     """Where the source has `first` before `second`, so has the device."""
+    session.counts[DEPENDENCES] += 1
     a, b = first.action.point, second.action.point
     one, two = WHOLE.dims(a), WHOLE.dims(b)
     base, _ = lexicographic(universe(one, two), a.launch.path, b.launch.path, one, two, False)
@@ -102,8 +104,8 @@ def _broken(session: Session, first: Use, second: Use, late: isl.Map) -> Failure
         DEPENDENCES,
         second.trace.kernel.name,
         "a dependence of the source is not kept",
-        counterexample.shown(one, counterexample.values(pair, D.in_), s.reference, s.write),
-        counterexample.shown(two, counterexample.values(pair, D.out), t.reference, t.write),
+        counterexample.shown(session.p, one, counterexample.values(pair, D.in_), s.reference, s.write),
+        counterexample.shown(session.p, two, counterexample.values(pair, D.out), t.reference, t.write),
         counterexample.element(first.place.array, counterexample.values(where, D.out)),
         counterexample.parameters(point, session.p.parameters),
         (
@@ -139,7 +141,7 @@ def _left_alone(session: Session, kept: Unchanged, store: Use) -> None:
             DEPENDENCES,
             kept.trace.kernel.name,
             "a store of an unchanged value may undo another store",
-            counterexample.shown(statement, one_instance, store.slot.reference, True),
+            counterexample.shown(session.p, statement, one_instance, store.slot.reference, True),
             "",
             counterexample.element(store.place.array, counterexample.values(where, D.out)),
             counterexample.parameters(point, session.p.parameters),
@@ -183,12 +185,26 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
             VALUES,
             load.trace.kernel.name,
             "reads an element whose value was not stored",
-            "",
+            _computing(session, writers, point),
             counterexample.shown(
-                statement, counterexample.values(point, D.in_), load.slot.reference, load.slot.write
+                session.p,
+                statement,
+                counterexample.values(point, D.in_),
+                load.slot.reference,
+                load.slot.write,
             ),
             counterexample.element(load.place.array, counterexample.values(point, D.out)),
             counterexample.parameters(point, session.p.parameters),
             (counterexample.position(statement, load.slot.reference, load.slot.write),),
         )
     )
+
+
+def _computing(session: Session, writers: list[Writer], point: isl.Map) -> str:
+    """The instance that computes in the source what the first of the pair reads."""
+    for w in writers:
+        here = w.instances.intersect_domain(point.domain()).intersect_params(point.params())
+        if not here.is_empty():
+            instance = counterexample.values(counterexample.sample(here), D.out)
+            return counterexample.shown(session.p, session.p.statement(w.statement), instance, None, True)
+    return ""

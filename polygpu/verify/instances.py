@@ -28,6 +28,7 @@ def check_instances(session: Session, uses: Uses) -> None:
 
 
 def _executed(session: Session, statement: str, number: tuple[int, ...]) -> None:
+    session.counts[INSTANCES] += 1
     s = session.p.statement(statement)
     missing = s.domain
     for trace in session.traces:
@@ -43,7 +44,7 @@ def _executed(session: Session, statement: str, number: tuple[int, ...]) -> None
             INSTANCES,
             "",
             "an instance of the source is never executed",
-            counterexample.shown(s, counterexample.values(point, D.in_), None, True),
+            counterexample.shown(session.p, s, counterexample.values(point, D.in_), None, True),
             parameters=counterexample.parameters(point, session.p.parameters),
             positions=(s.position,),
         )
@@ -92,7 +93,9 @@ def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[U
                     INSTANCES,
                     "",
                     "the last value of an element is not stored",
-                    counterexample.shown(s, counterexample.values(point, D.out), w.reference, True),
+                    counterexample.shown(
+                        session.p, s, counterexample.values(point, D.out), w.reference, True
+                    ),
                     "",
                     counterexample.element(array, counterexample.values(point, D.in_)),
                     counterexample.parameters(point, session.p.parameters),

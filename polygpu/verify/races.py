@@ -16,6 +16,8 @@ from polygpu.verify.verdict import VALUES, Failure
 from polygpu.verify.walk import Trace
 
 UNCOUNTED = "the groups of asynchronous copies cannot be counted"
+RACE = "two threads touch a shared element with no barrier in between"
+UNDER_WAY = "a shared element is touched while an asynchronous copy to it is under way"
 Touch = tuple[Do, Place, bool]
 
 
@@ -78,7 +80,7 @@ def _race(session: Session, trace: Trace, one: Touch, two: Touch, meet: isl.Map)
     return Failure(
         VALUES,
         trace.kernel.name,
-        "two threads touch a shared element with no barrier in between",
+        UNDER_WAY if a.asynchronous or b.asynchronous else RACE,
         _who(session, a, writes, point, D.in_),
         _who(session, b, also, point, D.out),
         counterexample.element(place.array, counterexample.values(where, D.out)),
@@ -96,7 +98,9 @@ def _who(session: Session, a: Do, writes: bool, point: isl.Map, kind: isl.dim_ty
         mine = session.instances(a, BLOCK).intersect_domain(chosen).intersect_params(point.params())
         if not mine.is_empty():
             one = counterexample.sample(mine)
-            statement = f" in {counterexample.shown(s, counterexample.values(one, D.out), None, writes)}"
+            statement = (
+                f" in {counterexample.shown(session.p, s, counterexample.values(one, D.out), None, writes)}"
+            )
     elif a.reads and a.target is not None:
         statement = f" in the copy of '{a.reads[0].text}' to '{a.target.text}'"
     return f"thread ({x}, {y}, {z}) {what}{statement}"

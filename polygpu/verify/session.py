@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from polygpu.verify.events import Do, Place, anywhere, relation
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
 from polygpu.verify.source import Source, UnanalysableError
-from polygpu.verify.verdict import Failure, Proof, Unproved
+from polygpu.verify.verdict import Failure, Unproved
 from polygpu.verify.walk import Trace
 
 _OPERATIONS_A_SECOND = 2_000_000
@@ -57,7 +58,7 @@ class Session:
     deadline: float
     failures: list[Failure] = field(default_factory=list)
     unproved: list[Unproved] = field(default_factory=list)
-    proofs: list[Proof] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def p(self) -> Polyhedra:

@@ -133,11 +133,13 @@ class _Action:
     def _visible(self, target: Place, beyond: isl.Map) -> None:
         address = self.session.address(self.action, target, WHOLE)
         point = counterexample.sample(address.intersect_domain(beyond.domain()))
+        fixed = counterexample.fixed_at(WHOLE.dims(self.action.point), point)
         self.session.failures.append(
             Failure(
                 INSTANCES,
                 self.kernel,
                 "a store that no instance of the source makes",
+                by=counterexample.doer(self.session.p, self.action, fixed),
                 element=counterexample.element(target.array, counterexample.values(point, D.out)),
                 parameters=counterexample.parameters(point, self.session.p.parameters),
             )
@@ -164,33 +166,52 @@ class _Action:
             bad = address.subtract(instances.apply_range(slot.relation.reset_tuple_id(D.out)))
         if bad.is_empty():
             return True
-        where = counterexample.element(place.array, counterexample.values(counterexample.sample(bad), D.out))
         what = "stores to" if slot.write else "reads"
-        self._fail(f"{what} another element than the source, {where}", bad, instances, slot)
+        meant = self._meant(bad, instances, slot)
+        self._fail(f"{what} another element than the source", place, bad, instances, slot, meant)
         return False
 
+    def _meant(self, bad: isl.Map, instances: isl.Map, slot: Slot) -> str:
+        """`, not A[3]`: the element of the source where the kernel takes another one."""
+        if slot.relation is None:
+            return ""
+        point = counterexample.sample(bad)
+        elements = instances.intersect_domain(point.domain()).apply_range(slot.relation)
+        where = counterexample.sample(elements.intersect_params(point.params()))
+        return f", not {counterexample.element(slot.array, counterexample.values(where, D.out))}"
+
     def _fail(
-        self, message: str, bad: isl.Map, instances: isl.Map, slot: Slot | None, source: str = ""
+        self,
+        message: str,
+        place: Place,
+        bad: isl.Map,
+        instances: isl.Map,
+        slot: Slot | None,
+        meant: str = "",
     ) -> None:
-        """`bad` maps executions to elements."""
+        """`bad` maps executions to elements of `place`."""
         point = counterexample.sample(bad)
         target = ""
         positions: tuple[Position, ...] = ()
         if slot is not None:
             target, positions = self._shown(point, instances, slot)
-        array = slot.array if slot is not None else ""
         self.session.failures.append(
             Failure(
                 VALUES,
                 self.kernel,
                 message,
-                source,
+                "",
                 target,
-                counterexample.element(array, counterexample.values(point, D.out)),
+                counterexample.element(place.text or place.array, counterexample.values(point, D.out))
+                + meant,
                 counterexample.parameters(point, self.session.p.parameters),
                 positions,
             )
         )
+
+    def _read(self, place: Place, executions: isl.Set) -> isl.Map:
+        """Executions to the elements of `place` that they read."""
+        return self.session.address(self.action, place, BLOCK).intersect_domain(executions)
 
     def _shown(self, point: isl.Map, instances: isl.Map, slot: Slot) -> tuple[str, tuple[Position, ...]]:
         statement = self.session.p.statement(slot.statement)
@@ -198,16 +219,20 @@ class _Action:
         if mine.is_empty():
             return f"an execution that is no instance of {slot.statement}", ()
         one = counterexample.sample(mine)
-        text = counterexample.shown(statement, counterexample.values(one, D.out), slot.reference, slot.write)
+        text = counterexample.shown(
+            self.session.p, statement, counterexample.values(one, D.out), slot.reference, slot.write
+        )
         return text, (counterexample.position(statement, slot.reference, slot.write),)
 
     def _leaf(self, leaf: Leaf, here: isl.Map) -> None:
+        self.session.counts[VALUES] += 1
         origins = self.locals.origins(self.action, leaf.place)
         slot = self._slot(leaf)
         inside = here.domain()
         unwritten = origins.unknown.intersect(inside)
         if not unwritten.is_empty():
-            self._fail("reads a value that nobody computed", isl.Map.from_domain(unwritten), here, slot)
+            bad = self._read(leaf.place, unwritten)
+            self._fail("reads a value that nobody computed", leaf.place, bad, here, slot)
             return
         for o in origins.found:
             pairs = o.pairs.intersect_domain(inside)
@@ -236,7 +261,8 @@ class _Action:
         self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf
     ) -> None:
         if slot is None:
-            self._fail(f"reads global memory for the local '{leaf.source}'", pairs, here, None)
+            bad = self._read(leaf.place, pairs.domain())
+            self._fail(f"reads global memory for the local '{leaf.source}'", leaf.place, bad, here, None)
             return
         m = self.action.matched
         direct = m is not None and o.by is self.action
@@ -260,7 +286,8 @@ class _Action:
         # garbage computed outside of the statement's domain must not be read
         missing = pairs.subtract_range(theirs.domain())
         if not missing.is_empty():
-            self._fail("reads what no instance of the source computed", missing, here, slot)
+            bad = self._read(leaf.place, missing.domain())
+            self._fail("reads what no instance of the source computed", leaf.place, bad, here, slot)
             return
         allowed = self._expected(slot, leaf, made.statement, made.number)
         got = flow.apply_range(theirs)
@@ -296,20 +323,40 @@ class _Action:
         point = counterexample.sample(wrong)
         p = self.session.p
         writer, reader = p.statement(o.by.matched.statement), p.statement(m.statement)
-        source = counterexample.shown(writer, counterexample.values(point, D.out), None, True)
-        target = counterexample.shown(reader, counterexample.values(point, D.in_), None, False)
+        reading = counterexample.values(point, D.in_)
+        source = counterexample.shown(p, writer, counterexample.values(point, D.out), None, True)
         self.session.failures.append(
             Failure(
                 VALUES,
                 self.kernel,
                 "an instance reads what another one computed than in the source",
-                source,
-                target,
-                slot.array if slot is not None else "a local of the instance",
+                source.rstrip(";") + self._right_writer(point, slot),
+                counterexample.shown(p, reader, reading, slot.reference if slot else None, False),
+                self._element_read(point, slot),
                 counterexample.parameters(point, p.parameters),
                 (writer.position, reader.position),
             )
         )
+
+    def _right_writer(self, point: isl.Map, slot: Slot | None) -> str:
+        """`, not S0[i=3]`: who computed in the source what the first of the pair reads."""
+        if slot is None:
+            return ""
+        writers, _ = self.session.source.writers(slot)
+        for w in writers:
+            here = w.instances.intersect_domain(point.domain()).intersect_params(point.params())
+            if not here.is_empty():
+                instance = counterexample.values(counterexample.sample(here), D.out)
+                names = self.session.p.statement(w.statement)
+                return f", not {counterexample.named(self.session.p, names, instance)}"
+        return ", not the value from before"
+
+    def _element_read(self, point: isl.Map, slot: Slot | None) -> str:
+        if slot is None or slot.relation is None:
+            return slot.array if slot is not None else "a local of the instance"
+        elements = slot.relation.intersect_domain(point.domain()).intersect_params(point.params())
+        where = counterexample.values(counterexample.sample(elements), D.out)
+        return counterexample.element(slot.array, where)
 
     def _store_of_copy(self, target: Place) -> None:
         """A store of what was kept on the chip, or of what was loaded."""

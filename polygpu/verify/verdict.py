@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from polygpu.model.expr import Position
 
@@ -12,6 +13,14 @@ VALUES = "values"
 BOUNDS = "bounds"
 INSTANCES = "instances"
 PROPERTIES = (DEPENDENCES, BARRIERS, VALUES, BOUNDS, INSTANCES)
+# what is counted for a property: one, many
+COUNTED = {
+    DEPENDENCES: ("pair of accesses", "pairs of accesses"),
+    BARRIERS: ("barrier", "barriers"),
+    VALUES: ("read", "reads"),
+    BOUNDS: ("access", "accesses"),
+    INSTANCES: ("action", "actions"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,11 @@ class Proof:
 
 @dataclass(frozen=True)
 class Failure:
-    """A counterexample: two statement instances, the array element and the parameters."""
+    """A counterexample: two statement instances, the array element and the parameters.
+
+    `source` and `target` are the two instances, the one that the source has first first; `by` is the thread
+    that does what no instance does. Texts are "" for what does not apply.
+    """
 
     property: str
     kernel: str
@@ -35,21 +48,24 @@ class Failure:
     element: str = ""
     parameters: str = ""
     positions: tuple[Position, ...] = ()
+    by: str = ""
+
+    def title(self) -> str:
+        return f"{self.kernel}: {self.message}" if self.kernel else self.message
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        """What is known, with its label."""
+        labelled = (
+            ("by", self.by),
+            ("source", self.source),
+            ("target", self.target),
+            ("element", self.element),
+            ("where", self.parameters),
+        )
+        return tuple((label, text) for label, text in labelled if text)
 
     def __str__(self) -> str:
-        where = f"{self.kernel}: " if self.kernel else ""
-        parts = [f"{where}{self.message}"]
-        parts += [
-            f"{label} {text}"
-            for label, text in (
-                ("source", self.source),
-                ("target", self.target),
-                ("element", self.element),
-                ("where", self.parameters),
-            )
-            if text
-        ]
-        return "; ".join(parts)
+        return "; ".join([self.title(), *(f"{label} {text.rstrip(';')}" for label, text in self.details())])
 
 
 @dataclass(frozen=True)
@@ -63,11 +79,23 @@ class Unproved:
 
 @dataclass(frozen=True)
 class Certificate:
+    """`counts` says of how many things each property was decided (`COUNTED`), in `seconds`."""
+
     proofs: tuple[Proof, ...]
     failures: tuple[Failure, ...]
     unproved: tuple[Unproved, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
 
     @property
     def holds(self) -> bool:
         """Whether everything was proved."""
         return not self.failures and not self.unproved
+
+    @property
+    def distinct(self) -> tuple[tuple[Failure, int], ...]:
+        """One failure of each property, kernel and message, and how many there are."""
+        found: dict[tuple[str, str], list[Failure]] = {}
+        for failure in self.failures:
+            found.setdefault((failure.property, failure.title()), []).append(failure)
+        return tuple((alike[0], len(alike)) for alike in found.values())
