@@ -7,7 +7,7 @@ block by block and warp by warp in lockstep, and counts what a chip would have t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from polygpu.analysis.coalescing import Coalescing, Memory
@@ -19,7 +19,7 @@ from polygpu.codegen.emulator_warp import poison
 from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.folding import basename
 from polygpu.codegen.oblivious import is_oblivious
-from polygpu.codegen.printer import HOST_NAMES, print_expr, print_host
+from polygpu.codegen.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
 from polygpu.codegen.resources import wave
 from polygpu.codegen.site_entries import site_entry
 from polygpu.model.device import Device
@@ -28,6 +28,9 @@ from polygpu.model.kernel import (
     Buffer,
     Declare,
     DeclareArray,
+    HostFor,
+    HostIf,
+    HostStatement,
     Kernel,
     Launch,
     Region,
@@ -82,8 +85,23 @@ def _region(region: Region, number: int, device: Device) -> dict[str, Any]:
         ],
         "buffers": [_buffer(b) for b in region.buffers],
         "kernels": [_kernel(region, kernel, device) for kernel in region.kernels],
-        "body": print_host(region.body, launch),
+        "body": [line for s in region.body for line in _host(s, launch)],
     }
+
+
+def _host(s: HostStatement, launch: Callable[[Launch], Iterator[str]]) -> list[str]:
+    """As `print_host` has it; an outermost loop tells how far it is."""
+    match s:
+        case HostFor(index, lower, upper, body=body):
+            first = print_expr(lower)
+            done = f"(int64_t){HOST_NAMES.dialect.spell(index)} - ({first})"
+            told = f"polygpu_round({done}, (int64_t)({print_expr(upper)}) - ({first}));"
+            head = loop_head(s, HOST_NAMES)
+            return [*braced(head, [told, *print_host(body, launch)]), "polygpu_progress_end();"]
+        case HostIf(test, body):
+            return braced(f"if ({print_expr(test)})", [line for b in body for line in _host(b, launch)])
+        case Launch():
+            return list(launch(s))
 
 
 def _kernel_name(region: Region, kernel: Kernel) -> str:
