@@ -49,6 +49,12 @@ def _component(
     )
     instances = tuple(Instance(n, p.statement(n).iterators, p.statement(n).domain) for n in names)
     candidates = {r.key for r in classify(instances, references)[0]}
+    if not uses:
+        everything = [(n, a) for n in names for a in p.statement(n).accesses]
+        what = (
+            "no subscript is affine" if any(a.reference.subscripts for _, a in everything) else "only scalars"
+        )
+        return f"{what}: {_destiny(everything, facts)}"
     if not candidates:
         return f"every access has reuse: {_destiny(uses, facts)}"
     if solution is None:
