@@ -2,33 +2,93 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, source_options
+from polygpu.cli.options import GccStyleCommand, roofline_option, source_options
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+if TYPE_CHECKING:
+    from polygpu.pipeline import Compilation
+    from polygpu.report.predicted import Prediction
 
 
 @click.command("inspect", cls=GccStyleCommand)
 @click.argument("source", metavar="FILE.c")
 @click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON.")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME=N[,...]",
+    callback=lambda _context, _option, words: parse_sizes(words),
+    help="Predict for these values of the regions' integer scalars, as in n=1000,m=500.",
+)
+@roofline_option
 @source_options
 def command(source: str, **values: Any) -> int:
-    """Show what the compiler does with a file and why: nothing is written."""
+    """Show what the compiler does with a file and why, and how long its kernels would take."""
     return console.diagnosed(lambda: _inspect(source, values), values["style"])
 
 
+def parse_sizes(words: tuple[str, ...]) -> dict[str, int]:
+    """`("n=1000,m=500", "p=3")` as numbers by name. Raises click.BadParameter."""
+    sizes: dict[str, int] = {}
+    for word in (part for text in words for part in text.split(",")):
+        name, equals, number = word.partition("=")
+        if not (name.strip().isidentifier() and equals and number.strip().isdigit()):
+            raise click.BadParameter(f"'{word}' is not NAME=N, as in n=1000")
+        sizes[name.strip()] = int(number)
+    return sizes
+
+
+def _predicted(compilation: Compilation, values: dict[str, Any]) -> Prediction | None:
+    """None without numpy, if nothing asks for a prediction. Raises Diagnosed."""
+    from polygpu.report.predicted import predict_all
+
+    sizes, regions = values["sizes"], [r.region for r in compilation.regions]
+    known = {s.name for r in regions for s in r.scalars if s.type not in ("float", "double")}
+    for name in sizes.keys() - known:
+        names = ", ".join(sorted(known)) or "none: all sizes are constants"
+        raise Diagnosed(_error(f"--size: no region has an integer scalar '{name}'", f"they are {names}"))
+    try:
+        return predict_all(regions, compilation.device, compilation.facts, _assumed(values["assume"]) | sizes)
+    except ImportError:
+        if not (sizes or values["roofline"]):
+            return None
+        needed = "counts and times are predicted with numpy, which is not installed"
+        raise Diagnosed(_error(needed, "pip install 'polygpu[predict]'")) from None
+
+
+def _error(message: str, advice: str) -> Diagnostic:
+    return Diagnostic("PG331", "error", message, None, advice)
+
+
+def _assumed(words: tuple[str, ...]) -> dict[str, int]:
+    """The values of --assume, which has checked them."""
+    pairs = (word.partition("=") for word in words)
+    return {name.strip(): int(number) for name, _, number in pairs}
+
+
 def _inspect(source: str, values: dict[str, Any]) -> int:
-    from polygpu.cli.compile import compile_source
+    from polygpu.cli.compile import compile_source, write_all
     from polygpu.report.facts_json import facts_json
+    from polygpu.report.predicted import prediction_record
+    from polygpu.report.run import run_roofline
     from polygpu.report.terminal import inspect_report
 
     compilation = compile_source(source, values)
     if compilation.diagnostics or values["style"] != "text":
         console.show(compilation.diagnostics, values["style"])
+    prediction = _predicted(compilation, values) if compilation.regions else None
+    if values["roofline"] and prediction:
+        plot = run_roofline(prediction.regions, compilation.device, compilation.facts)
+        write_all({values["roofline"]: plot})
     if values["as_json"]:
-        click.echo(facts_json(compilation.facts), nl=False)
+        record = prediction_record(prediction) if prediction else None
+        click.echo(facts_json(compilation.facts, record), nl=False)
     else:
-        inspect_report(compilation.facts)
+        inspect_report(compilation.facts, prediction=prediction)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -63,6 +64,15 @@ _SOURCE_OPTIONS = (
                  show_default=True, help="The format of errors and warnings."),
     click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
 )  # fmt: skip
+
+
+def roofline_option(function: Decorated) -> Decorated:
+    return click.option(
+        "--roofline",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE.svg",
+        help="Write a plot of where the kernels sit under the device's roofline.",
+    )(function)
 
 
 def source_options(function: Decorated) -> Decorated:

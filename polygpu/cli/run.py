@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, language_flags, source_options
+from polygpu.cli.options import GccStyleCommand, language_flags, roofline_option, source_options
 from polygpu.cli.outputs import place
 from polygpu.support.diagnostics import Diagnosed
 
@@ -70,6 +71,10 @@ class Plan:
     is_flag=True,
     help="Emulator: run few blocks of each launch and count for all; what the program prints is left out.",
 )
+@click.option(
+    "--json", "as_json", is_flag=True, help="The report as JSON, on standard error too; see the README."
+)
+@roofline_option
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # fmt: skip
     """Compile FILE.c, build the program, run it with ARGS and report on its kernels.
@@ -158,7 +163,6 @@ def _recipe(plan: Plan) -> Recipe:
 
 def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bool) -> Execution:
     """Runs the compiled program; the report follows its output."""
-    from polygpu.report.terminal import run_report
     from polygpu.runtime import execute, profile
 
     values = plan.values
@@ -174,15 +178,35 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         )
         sys.stdout.buffer.write(b"" if values["model_only"] else execution.stdout)
         sys.stdout.buffer.flush()
-        if not values["quiet"] and (document.exists() or execution.status == 0):
-            found = profile.read_profile(document)
-            run_report(found.document, compilation.device, compilation.facts)
+        wanted = not values["quiet"] or values["roofline"]
+        if wanted and (document.exists() or execution.status == 0):
+            _report(profile.read_profile(document).document, compilation, values)
     return execution
 
 
+def _report(document: Mapping[str, Any], compilation: Compilation, values: dict[str, Any]) -> None:
+    from polygpu.cli.compile import write_all
+    from polygpu.report.run import run_json, run_roofline
+    from polygpu.report.terminal import run_report
+
+    device, facts = compilation.device, compilation.facts
+    if values["roofline"]:
+        write_all({values["roofline"]: run_roofline(document["regions"], device, facts)})
+    if values["quiet"]:
+        return
+    if values["as_json"]:
+        click.echo(run_json(document, device, facts), nl=False, err=True)
+    else:
+        run_report(document, device, facts)
+
+
 def _environment(values: dict[str, Any], document: Path) -> dict[str, str]:
-    profile = {} if values["quiet"] else {"POLYGPU_PROFILE": str(document)}
-    return profile | ({"POLYGPU_SAMPLE": "1"} if values["model_only"] else {})
+    asked = {
+        "POLYGPU_PROFILE": not values["quiet"] or values["roofline"],
+        "POLYGPU_PROGRESS": not values["quiet"] and sys.stderr.isatty(),
+        "POLYGPU_SAMPLE": values["model_only"],
+    }
+    return {name: str(document) if name == "POLYGPU_PROFILE" else "1" for name, on in asked.items() if on}
 
 
 def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) -> int:

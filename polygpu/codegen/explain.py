@@ -18,7 +18,7 @@ from polygpu.codegen.linear import add
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.padding import Padded
 from polygpu.codegen.printer import print_expr
-from polygpu.codegen.resources import registers_of, resident, shared_bytes
+from polygpu.codegen.resources import allocated_bytes, registers_of, resident, shared_bytes
 from polygpu.codegen.schedule_text import schedule_text
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int
@@ -131,6 +131,8 @@ def _kernel(r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Devic
         occupied.blocks,
         occupied.warps,
         occupied.limited_by,
+        allocated_bytes(kernel, device),
+        kernel.registers > 0,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from polygpu.analysis.occupancy import Occupancy, occupancy
+from polygpu.analysis.occupancy import shared_bytes as allocated_shared
 from polygpu.codegen.live_ranges import peak_registers
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
@@ -39,6 +40,11 @@ def shared_bytes(kernel: Kernel) -> int:
         *outer, last = s.extents or (1,)
         end = -(-end // alignment) * alignment + prod(outer) * (last + s.padding) * size
     return end
+
+
+def allocated_bytes(kernel: Kernel, device: Device) -> int:
+    """The same with arguments where the device passes them in shared memory, as it allocates them."""
+    return allocated_shared(device, shared_bytes(kernel), argument_bytes(kernel, device))
 
 
 def argument_bytes(kernel: Kernel, device: Device) -> int:

@@ -2,7 +2,6 @@
 
 facts  ::= region*
 region ::= loop verdict*, kernel*, access*, decision*, note*
-kernel ::= stage*
 """
 
 from __future__ import annotations
@@ -58,20 +57,13 @@ class AccessFact:
 
 
 @dataclass(frozen=True, slots=True)
-class StageFact:
-    """A part of a kernel between barriers: what fills its time, share of the kernel's time (0..1)."""
-
-    name: str
-    share: float
-    limited_by: str
-
-
-@dataclass(frozen=True, slots=True)
 class KernelFact:
     """One kernel. `grid`, `tile` and `distribution` are text for people (`ceil(n/16) x ceil(m/16)`).
 
-    `registers` is an estimate per thread, 0 when unknown; `blocks_per_multiprocessor` and
-    `warps_per_multiprocessor` are the resident ones, `occupancy_limit` the resource that runs out first.
+    `shared_bytes` are those of arrays in a block, `shared_bytes_allocated` with arguments and what the device
+    keeps, rounded up as it allocates. `registers` are those of a thread, 0 when unknown, estimated unless
+    `registers_decided`; `blocks_per_multiprocessor` and `warps_per_multiprocessor` are the resident ones,
+    `occupancy_limit` the resource that runs out first.
     """
 
     name: str
@@ -86,9 +78,8 @@ class KernelFact:
     blocks_per_multiprocessor: int = 0
     warps_per_multiprocessor: int = 0
     occupancy_limit: str = ""
-    time_ms: float | None = None
-    limited_by: str = ""
-    stages: tuple[StageFact, ...] = ()
+    shared_bytes_allocated: int = 0
+    registers_decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ Styles are meanings, not colours: "title", "label", "good", "bad", "dim" and "" 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+_WORDS = re.compile(r"\S+\s*|^\s+")
 _ANSI = {"title": "1", "label": "36", "good": "32", "bad": "33", "dim": "2"}
 
 
@@ -43,6 +45,42 @@ def table(rows: Sequence[Sequence[Span | str]], gap: int = 2) -> Iterator[Line]:
             if column < last:
                 spans.append(Span(" " * (widths[column] - len(cell.text) + gap)))
         yield tuple(spans)
+
+
+def wrapped(lines: Iterable[Line], width: int) -> Iterator[Line]:
+    """No line is wider than `width`, but for words that are; what is broken off goes under the last span."""
+    for spans in lines:
+        if length(spans) <= width:
+            yield spans
+        else:
+            yield from _broken(spans, width)
+
+
+def length(spans: Line) -> int:
+    return sum(len(span.text) for span in spans)
+
+
+def _broken(spans: Line, width: int) -> Iterator[Line]:
+    margin = _margin(spans, width)
+    current: list[Span] = []
+    used = start = 0
+    for span in spans:
+        for word in _WORDS.findall(span.text):
+            if used + len(word.rstrip()) > width and used > start:
+                yield tuple(current)
+                current, used, start = [Span(" " * margin)], margin, margin
+            if word.strip() or used > start or not start:
+                current.append(Span(word, span.style))
+                used += len(word)
+    yield tuple(current)
+
+
+def _margin(spans: Line, width: int) -> int:
+    """Where the last span starts, if that leaves half of the width; else a little more than the line's."""
+    start = length(spans[:-1])
+    text = "".join(span.text for span in spans)
+    own = len(text) - len(text.lstrip()) + 4
+    return start if own <= start <= width // 2 else min(own, width // 2)
 
 
 def plain(lines: Iterable[Line]) -> str:

@@ -10,28 +10,40 @@ from rich.text import Text
 
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
-from polygpu.report.layout import Line
+from polygpu.report.layout import Line, wrapped
+from polygpu.report.predicted import Prediction, prediction_lines
 from polygpu.report.run import run_lines
 from polygpu.report.text import inspect_lines
 
 _STYLES = {"title": "bold", "label": "cyan", "good": "green", "bad": "yellow", "dim": "dim", "": ""}
 
 
-def inspect_report(facts: CompilationFacts, console: Console | None = None) -> None:
-    """Prints `inspect_text`, by default on standard output."""
-    show(inspect_lines(facts), console or Console())
+def inspect_report(
+    facts: CompilationFacts, console: Console | None = None, prediction: Prediction | None = None
+) -> None:
+    """Prints `inspect_text`, by default on standard output, and what is predicted."""
+    console = console or Console()
+    show(inspect_lines(facts), console)
+    if prediction is not None:
+        show(prediction_lines(prediction, columns(console)), console)
 
 
 def run_report(
     document: Mapping[str, Any], device: Device, facts: CompilationFacts, console: Console | None = None
 ) -> None:
     """Prints the report on a run, by default on standard error, away from the program's own output."""
-    show(run_lines(document, device, facts), console or Console(stderr=True))
+    console = console or Console(stderr=True)
+    show(run_lines(document, device, facts, columns(console)), console)
+
+
+def columns(console: Console) -> int:
+    """Room for drawings: none in a pipe, nor where characters other than ASCII cannot be shown."""
+    return console.width if console.is_terminal and console.encoding.startswith("utf") else 0
 
 
 def show(lines: Iterable[Line], console: Console) -> None:
-    """Prints each line as it is: tables are not wrapped, nothing is read as markup."""
-    for spans in lines:
+    """Prints lines, on a terminal no wider than it is; nothing is read as markup."""
+    for spans in wrapped(lines, console.width) if console.is_terminal else lines:
         text = Text.assemble(*((span.text, _STYLES[span.style]) for span in spans))
         text.rstrip()
         console.print(text, soft_wrap=True, highlight=False)

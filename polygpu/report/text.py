@@ -8,7 +8,7 @@ from math import prod
 from polygpu.model.expr import Position
 from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, LoopVerdict, RegionFacts
 from polygpu.report.layout import Line, Span, ansi, indented, line, plain, table
-from polygpu.report.quantities import byte_count, counted, duration, number, product, share
+from polygpu.report.quantities import byte_count, counted, number, product, share
 
 
 def inspect_text(facts: CompilationFacts, color: bool = False) -> str:
@@ -75,11 +75,9 @@ def _kernel(kernel: KernelFact, region: RegionFacts, facts: CompilationFacts) ->
         ("block", f"{product(kernel.block)}, {threads}"),
         ("tile", kernel.tile),
         ("mapping", kernel.distribution),
-        ("shared memory", f"{byte_count(kernel.shared_bytes)} a block" if kernel.shared_bytes else "none"),
-        ("registers", f"{kernel.registers} a thread, estimated" if kernel.registers else ""),
+        ("shared memory", shared_text(kernel)),
+        ("registers", registers_text(kernel)),
         ("occupancy", occupancy_text(kernel, facts.warps_per_multiprocessor)),
-        ("modelled time", _time(kernel)),
-        ("stages", ", ".join(f"{s.name} {share(s.share)} ({s.limited_by})" for s in kernel.stages)),
     ]
     yield from indented(table([(Span(name, "dim"), text) for name, text in rows if text]))
     accesses = [access for access in region.accesses if access.kernel == kernel.name]
@@ -99,39 +97,46 @@ def occupancy_text(kernel: KernelFact, warps: int) -> str:
     return f"{blocks}, {resident}{of} a multiprocessor{limit}"
 
 
-def _time(kernel: KernelFact) -> str:
-    if kernel.time_ms is None:
+def shared_text(kernel: KernelFact) -> str:
+    """`2 KiB a block, 2.5 KiB as allocated`: with arguments, indices and rounding where there are any."""
+    arrays, allocated = kernel.shared_bytes, kernel.shared_bytes_allocated
+    text = f"{byte_count(arrays)} a block" if arrays else "none"
+    return f"{text}, {byte_count(allocated)} as allocated" if allocated > arrays else text
+
+
+def registers_text(kernel: KernelFact) -> str:
+    if not kernel.registers:
         return ""
-    limit = f", limited by {kernel.limited_by}" if kernel.limited_by else ""
-    return f"{duration(kernel.time_ms / 1e3)} a launch{limit}"
+    return f"{kernel.registers} a thread, {'as decided' if kernel.registers_decided else 'estimated'}"
 
 
 def access_table(accesses: list[AccessFact], region: RegionFacts) -> Iterator[Line]:
     """One row an access: where it is served, how its requests coalesce, what the banks do."""
     request = "half-warp" if accesses[0].request_lanes == 16 else "warp"
-    header = ["access", "", "at", "space", "global requests", "banks", ""]
+    header = ["access", "", "at", "space", f"transactions a {request}", "banks", ""]
     rows: list[list[Span | str]] = [[Span(text, "dim") for text in header]]
-    rows += [_access(access, region, request) for access in accesses]
+    rows += [_access(access, region) for access in accesses]
     return table(rows)
 
 
-def _access(access: AccessFact, region: RegionFacts, request: str) -> list[Span | str]:
+def _access(access: AccessFact, region: RegionFacts) -> list[Span | str]:
     kind = "write" if access.write else "read"
     where = place(access.position, region)
-    return [access.text, kind, where, _space(access), _requests(access, request), _banks(access), access.note]
+    return [access.text, kind, where, _space(access), _requests(access), _banks(access), access.note]
 
 
 def _space(access: AccessFact) -> str:
     return f"{access.space} as {access.shared_array}" if access.shared_array else access.space
 
 
-def _requests(access: AccessFact, request: str) -> Span:
+def _requests(access: AccessFact) -> Span:
+    """`1, coalesced`: the mean number of transactions of a request to global memory."""
+    verdict = Span("-", "dim")
+    if access.coalesced is not None:
+        verdict = Span("coalesced", "good") if access.coalesced else Span("not coalesced", "bad")
     if access.transactions is None:
-        texts = {None: Span("-", "dim"), True: Span("coalesced", "good"), False: Span("not coalesced", "bad")}
-        return texts[access.coalesced]
-    word = "transaction" if access.transactions == 1 else "transactions"
-    count = f"{number(access.transactions)} {word} a {request}"
-    return Span(f"coalesced, {count}", "good") if access.coalesced else Span(f"not coalesced, {count}", "bad")
+        return verdict
+    return Span(f"{number(access.transactions)}, {verdict.text}", verdict.style)
 
 
 def _banks(access: AccessFact) -> Span:

@@ -383,6 +383,14 @@ _MEMORY = {
         "for (int i = 0; i < n; i++)\n    s += a[i] * b[i];",
         "for (int j = 0; j < m; j++)\n    for (int i = 0; i < n; i++)\n        s[j] += a[i] * b[i][j];",
     ),
+    "PG331": Entry(
+        "nothing can be predicted for a --size",
+        "Counts and times are predicted for values of the integer scalars that a region uses: names of the\n"
+        "source, whose values the compiler does not know. Sizes that are macros are set with -D. Predicting\n"
+        "needs numpy, which `pip install 'polygpu[predict]'` brings.",
+        "polygpu inspect mm.c --size N=1000",
+        "polygpu inspect mm.c --size n=1000,m=500",
+    ),
     "PG308": Entry(
         "the time budget ended the search for a better schedule",
         "Components that were left take the schedule of isl's scheduler, which is legal and parallel but\n"

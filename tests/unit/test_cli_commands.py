@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,3 +96,72 @@ def test_compiling_from_python(source: str) -> None:
     compilation = polygpu.compile(source, target="emulator", device="gtx285")
     assert set(compilation.files) == {"_host.c", "_emulator.c"}
     assert compilation.facts.device == "gtx285"
+
+
+def predicted(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert cli.invoke(["inspect", "--json", "--target", "emulator", "--device", "8800gtx", *words]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["predicted"]
+    return found
+
+
+def test_inspect_predicts_at_the_sizes_asked_for(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """1024 floats: 64 half-warps that read 64 bytes each and write them, one multiplication a float."""
+    found = predicted(capsys, "--size", "n=1024", source)
+    (kernel,) = found["regions"][0]["kernels"]
+    assert found["sizes"] == {"n": 1024}
+    assert (kernel["bytes_moved"], kernel["float_operations"]) == (2 * 4 * 1024, 1024)
+    assert kernel["roofline"]["intensity_flop_per_byte"] == 1 / 8
+    assert [access["line"] for access in kernel["costliest_accesses"]] == [5, 5]
+
+
+def test_inspect_predicts_for_what_is_assumed(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (kernel,) = predicted(capsys, "--assume", "n=2048", source)["regions"][0]["kernels"]
+    assert kernel["bytes_moved"] == 2 * 4 * 2048
+
+
+def test_decided_registers_are_what_is_shown(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """256 threads of 20 registers: one block of 5120 of 8192."""
+    (kernel,) = predicted(capsys, "--registers", "20", source)["regions"][0]["kernels"]
+    occupancy = kernel["occupancy"]
+    assert (occupancy["registers_per_thread"], occupancy["registers_are_decided"]) == (20, True)
+    assert (occupancy["blocks_per_multiprocessor"], occupancy["limited_by"]) == (1, "registers")
+    assert cli.invoke(["inspect", "--registers", "20", source]) == 0
+    assert "registers      20 a thread, as decided" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("--size", "m=3"), 1, "no region has an integer scalar 'm' [PG331]"),
+        (("--size", "n"), 2, "'n' is not NAME=N"),
+        (("--size", "n=-4"), 2, "'n=-4' is not NAME=N"),
+        (("--roofline", "missing/roof.svg"), 1, "cannot write missing/roof.svg"),
+    ],
+)
+def test_what_cannot_be_predicted(
+    source: str, words: tuple[str, ...], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["inspect", *words, source]) == status
+    assert said in capsys.readouterr().err
+
+
+def test_without_numpy_inspect_explains_and_predicts_nothing(
+    source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polygpu.codegen.predict", None)
+    assert cli.invoke(["inspect", source]) == 0
+    assert "predicted" not in capsys.readouterr().out
+    assert cli.invoke(["inspect", "--size", "n=3", source]) == 1
+    assert "pip install 'polygpu[predict]'" in capsys.readouterr().err
+
+
+def test_decisions_on_scalars_say_what_becomes_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "half.c"
+    path.write_text(
+        "void half(int n, float a[n]) {\n    float s;\n#pragma scop\n    s = 0.5f;\n"
+        "    for (int i = 0; i < n; i++)\n        a[i] = s;\n#pragma endscop\n}\n"
+    )
+    assert cli.invoke(["inspect", str(path)]) == 0
+    assert "    line 4: only scalars: s is written directly\n" in capsys.readouterr().out

@@ -55,7 +55,9 @@ def test_the_kernel_it_became(source: str, update: bool) -> None:
 
 def test_the_report_of_inspect(source: str, update: bool, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["inspect", "--target", "emulator", source]) == 0
-    expect_block("text", 0, capfd.readouterr().out, update)
+    explained, _, predicted = capfd.readouterr().out.partition("\npredicted for ")
+    expect_block("text", 0, explained, update)
+    assert predicted.startswith("m = 4096, n = 4096; --size NAME=N for others\n")
 
 
 def test_the_report_of_run(source: str, update: bool, capfd: pytest.CaptureFixture[str]) -> None:

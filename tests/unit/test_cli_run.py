@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,21 @@ def test_model_only_reports_and_prints_nothing(source: str, capfd: pytest.Captur
 @pytest.mark.parametrize("words", [("--check",), ("--target", "opencl")])
 def test_model_only_is_the_emulators(source: str, words: tuple[str, ...]) -> None:
     assert run("--model-only", source, *words) == 2
+
+
+def test_the_report_as_json_and_as_a_plot(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """100 floats of each array: 7 half-warps of 64 bytes in and 7 out; a product and a sum each."""
+    assert run("--json", "--roofline", "roof.svg", source) == 0
+    (region,) = json.loads(capfd.readouterr().err)["regions"]
+    (kernel,) = region["kernels"]
+    assert (region["bytes_to_device"], region["bytes_from_device"]) == (400, 400)
+    assert kernel["bytes_moved"] == 2 * 7 * 64
+    assert kernel["time_s"] == kernel["time_per_launch_s"] > 0
+    assert kernel["gb_per_s"] == pytest.approx(2 * 7 * 64 / kernel["time_s"] / 1e9)
+    assert kernel["name"] in Path("roof.svg").read_text()
+
+
+def test_a_plot_without_a_report(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("-q", "--roofline", "roof.svg", source) == 0
+    assert Path("roof.svg").read_text().startswith("<svg ")
+    assert capfd.readouterr().err == ""

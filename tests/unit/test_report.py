@@ -15,10 +15,9 @@ from polygpu.model.facts import (
     KernelFact,
     LoopVerdict,
     RegionFacts,
-    StageFact,
 )
 from polygpu.report import device_table, facts_json, inspect_text
-from polygpu.report.quantities import byte_count, counted, duration, number, product, rounded, share
+from polygpu.report.quantities import byte_count, counted, duration, number, product, share, significant
 from polygpu.report.run import run_text
 from polygpu.report.terminal import inspect_report, run_report
 
@@ -54,9 +53,7 @@ PRODUCT = KernelFact(
     blocks_per_multiprocessor=3,
     warps_per_multiprocessor=24,
     occupancy_limit="threads",
-    time_ms=45.2,
-    limited_by="issue",
-    stages=(StageFact("copy", 0.08, "latency"), StageFact("product", 0.92, "issue")),
+    shared_bytes_allocated=2560,
 )
 REGION = RegionFacts(
     "polygpu_mm_1",
@@ -90,19 +87,16 @@ region polygpu_mm_1  mm.c:12:1, in mm()
     block          16 x 16, 256 threads
     tile           16 x 16 x 16
     mapping        j to thread x, i to thread y
-    shared memory  2.125 KiB a block
+    shared memory  2.125 KiB a block, 2.5 KiB as allocated
     registers      10 a thread, estimated
     occupancy      3 blocks, 24 of 24 warps (100 %) a multiprocessor, limited by threads
-    modelled time  45.2 ms a launch, limited by issue
-    stages         copy 8 % (latency), product 92 % (issue)
 
-    access          at       space               global requests                               banks
-    C[i][j]  write  line 16  register            coalesced, 1 transaction a half-warp          -\
+    access          at       space               transactions a half-warp  banks
+    C[i][j]  write  line 16  register            1, coalesced              -\
                                accumulator
-    A[i][k]  read   line 16  shared as shared_A  coalesced, 1 transaction a half-warp          \
-pad 1: 16-way -> conflict-free
-    B[k][j]  read   line 16  shared as shared_B  coalesced, 1 transaction a half-warp          conflict-free
-    D[j][i]  read   line 16  global              not coalesced, 5.25 transactions a half-warp  -
+    A[i][k]  read   line 16  shared as shared_A  1, coalesced              pad 1: 16-way -> conflict-free
+    B[k][j]  read   line 16  shared as shared_B  1, coalesced              conflict-free
+    D[j][i]  read   line 16  global              5.25, not coalesced       -
 
   notes
     A and C may overlap: tested at run time
@@ -120,8 +114,8 @@ def test_a_region_with_nothing_known() -> None:
     assert inspect_text(facts) == (
         "cuda for h100\n\nregion r  mm.c:1:5, in f()\n\n  kernel k  line 2\n    grid           n\n"
         "    block          32, 32 threads\n    shared memory  none\n\n"
-        "    access        at      space   global requests  banks\n"
-        "    a[i]    read  line 3  global  -                -\n"
+        "    access        at      space   transactions a warp  banks\n"
+        "    a[i]    read  line 3  global  -                    -\n"
     )
 
 
@@ -204,22 +198,22 @@ emulator: emulated NVIDIA GeForce 8800 GTX
 polygpu_mv_1  1 call, 64 MiB in, 16 KiB out
   kernel polygpu_mv_1_0  1 launch, grid 16, block 128
     time           6.39 ms modelled, limited by stages: bank conflicts
-    rate           5.26 GFLOP/s (2 % of 346), 10.5 GB/s (12 % of 86.4), 0.5 FLOP a byte, on the memory \
-side of the roofline
-    global memory  100 % of 1,048,576 requests coalesced, 64 MiB moved
-    shared memory  bank conflicts: 7.50 further steps a request
-    divergence     25 % of 32,768 branches
+    rate           5.26 GFLOP/s (2 % of 346), 10.5 GB/s (12 % of 86.4)
+    roofline       0.5 FLOP a byte, ridge at 4: bandwidth allows 43.2 GFLOP/s, 12 % of it reached
+    global memory  100 % of 1.05 M requests coalesced, 64 MiB moved
+    shared memory  bank conflicts: 7.5 further steps a request
+    divergence     25 % of 32.8 k branches
 
-    what takes the time
-      stages      6.39 ms  ####################
-      issue       5.73 ms  ##################
-      memory      948 us   ###
-      load/store  97.1 us
-      dispatch    267 ns
+    what each resource takes by itself
+      stages      6.39 ms  100 %  ############  a block alone, stage by stage
+      issue       5.73 ms  90 %   ###########   instructions issued
+      memory      948 us   15 %   ##            traffic of device memory
+      load/store  97.1 us  2 %                  passes of memory requests
+      dispatch    267 ns   < 1 %                blocks started
 
     costliest accesses
-      shared_a  write, shared  made by the compiler  75 %
-      a[i][j]   read, global   mv.c:7                25 %
+      75 %  shared_a  write, shared  made by the compiler
+      25 %  a[i][j]   read, global   mv.c:7
 """
 
 
@@ -280,14 +274,22 @@ def test_device_table() -> None:
         (duration(0.0452), "45.2 ms"),
         (duration(2.5e-10), "0.25 ns"),
         (share(0.001), "< 1 %"),
+        (share(0.005), "< 1 %"),
+        (share(0.995), "> 99 %"),
         (share(0.999), "> 99 %"),
         (share(1.0), "100 %"),
         (counted(1, "launch"), "1 launch"),
         (counted(1234, "launch"), "1,234 launches"),
+        (counted(16381, "launch"), "16.4 k launches"),
+        (counted(538968064, "request"), "539 M requests"),
+        (counted(999_960, "request"), "1 M requests"),
+        (byte_count(1023.99 * 1024), "1 MiB"),
+        (duration(0.9996), "1 s"),
+        (duration(66912.4), "66,900 s"),
         (number(5.25), "5.25"),
         (number(16.0), "16"),
-        (rounded(66912.4), "66,912"),
-        (rounded(0.4512), "0.451"),
+        (significant(66912.4), "66,900"),
+        (significant(0.4512), "0.451"),
         (product((16, 1, 4)), "16 x 1 x 4"),
         (product((1, 1, 1)), "1"),
     ],

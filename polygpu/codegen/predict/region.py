@@ -44,20 +44,23 @@ class _Launched:
     times: int
 
 
-def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
-    """One call of `region`; integer scalars that `sizes` does not name are as `host_values` has them."""
+def predict(region: Region, device: Device, sizes: Sizes, most: int | None = None) -> Predicted:
+    """One call of `region`; integer scalars that `sizes` does not name are as `host_values` has them.
+
+    With `most`, so many iterations of each host loop stand for all.
+    """
     values = host_values(region, sizes)
     launched: dict[str, dict[tuple[tuple[int | None, ...], Grid], int]] = {k.name: {} for k in region.kernels}
     last: dict[str, Grid] = {}
     number = dict.fromkeys(launched, 0)
     waves: dict[str, list[_Launched]] = {name: [] for name in launched}
-    for launch, at in launches(region.body, values):
+    for launch, at, times in launches(region.body, values, most):
         arguments = tuple(uniform(e, at) for e in launch.scalars)
         x, y, z = (uniform(e, at) or 0 for e in launch.grid)
         if min(x, y, z) > 0:
             found = launched[launch.kernel]
             key = arguments, (x, y, z)
-            found[key] = found.get(key, 0) + 1
+            found[key] = found.get(key, 0) + times
             last[launch.kernel] = x, y, z
             number[launch.kernel] += 1
             if _looked_at(number[launch.kernel]):
@@ -82,19 +85,30 @@ def predict(region: Region, device: Device, sizes: Sizes) -> Predicted:
     return Predicted(record, tuple(inexact))
 
 
-def launches(body: tuple[HostStatement, ...], values: Sizes) -> Iterator[tuple[Launch, Sizes]]:
-    """Each launch in order, with the values of the host's variables."""
+def launches(
+    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None
+) -> Iterator[tuple[Launch, Sizes, int]]:
+    """Launches in order, with the values of the host's variables and how many each stands for."""
     for s in body:
         match s:
             case Launch():
-                yield s, values
+                yield s, values, 1
             case HostIf(test, inner):
                 if uniform(test, values) != 0:
-                    yield from launches(inner, values)
+                    yield from launches(inner, values, most)
             case HostFor(index, lower, upper, step, inner):
                 first, end = uniform(lower, values), uniform(upper, values)
-                for i in range(first or 0, end or 0, step):
-                    yield from launches(inner, {**values, index: i})
+                for i, times in _spread(range(first or 0, end or 0, step), most):
+                    for launch, at, inside in launches(inner, {**values, index: i}, most):
+                        yield launch, at, times * inside
+
+
+def _spread(iterations: range, most: int | None) -> Iterator[tuple[int, int]]:
+    """Iterations in the middle of `most` equal parts, and how many each stands for."""
+    parts = len(iterations) if most is None else min(most, len(iterations))
+    for k in range(parts):
+        part = iterations[k * len(iterations) // parts : (k + 1) * len(iterations) // parts]
+        yield part[len(part) // 2], len(part)
 
 
 def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
