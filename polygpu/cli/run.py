@@ -158,6 +158,7 @@ def _recipe(plan: Plan) -> Recipe:
         language=(*beside, *language_flags(values)),
         extra=tuple(shlex.split(values["cflags"])),
         compute_capability=capability,
+        brief=values["model_only"],
     )
 
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from polygpu.runtime import toolchain
 from polygpu.runtime.errors import error
@@ -15,18 +16,23 @@ from polygpu.support.diagnostics import Diagnosed
 
 # Without contraction a host computes what the C source says, so that outputs can be equal to the bit.
 OPTIMISE = ("-O2", "-ffp-contract=off")
+_NATIVE = ("-fopenmp", "-march=native")
 OLDEST_CUDA = 75  # nvcc 13 compiles for compute capability 7.5 and above
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to build. `language` holds what the user's own text needs (-I, -D, -std); `extra` is --cflags."""
+    """How to build. `language` holds what the user's own text needs (-I, -D, -std); `extra` is --cflags.
+
+    A `brief` run takes less time than the C compiler does to optimise for it.
+    """
 
     target: str
     cc: tuple[str, ...]
     language: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     compute_capability: str = ""
+    brief: bool = False
 
 
 def build_original(source: Path, program: Path, recipe: Recipe) -> None:
@@ -36,24 +42,48 @@ def build_original(source: Path, program: Path, recipe: Recipe) -> None:
 
 def build_program(files: dict[str, Path], program: Path, recipe: Recipe) -> None:
     """Builds `files` (by suffix) into `program`, objects beside it. Raises Diagnosed (PG902, PG903)."""
-    host = program.with_name(f"{program.name}_host.o")
-    device = program.with_name(f"{program.name}_device.o")
-    compiler = (*recipe.cc, *OPTIMISE)
-    execute((*compiler, *recipe.language, *recipe.extra, "-c", str(files["_host.c"]), "-o", str(host)))
     match recipe.target:
         case "emulator":
-            native = native_flags(recipe.cc)
-            execute((*compiler, *native, *recipe.extra, "-c", str(files["_emulator.c"]), "-o", str(device)))
-            linker: tuple[str, ...] = (*recipe.cc, *native)
+            _build_emulator(files, program, recipe)
         case "opencl":
-            execute((*compiler, *recipe.extra, "-c", str(files["_opencl.c"]), "-o", str(device)))
-            linker = recipe.cc
+            device = (*recipe.cc, *OPTIMISE, *recipe.extra, "-c", str(files["_opencl.c"]))
+            _build(files, device, (*recipe.cc, *recipe.extra), ("-lOpenCL",), program, recipe)
         case _:
-            linker = (*toolchain.find_nvcc(), f"-arch={_architecture(recipe.compute_capability)}")
-            execute((*linker, "-O3", "-c", str(files["_cuda.cu"]), "-o", str(device)))
-    libraries = ("-lOpenCL", "-lm") if recipe.target == "opencl" else ("-lm",)
-    link_flags = () if recipe.target == "cuda" else recipe.extra
-    execute((*linker, str(host), str(device), "-o", str(program), *link_flags, *libraries))
+            nvcc = (*toolchain.find_nvcc(), f"-arch={_architecture(recipe.compute_capability)}")
+            _build(files, (*nvcc, "-O3", "-c", str(files["_cuda.cu"])), nvcc, (), program, recipe)
+
+
+def _build_emulator(files: dict[str, Path], program: Path, recipe: Recipe) -> None:
+    """With threads and the host's own instructions, or else without those that `recipe.cc` does not know."""
+    level = ("-O1",) if recipe.brief else ()
+
+    def build(native: tuple[str, ...]) -> None:
+        compiler = (*recipe.cc, *OPTIMISE, *level, *native, *recipe.extra)
+        linker = (*recipe.cc, *native, *recipe.extra)
+        _build(files, (*compiler, "-c", str(files["_emulator.c"])), linker, (), program, recipe)
+
+    try:
+        build(_NATIVE)
+    except Diagnosed:
+        native = native_flags(recipe.cc)
+        if native == _NATIVE:
+            raise
+        build(native)
+
+
+def _build(
+    files: dict[str, Path],
+    device: tuple[str, ...],
+    linker: tuple[str, ...],
+    libraries: tuple[str, ...],
+    program: Path,
+    recipe: Recipe,
+) -> None:
+    """Compiles the host file, and the device file by the command `device`, at once; links them."""
+    objects = [str(program.with_name(f"{program.name}_{part}.o")) for part in ("host", "device")]
+    host = (*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, "-c", str(files["_host.c"]))
+    execute((*host, "-o", objects[0]), (*device, "-o", objects[1]))
+    execute((*linker, *objects, "-o", str(program), *libraries, "-lm"))
 
 
 def _architecture(compute_capability: str) -> str:
@@ -66,10 +96,9 @@ def _architecture(compute_capability: str) -> str:
 @functools.cache
 def native_flags(cc: tuple[str, ...]) -> tuple[str, ...]:
     """Those of -fopenmp and -march=native that `cc` supports; the emulator runs without them, but slower."""
-    wanted = ("-fopenmp", "-march=native")
-    if _accepts(cc, wanted):
-        return wanted
-    return tuple(flag for flag in wanted if _accepts(cc, (flag,)))
+    if _accepts(cc, _NATIVE):
+        return _NATIVE
+    return tuple(flag for flag in _NATIVE if _accepts(cc, (flag,)))
 
 
 def _accepts(cc: tuple[str, ...], flags: tuple[str, ...]) -> bool:
@@ -80,9 +109,14 @@ def _accepts(cc: tuple[str, ...], flags: tuple[str, ...]) -> bool:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def execute(command: tuple[str, ...]) -> None:
-    """Runs a compiler. Raises Diagnosed (PG903) with what it says."""
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if result.returncode:
-        said = (result.stderr or result.stdout).rstrip()
-        raise Diagnosed(error("PG903", f"{shlex.join(command)}: exit status {result.returncode}\n{said}"))
+def execute(*commands: tuple[str, ...]) -> None:
+    """Runs compilers at the same time. Raises Diagnosed (PG903) with what the first that fails says."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    running = [subprocess.Popen(c, text=True, errors="replace", **pipes) for c in commands]
+    results = [(process, *process.communicate()) for process in running]
+    for command, (process, output, errors) in zip(commands, results, strict=True):
+        if process.returncode:
+            said = (errors or output).rstrip()
+            raise Diagnosed(
+                error("PG903", f"{shlex.join(command)}: exit status {process.returncode}\n{said}")
+            )
