@@ -116,7 +116,7 @@ def _launch(region: Region, index: int, statement: Launch) -> Iterator[str]:
         for scalar, value in zip(kernel.scalars, statement.scalars, strict=True)
     ]
     arrays = [f"&pg_array_{spell(array.name)}" for array in kernel.arrays]
-    arguments = ", ".join([f"&{region.name}_kernels[{index}]", *grid, *scalars, *arrays])
+    arguments = ", ".join([f"&{region.name}_kernels[{index}]", "__LINE__", *grid, *scalars, *arrays])
     yield f"{_kernel_name(region, kernel)}_launch({arguments});"
 
 

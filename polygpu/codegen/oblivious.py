@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from polygpu.codegen.emulator_names import children, names_in, operands, references
+from polygpu.codegen.emulator_names import children, names_in, operands, references, reloaded
 from polygpu.model.expr import Binary, Expr, Reference, Select
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Statement
 
@@ -36,13 +36,13 @@ def _steering(statements: Iterable[Statement]) -> Iterator[Expr]:
 
 
 def _choices(expr: Expr) -> Iterator[Expr]:
-    """Tests on which it depends whether something is loaded."""
+    """Tests on which it depends whether something is loaded that they have not loaded themselves."""
     for part in children(expr):
         yield from _choices(part)
     match expr:
-        case Select(test, yes, no) if any(True for side in (yes, no) for _ in references(side)):
+        case Select(test, yes, no) if any(True for s in (yes, no) for _ in references(reloaded(test, s))):
             yield test
-        case Binary("&&" | "||", left, right) if any(True for _ in references(right)):
+        case Binary("&&" | "||", left, right) if any(True for _ in references(reloaded(left, right))):
             yield left
 
 
