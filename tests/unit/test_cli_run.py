@@ -139,7 +139,7 @@ def test_model_only_reports_and_prints_nothing(source: str, capfd: pytest.Captur
     output = capfd.readouterr()
     assert output.out == ""
     assert "modelled" in output.err
-    assert "counted in 7 of its 391 blocks" in output.err
+    assert "counted in 9 of its 391 blocks" in output.err
 
 
 @pytest.mark.parametrize("words", [("--check",), ("--target", "opencl")])
