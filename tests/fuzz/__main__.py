@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 
-from tests.fuzz.examine import Failure, Outcome, Setup
+from polygpu.runtime import toolchain
+from tests.fuzz.compilation import Setup
+from tests.fuzz.examine import Failure, Outcome
 from tests.fuzz.program import Program
 from tests.fuzz.text import source
 from tests.fuzz.work import Job, describe, examine, ignore_interrupts, reduced
@@ -21,46 +23,62 @@ HARMLESS = ("refused",)
 
 
 def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
-    for number, first in enumerate(
-        range(arguments.first, arguments.first + arguments.programs, arguments.batch)
-    ):
-        count = min(arguments.batch, arguments.first + arguments.programs - first)
+    end = arguments.first + arguments.programs
+    for first in range(arguments.first, end, arguments.batch):
         every = arguments.opencl
-        yield Job(arguments.seed, first, count, bool(every) and number % every == every - 1)
+        opencl = bool(every) and first // arguments.batch % every == every - 1
+        yield Job(arguments.seed, first, min(arguments.batch, end - first), opencl)
 
 
-def fuzz(arguments: argparse.Namespace) -> tuple[Counter[str], list[tuple[Job, Failure]]]:
-    """Runs all jobs, or those that fit into the time."""
+class Progress:
+    """What was found so far, said now and then."""
+
+    def __init__(self, verbose: bool) -> None:
+        self.counts: Counter[str] = Counter()
+        self.failures: list[tuple[Job, Failure]] = []
+        self.verbose = verbose
+        self.start = self.shown = time.monotonic()
+
+    def add(self, job: Job, outcome: Outcome) -> None:
+        self.counts += outcome.counts
+        for failure in outcome.failures:
+            self.failures.append((job, failure))
+            if failure.kind not in HARMLESS or self.verbose:
+                print(f"\r{describe(job, failure)}", flush=True)
+        terminal, now = sys.stdout.isatty(), time.monotonic()
+        if now - self.shown > (1 if terminal else 30):
+            self.shown = now
+            rate = self.counts["programs"] / (now - self.start)
+            text = f"{self.counts['programs']} programs, {rate:.1f} a second, {len(self.real)} failures"
+            print(f"\r{text}" if terminal else text, end="" if terminal else "\n", flush=True)
+
+    @property
+    def real(self) -> list[tuple[Job, Failure]]:
+        return [(job, f) for job, f in self.failures if f.kind not in HARMLESS]
+
+    def summary(self) -> str:
+        kinds = Counter(f.kind for _, f in self.real)
+        found = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())) or "no failure"
+        rest = ", ".join(f"{n} {key}" for key, n in sorted(self.counts.items()) if key != "programs" and n)
+        seconds = time.monotonic() - self.start
+        return f"{self.counts['programs']} programs in {seconds:.0f} s ({rest}): {found}"
+
+
+def fuzz(arguments: argparse.Namespace) -> Progress:
+    """Runs all jobs, or starts those that fit into the time."""
     end = time.monotonic() + arguments.minutes * 60 if arguments.minutes else float("inf")
-    counts: Counter[str] = Counter()
-    failures: list[tuple[Job, Failure]] = []
-    start, shown = time.monotonic(), 0.0
-    pool = ProcessPoolExecutor(arguments.jobs, initializer=ignore_interrupts, max_tasks_per_child=40)
+    progress = Progress(arguments.verbose)
     waiting = jobs(arguments)
     running: set[Future[tuple[Job, Outcome]]] = set()
-    with pool:
+    with ProcessPoolExecutor(arguments.jobs, initializer=ignore_interrupts, max_tasks_per_child=40) as pool:
         while True:
-            while (
-                len(running) < arguments.jobs + 1 and time.monotonic() < end and (job := next(waiting, None))
-            ):
+            while len(running) <= arguments.jobs and time.monotonic() < end and (job := next(waiting, None)):
                 running.add(pool.submit(examine, job))
             if not running:
-                return counts, failures
+                return progress
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                job, outcome = future.result()
-                counts += outcome.counts
-                for failure in outcome.failures:
-                    failures.append((job, failure))
-                    if failure.kind not in HARMLESS or arguments.verbose:
-                        print(f"\r{describe(job, failure)}", flush=True)
-            if time.monotonic() - shown > 1 and (sys.stdout.isatty() or time.monotonic() - shown > 30):
-                shown = time.monotonic()
-                spent = shown - start
-                text = f"{counts['programs']} programs, {counts['programs'] / spent:.1f} a second"
-                print(
-                    f"\r{text}, {len(failures)} failures", end="" if sys.stdout.isatty() else "\n", flush=True
-                )
+                progress.add(*future.result())
 
 
 def write(program: Program, setup: Setup, failure: Failure, text: str) -> Path:
@@ -72,32 +90,6 @@ def write(program: Program, setup: Setup, failure: Failure, text: str) -> Path:
     FOUND.mkdir(exist_ok=True)
     path.write_text(f"// flags: {setup.words()}\n// {failure.kind}\n{said}{content}")
     return path
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--programs", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="number of the first program of the seed")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=8, help="programs in one C file")
-    parser.add_argument("--minutes", type=float, default=0, help="start nothing after so long")
-    parser.add_argument(
-        "--opencl", type=int, default=10, metavar="N", help="every Nth batch on OpenCL too; 0: none"
-    )
-    parser.add_argument(
-        "--shrink", type=float, default=60, metavar="SECONDS", help="for each failure; 0: none"
-    )
-    parser.add_argument("--most", type=int, default=5, help="how many failures of a kind are shrunk")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name refused programs too")
-    arguments = parser.parse_args()
-    start = time.monotonic()
-    counts, failures = fuzz(arguments)
-    print(summary(counts, failures, time.monotonic() - start))
-    real = [(job, f) for job, f in failures if f.kind not in HARMLESS]
-    if arguments.shrink:
-        shrink_all(real, arguments)
-    return int(bool(real))
 
 
 def shrink_all(failures: list[tuple[Job, Failure]], arguments: argparse.Namespace) -> None:
@@ -116,11 +108,33 @@ def shrink_all(failures: list[tuple[Job, Failure]], arguments: argparse.Namespac
             print(f"{describe(job, failure)}\n  shrunk to {path.relative_to(Path.cwd())}", flush=True)
 
 
-def summary(counts: Counter[str], failures: list[tuple[Job, Failure]], seconds: float) -> str:
-    kinds = Counter(f.kind for _, f in failures)
-    found = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())) or "no failure"
-    rest = ", ".join(f"{n} {key}" for key, n in sorted(counts.items()) if key != "programs" and n)
-    return f"{counts['programs']} programs in {seconds:.0f} s ({rest}): {found}"
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    option = made.add_argument
+    option("--programs", type=int, help="default: 1000, or what fits into --minutes")
+    option("--seed", type=int, default=1)
+    option("--first", type=int, default=0, help="number of the first program of the seed")
+    option("--jobs", type=int, default=2)
+    option("--batch", type=int, default=8, help="programs in one C file")
+    option("--minutes", type=float, default=0, help="start nothing after so long")
+    option("--opencl", type=int, default=3, metavar="N", help="every Nth batch on OpenCL too; 0: none")
+    option("--shrink", type=float, default=60, metavar="SECONDS", help="for each failure; 0: none")
+    option("--most", type=int, default=5, help="how many failures of a kind are shrunk")
+    option("-v", "--verbose", action="store_true", help="name refused programs too")
+    return made
+
+
+def main() -> int:
+    arguments = parser().parse_args()
+    arguments.programs = arguments.programs or (10**6 if arguments.minutes else 1000)
+    if arguments.opencl and not toolchain.opencl_devices(("gcc",)):
+        print("no OpenCL device, or nothing to build programs for it: the emulator alone", flush=True)
+        arguments.opencl = 0
+    progress = fuzz(arguments)
+    print(progress.summary())
+    if arguments.shrink:
+        shrink_all(progress.real, arguments)
+    return int(bool(progress.real))
 
 
 if __name__ == "__main__":

@@ -28,10 +28,16 @@ from tests.fuzz.ranges import Range, highest, loop_range, lowest, missing
 ITERATORS = "ijkl"
 TYPES = ("float",) * 5 + ("double",) * 3 + ("int",) * 4 + INTEGERS
 SIZES = {
-    1: ((0, 0), (1, 2), (7, 5), (37, 33), (130, 257)),
-    2: ((0, 0), (1, 0), (2, 3), (7, 5), (37, 33)),
-    3: ((0, 0), (1, 2), (7, 5), (18, 21)),
-    4: ((0, 0), (1, 2), (5, 3), (9, 7)),
+    1: ((0, 0), (1, 2), (7, 5), (37, 33)),
+    2: ((0, 0), (1, 0), (2, 3), (7, 5)),
+    3: ((0, 0), (1, 2), (7, 5)),
+    4: ((0, 0), (1, 2), (5, 3)),
+}
+LARGEST = {  # at the bounds of tiles and around
+    1: ((130, 257), (256, 255), (127, 129), (64, 300), (513, 31)),
+    2: ((37, 33), (32, 32), (31, 33), (33, 16), (15, 65), (64, 17), (47, 48)),
+    3: ((18, 21), (16, 16), (17, 15), (15, 33), (32, 9)),
+    4: ((9, 7), (8, 8), (7, 9), (16, 3)),
 }
 
 
@@ -81,7 +87,7 @@ class Author:
             if regions[-1] and self.chance(0.2):
                 regions.append([])
             regions[-1].append(self._loop(scope))
-        sizes = SIZES[self.deepest]
+        sizes = (*SIZES[self.deepest], self.random.choice(LARGEST[self.deepest]))
         made = tuple(tuple(region) for region in regions)
         return Program(
             self.arrays, scalars, made, sizes, self.random.choice(("int",) * 9 + ("long",)), self.chance(0.1)
@@ -274,7 +280,6 @@ class Author:
 
     def _operand(self, scope: Scope, floating: bool) -> tuple[Value, str]:
         """Something to read, with its type; integer targets read integers only."""
-        scalars = [(t, c) for t, c in scope.scalars if is_floating(c) or not floating]
         scalars = [(t, c) for t, c in scope.scalars if floating or not is_floating(c)]
         arrays = [a for a in self.arrays if floating or not is_floating(a.type)]
         arrays = [a for a in arrays if a.type != RECORD or floating]

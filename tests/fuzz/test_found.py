@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from polygpu.pipeline import Options, compile_file
+from tests.fuzz.compilation import Setup, certificate
 from tests.fuzz.examine import FLAGS as COMPILED
 from tests.fuzz.examine import SANITIZED as ORIGINAL
-from tests.fuzz.examine import Batch, Setup, gcc, run
+from tests.fuzz.examine import Batch, gcc, run
 from tests.fuzz.generate import program
 from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
@@ -38,6 +39,8 @@ def check(path: Path, directory: Path) -> None:
     if options.target == "opencl":
         require_opencl()
     compilation = compile_file(str(path), options)
+    for region in compilation.regions:
+        assert certificate(region, 10).verdict not in ("fails", "raises")
     gcc(directory, "original", ORIGINAL, [str(path)])
     for suffix, content in compilation.files.items():
         (directory / f"found{suffix}").write_text(content)
@@ -70,7 +73,8 @@ def test_a_few_programs(tmp_path: Path) -> None:
     assert batch.valid
     batch.examine(Setup("emulator", "8800gtx"))
     assert batch.outcome.failures == []
-    assert batch.outcome.counts["offloaded"] >= 6
+    assert batch.outcome.counts["regions"] >= 6
+    assert batch.outcome.counts["certificate holds"] > 0
 
 
 def test_programs_without_undefined_behaviour(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.examine import Batch, Failure, Outcome, Setup, alone, random_setup
+from tests.fuzz.compilation import Setup, random_setup
+from tests.fuzz.examine import Batch, Failure, Outcome, alone
 from tests.fuzz.generate import program
 from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
@@ -34,10 +35,7 @@ def examine(job: Job) -> tuple[Job, Outcome]:
     with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
         batch = Batch(programs, Path(name))
         if batch.valid:
-            batch.examine(random_setup(random, job.count, "emulator"))
-            if job.opencl:
-                batch.examine(random_setup(random, job.count, "opencl"))
-                batch.outcome.counts["OpenCL"] += job.count
+            batch.examine(random_setup(random, job.count), *(("opencl",) if job.opencl else ()))
         batch.outcome.counts["programs"] += job.count
         return job, batch.outcome
 

@@ -1,5 +1,5 @@
 // flags: --target opencl --device h100
-// open: PoCL 3.1 runs nothing after a barrier that stands in a uniform if (the test of the block)
+// differs: PoCL 3.1 runs nothing after a barrier in a uniform if when it optimises
 // p0.A2
 #include <math.h>
 #include <stdio.h>
