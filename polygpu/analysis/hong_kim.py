@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polygpu.model.device import WARP
+
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """Cycles of the shader clock (`clock` in Hz); `bandwidth` in B/s at the pins."""
+    """Cycles of the shader clock (`clock` in Hz); `bandwidth` in B/s at the pins; `issue` of a warp."""
 
     multiprocessors: int
     clock: float
     bandwidth: float
+    issue: float
     latency: float
     departure_coalesced: float
     departure_uncoalesced: float
     transactions_per_warp: float  # of an uncoalesced access
-    issue: float = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +32,40 @@ class Kernel:
     coalesced: float
     uncoalesced: float
     barriers: float
-    bytes_per_warp: float = 128.0
+    bytes_per_warp: float
 
 
-def cycles(chip: Chip, kernel: Kernel) -> float:
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """In cycles: `execution` and `barriers` of all blocks. `memory_parallel` is the paper's MWP, the warps
+    that access memory at a time; `compute_parallel` its CWP, those that compute while one does.
+    """
+
+    memory_parallel: float
+    compute_parallel: float
+    execution: float
+    barriers: float
+
+    @property
+    def cycles(self) -> float:
+        return self.execution + self.barriers
+
+
+def estimate(chip: Chip, kernel: Kernel) -> Estimate:
     """Equations 1 to 23 of the paper. `kernel` has at least one memory access."""
     accesses = kernel.coalesced + kernel.uncoalesced
     share = kernel.uncoalesced / accesses
     slow = chip.latency + (chip.transactions_per_warp - 1) * chip.departure_uncoalesced
     latency = slow * share + chip.latency * (1 - share)
-    departure = chip.departure_uncoalesced * chip.transactions_per_warp * share + chip.departure_coalesced * (
-        1 - share
-    )
-    warps = kernel.resident * -(-kernel.threads // 32)
+    scattered = chip.departure_uncoalesced * chip.transactions_per_warp
+    departure = scattered * share + chip.departure_coalesced * (1 - share)
+    warps = kernel.resident * -(-kernel.threads // WARP)
     active = min(chip.multiprocessors, -(-kernel.blocks // kernel.resident))
     per_warp = chip.clock * kernel.bytes_per_warp / latency
     memory_parallel = min(latency / departure, chip.bandwidth / (per_warp * active), warps)
     compute = chip.issue * (kernel.computes + accesses)
     memory = slow * kernel.uncoalesced + chip.latency * kernel.coalesced
     compute_parallel = min((memory + compute) / compute, warps)
-    waves = kernel.blocks / (kernel.resident * active)
     overlap = compute / accesses * (memory_parallel - 1)
     if memory_parallel == warps == compute_parallel:
         time = memory + compute + overlap
@@ -57,5 +73,6 @@ def cycles(chip: Chip, kernel: Kernel) -> float:
         time = memory * warps / memory_parallel + overlap
     else:
         time = latency + compute * warps
+    repeats = kernel.blocks / (kernel.resident * active)
     barriers = departure * (memory_parallel - 1) * kernel.barriers * kernel.resident
-    return (time + barriers) * waves
+    return Estimate(memory_parallel, compute_parallel, time * repeats, barriers * repeats)

@@ -6,7 +6,6 @@ from math import ceil, exp, log
 import pytest
 
 from polygpu import devices
-from polygpu.analysis.hong_kim import Chip, Kernel, cycles
 from polygpu.analysis.timing import Blocks, Stage, Warps, camping_factor, kernel_time
 
 COPY = Warps(8, slots=7, rounds=1, half_warps=4, wide_bytes=256)
@@ -225,10 +224,3 @@ def test_stages_say_where_the_time_goes() -> None:
     assert (copy.limited_by, product.limited_by) == ("latency", "bank conflicts")
     assert copy.share + product.share == pytest.approx(1)
     assert product.share > copy.share
-
-
-def test_hong_and_kims_example() -> None:
-    """ISCA'09, table 3: 50,738 cycles. The paper rounds its memory warp parallelism to 2.28."""
-    chip = Chip(16, 1e9, 80e9, 420, 4, 10, 32)
-    kernel = Kernel(80, 128, 5, computes=27, coalesced=0, uncoalesced=6, barriers=6)
-    assert cycles(chip, kernel) == pytest.approx(50738, rel=3e-4)
