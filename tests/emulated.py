@@ -42,19 +42,19 @@ class Counted:
 
 
 @cache
-def compiled(kernel: str, device: str) -> Compilation:
-    options = Options(target="emulator", device=device)
+def compiled(kernel: str, device: str, decisions: tuple[str, ...] = ()) -> Compilation:
+    options = Options(target="emulator", device=device, decisions=decisions)
     return compile_file(str(programs.source_of(kernel)), options)
 
 
 @cache
-def program(kernel: str, device: str) -> Path:
+def program(kernel: str, device: str, decisions: tuple[str, ...] = ()) -> Path:
     """The kernel's program for the emulator, in a directory that lives as long as the tests do."""
-    directory = Path(_directory().name, device)
+    directory = Path(_directory().name, "_".join([device, *decisions]))
     directory.mkdir(exist_ok=True)
     files = {suffix: directory / f"{kernel}{suffix}" for suffix in ("_host.c", "_emulator.c")}
     for suffix, path in files.items():
-        path.write_text(compiled(kernel, device).files[suffix])
+        path.write_text(compiled(kernel, device, decisions).files[suffix])
     made = directory / kernel
     programs.call(("gcc", *FLAGS, *files.values(), "-o", made, "-lm"))
     return made

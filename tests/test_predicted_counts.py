@@ -17,6 +17,7 @@ KERNELS = programs.kernel_names()
 DEVICES = ("8800gtx", "gtx285", "h100")
 EXTENTS = (37, 21, 29, 35, 19)  # no tile divides them
 LARGER = (131, 70, 45, 67, 83)
+EQUAL = tuple((n,) * 5 for n in (0, 1, 33, 64, 100))
 
 
 def sizes_of(kernel: str, extents: programs.Sizes) -> programs.Sizes:
@@ -24,28 +25,33 @@ def sizes_of(kernel: str, extents: programs.Sizes) -> programs.Sizes:
     return extents[: programs.extents_of(kernel)] + (2,) * (len(names) - programs.extents_of(kernel))
 
 
-def counted(kernel: str, device: str, sizes: programs.Sizes) -> list[dict[str, Any]]:
+def counted(
+    kernel: str, device: str, sizes: programs.Sizes, decisions: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
     """The records of the kernel's regions in the profile that the program writes."""
-    made = program(kernel, device)
+    made = program(kernel, device, decisions)
     document = made.with_suffix(".json")
     programs.run(made, sizes, POLYGPU_PROFILE=str(document))
     regions = json.loads(document.read_text())["regions"]
     return [r for r in regions if r["name"].startswith("polygpu_kernel_")]
 
 
-def predicted(kernel: str, device: str, sizes: programs.Sizes) -> list[Predicted]:
-    compilation = compiled(kernel, device)
+def predicted(
+    kernel: str, device: str, sizes: programs.Sizes, decisions: tuple[str, ...] = ()
+) -> list[Predicted]:
+    compilation = compiled(kernel, device, decisions)
     names = dict(zip(programs.parameters_of(kernel), sizes, strict=True))
     if "more" in names:  # rows than columns
         names["n"] = names["m"] + names["more"]
     return [predict(r.region, compilation.device, names) for r in compilation.regions]
 
 
-def assert_same(kernel: str, device: str, extents: programs.Sizes) -> None:
+def assert_same(kernel: str, device: str, extents: programs.Sizes, decisions: tuple[str, ...] = ()) -> None:
     sizes = sizes_of(kernel, extents)
-    found = [p for p in predicted(kernel, device, sizes) if p.record["name"].startswith("polygpu_kernel_")]
-    assert not any(p.inexact for p in found)
-    assert [p.record for p in found] == counted(kernel, device, sizes)
+    predictions = predicted(kernel, device, sizes, decisions)
+    found = [p for p in predictions if p.record["name"].startswith("polygpu_kernel_")]
+    assert not any(p.inexact or p.sampled for p in found)
+    assert [p.record for p in found] == counted(kernel, device, sizes, decisions)
 
 
 @pytest.mark.parametrize("extents", [EXTENTS, LARGER], ids=["small", "larger"])
@@ -60,12 +66,54 @@ def test_profiles_are_predicted_by_other_rules(kernel: str, device: str) -> None
     assert_same(kernel, device, EXTENTS)
 
 
+# Staging, tiles that threads share out in each way, copies ahead of their use, unrolling, padding.
+DECIDED = [
+    ("mm", "8800gtx", "tile=7x9 stage=off"),
+    ("mm", "8800gtx", "tile=16x16 unroll=none stage=A"),
+    ("mm", "8800gtx", "tile=16x16 step=12 unroll=5 loads=1"),
+    ("mm", "gtx285", "tile=32x32 threads=16x16 step=8 deal=cyclic"),
+    ("mm", "gtx285", "tile=32x32 threads=8x16 step=8 deal=blocked buffering=prefetch"),
+    ("mm", "h100", "tile=32x64 threads=8x8 deal=blocked buffering=ring stages=4"),
+    ("mm", "h100", "tile=64x64 threads=8x8 deal=grouped step=32"),
+    ("mv", "8800gtx", "tile=64 threads=64 stage=y step=64 unroll=3"),
+    ("mv", "gtx285", "tile=128 threads=128 stage=A+y loads=2 unroll=none pad=0"),
+    ("tmv", "h100", "tile=128 threads=32 deal=blocked"),
+    ("transpose", "8800gtx", "pad=0"),
+    ("jacobi-2d", "gtx285", "tile=8x32 threads=4x32 deal=cyclic"),
+    ("trmm", "8800gtx", "unroll=3 loads=2"),
+    ("syrk", "h100", "tile=16x16 step=4 buffering=ring"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "device", "choice"), DECIDED)
+def test_profiles_of_other_kernels_are_predicted(kernel: str, device: str, choice: str) -> None:
+    assert_same(kernel, device, LARGER, tuple(choice.split()))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("extents", [EXTENTS, LARGER, (64, 64, 64, 64, 64), (1, 1, 1, 1, 1), (0, 0, 0, 0, 0)])
+@pytest.mark.parametrize("extents", [EXTENTS, LARGER, *EQUAL])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_all_profiles_are_predicted(kernel: str, device: str, extents: programs.Sizes) -> None:
     assert_same(kernel, device, extents)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "extents"), [("trmm", (150, 140)), ("lu", (90,)), ("mm", (200, 200, 900))]
+)
+def test_more_iterations_than_fit_are_sampled(
+    kernel: str, extents: programs.Sizes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then what is predicted is close, and said to be sampled."""
+    (exact,) = predicted(kernel, "8800gtx", extents)
+    monkeypatch.setattr("polygpu.codegen.predict.values.LARGEST", 1 << 14)
+    (few,) = predicted(kernel, "8800gtx", extents)
+    assert not exact.sampled
+    for all_of_it, close in zip(exact.record["kernels"], few.record["kernels"], strict=True):
+        if close["name"] not in few.sampled:
+            assert close == all_of_it
+        for name in ("slots", "bytes", "requests"):
+            assert close["counters"][name] == pytest.approx(all_of_it["counters"][name], rel=0.03)
 
 
 DATA = """

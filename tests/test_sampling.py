@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,21 @@ LARGE = [
     ("symm", (700, 600)),
     ("lu", (400,)),
     ("tmv", (12000, 500)),
+    ("trmm", (300, 500)),
+    ("cholesky", (250,)),
+    ("correlation", (300, 300)),
+    ("gramschmidt", (200, 150)),
+    ("floyd-warshall", (80,)),
+]
+LARGER = [
+    ("mm", (1024, 1024, 1024)),
+    ("lu", (1024,)),
+    ("trmm", (700, 700)),
+    ("syrk", (1024, 700)),
+    ("floyd-warshall", (300,)),
+    ("cholesky", (700,)),
+    ("gramschmidt", (500, 400)),
+    ("ludcmp", (300,)),
 ]
 FEW = {"mm": 0.1, "syrk": 0.2, "transpose": 0.05, "jacobi-2d": 0.1, "tmv": 0.3}
 
@@ -38,9 +55,31 @@ def flat(counters: dict[str, Any]) -> dict[str, int]:
     return found | {k: v for k, v in counters.items() if k != "instructions"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("kernel", "sizes"), LARGER, ids=[kernel for kernel, _ in LARGER])
+@pytest.mark.parametrize("device", ["8800gtx", "gtx285", "h100"])
+def test_counters_of_larger_launches(kernel: str, sizes: tuple[int, ...], device: str) -> None:
+    assert_close(kernel, sizes, device)
+
+
+@pytest.mark.slow
+def test_a_product_of_4096_is_timed_in_two_seconds() -> None:
+    """From the command's start to its end, in seconds of processors."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    arguments = ("run", "--target", "emulator", "--model-only", programs.source_of("mm"))
+    done = programs.call((sys.executable, "-m", "polygpu", *arguments, "--", "4096"), 60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stdout == ""
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+
+
 @pytest.mark.parametrize(("kernel", "sizes"), LARGE, ids=[kernel for kernel, _ in LARGE])
 def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> None:
-    program = emulated.program(kernel, "8800gtx")
+    assert_close(kernel, sizes, "8800gtx")
+
+
+def assert_close(kernel: str, sizes: tuple[int, ...], device: str) -> None:
+    program = emulated.program(kernel, device)
     full, few = kernels(program, sizes), kernels(program, sizes, sample="1")
     for whole, sampled in zip(full, few, strict=True):
         assert sampled["launches"] == whole["launches"]
@@ -50,7 +89,7 @@ def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> No
         for a, b in zip(whole["stages"], sampled["stages"], strict=True):
             assert b["executions"] == pytest.approx(a["executions"], rel=1e-3, abs=2)
             assert b["counters"]["slots"] == pytest.approx(a["counters"]["slots"], rel=1e-3, abs=2)
-    if kernel in FEW:
+    if kernel in FEW and device == "8800gtx":
         ran = sum(k["blocks_run"] for k in few) / sum(k["blocks_total"] for k in few)
         assert ran < FEW[kernel]
 

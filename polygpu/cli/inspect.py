@@ -60,6 +60,11 @@ def _predicted(compilation: Compilation, values: dict[str, Any]) -> Prediction |
             return None
         needed = "counts and times are predicted with numpy, which is not installed"
         raise Diagnosed(_error(needed, "pip install 'polygpu[predict]'")) from None
+    except MemoryError as problem:
+        if not (sizes or values["roofline"]):
+            return None
+        advice = "choose smaller sizes; polygpu run --model-only runs a part of the blocks"
+        raise Diagnosed(_error(str(problem), advice)) from None
 
 
 def _error(message: str, advice: str) -> Diagnostic:

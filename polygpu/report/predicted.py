@@ -19,7 +19,9 @@ _ITERATIONS = 16  # of a host loop, that stand for all where no sizes are asked 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """`regions` have the form of a profile's. `chosen`: `sizes` were asked for; `inexact`: data decide."""
+    """`regions` have the form of a profile's. `chosen`: `sizes` were asked for; of the kernels, `inexact`
+    are those that data decide on, `sampled` those with more iterations than are looked at.
+    """
 
     device: Device
     facts: CompilationFacts
@@ -27,6 +29,7 @@ class Prediction:
     sizes: Mapping[str, int]
     chosen: bool
     inexact: tuple[str, ...]
+    sampled: tuple[str, ...]
 
 
 def predict_all(
@@ -42,7 +45,8 @@ def predict_all(
         name: value for r in regions for name, value in host_values(r, sizes).items() if name in scalars
     }
     inexact = tuple(name for p in found for name in p.inexact)
-    return Prediction(device, facts, tuple(p.record for p in found), values, bool(sizes), inexact)
+    sampled = tuple(name for p in found for name in p.sampled)
+    return Prediction(device, facts, tuple(p.record for p in found), values, bool(sizes), inexact, sampled)
 
 
 def prediction_lines(p: Prediction, width: int = 0) -> Iterator[Line]:
@@ -60,9 +64,17 @@ def prediction_lines(p: Prediction, width: int = 0) -> Iterator[Line]:
     if p.inexact:
         yield line()
         yield line(f"  data decide what is counted of {', '.join(p.inexact)}: what is predicted is the most")
+    if p.sampled:
+        yield line()
+        yield line(f"  some iterations of the loops of {', '.join(p.sampled)} stand for all: they are many")
 
 
 def prediction_record(p: Prediction) -> dict[str, Any]:
     """For JSON: "sizes", and "regions" as in `polygpu run --json`, of one call each."""
     regions = [region_record(r, measures(list(r["kernels"]), p.device, p.facts)) for r in p.regions]
-    return {"sizes": dict(p.sizes), "inexact": list(p.inexact), "regions": regions}
+    return {
+        "sizes": dict(p.sizes),
+        "inexact": list(p.inexact),
+        "sampled": list(p.sampled),
+        "regions": regions,
+    }

@@ -15,7 +15,7 @@ from polygpu.analysis.coalescing import Address, Coalescing, Memory, request_cos
 from polygpu.codegen.predict.counters import OF_ACCESSES
 from polygpu.codegen.predict.digits import Digits, combined, digits_of
 from polygpu.codegen.predict.masks import distinct_rows, joint
-from polygpu.codegen.predict.values import ALL, Bits, Integers, Value
+from polygpu.codegen.predict.values import ALL, Bits, Integers, Value, fitting
 from polygpu.model.device import WARP, Device
 
 _DENSE = 1 << 22  # codes that a histogram may have
@@ -66,6 +66,7 @@ class Costs:
         apart = combined(rows, np.add, Digits.constant(np.zeros(WARP, np.int64)))
         starts = [digits_of(a) for a in found.arrays[len(numbers) :]]
         at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
+        fitting(bits.number.shape, apart.number.shape, at.number.shape)
         code = (bits.number * apart.radix + apart.number) * at.radix + at.number
         codes, counts = _histogram(code, found.weight(), warps)
         phase = at.values[codes % at.radix]
@@ -167,7 +168,7 @@ def _kinds(threads: Integers) -> _Kinds:
 
 def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
     """The codes that occur, and how often each does in each warp; (axes..., warps or 1) and (axes...)."""
-    shape = np.broadcast_shapes(code.shape, (*weight.shape, warps))
+    shape = fitting(code.shape, (*weight.shape, warps))
     places = np.broadcast_to(code * warps + np.arange(warps), shape).reshape(-1)
     weights = np.broadcast_to(weight[..., None], shape).reshape(-1)
     length = (int(code.max()) + 1) * warps if code.size else 0

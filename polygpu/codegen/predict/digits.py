@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.codegen.predict.masks import distinct_rows
-from polygpu.codegen.predict.values import Integers
+from polygpu.codegen.predict.values import Integers, fitting
 
 Table: TypeAlias = npt.NDArray[Any]
 
@@ -62,4 +62,5 @@ def _pair(a: Digits, b: Digits, function: Callable[[Any, Any], Table]) -> Digits
         values = table[first]
     else:
         values, place = np.unique(table, return_inverse=True)
+    fitting(a.number.shape, b.number.shape)
     return Digits(values, place[a.number * b.radix + b.number])

@@ -17,6 +17,7 @@ from polygpu.codegen.predict.values import (
     Integers,
     at_least_zero,
     evaluate,
+    fitting,
     packed,
     plus,
 )
@@ -130,6 +131,7 @@ def random_words(seed: int, count: int) -> Hashes:
 
 def active(masks: Sequence[Bits]) -> Bits:
     """The lanes that all masks leave."""
+    fitting(*(m.shape for m in masks))
     return reduce(np.bitwise_and, masks, np.asarray([ALL]))
 
 

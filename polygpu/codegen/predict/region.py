@@ -14,7 +14,7 @@ from polygpu.codegen.launches import host_values
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places, size_of
-from polygpu.codegen.predict.values import ALL, Bits, Value, constant
+from polygpu.codegen.predict.values import ALL, Bits, TooLargeError, Value, constant
 from polygpu.codegen.predict.walk import Context, Walk
 from polygpu.codegen.resources import wave
 from polygpu.model.device import WARP, Device
@@ -23,16 +23,21 @@ from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel,
 Grid: TypeAlias = tuple[int, int, int]
 Sizes: TypeAlias = Mapping[str, int]
 
-_CHUNK = 1 << 20  # blocks looked at together: bounds the memory
+_EFFORTS = ((1 << 20, None), (1 << 10, None), (1 << 10, 64), (1 << 10, 16), (1 << 10, 4), (1, 1))
+"""Blocks of several launches, and iterations of a loop (None: all), that are looked at together: tried in
+this order until the arrays fit into memory."""
 _FEW = 16  # launches whose first waves are all looked at
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on."""
+    """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on,
+    `sampled` those with so many iterations that a part of them stands for all.
+    """
 
     record: dict[str, Any]
     inexact: tuple[str, ...]
+    sampled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,24 @@ class _Launched:
     arguments: tuple[int | None, ...]
     grid: Grid
     times: int
+
+
+@dataclass(frozen=True)
+class _Launches:
+    """All `runs` of a kernel, the `waves` that are looked at by themselves, where arrays start."""
+
+    runs: list[_Launched]
+    waves: list[_Launched]
+    starts: Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The counters of a kernel, whether they are exact, and whether loops were sampled."""
+
+    record: dict[str, Any]
+    exact: bool
+    sampled: bool
 
 
 def predict(region: Region, device: Device, sizes: Sizes, most: int | None = None) -> Predicted:
@@ -58,21 +81,23 @@ def predict(region: Region, device: Device, sizes: Sizes, most: int | None = Non
         arguments = tuple(uniform(e, at) for e in launch.scalars)
         x, y, z = (uniform(e, at) or 0 for e in launch.grid)
         if min(x, y, z) > 0:
-            found = launched[launch.kernel]
+            same = launched[launch.kernel]
             key = arguments, (x, y, z)
-            found[key] = found.get(key, 0) + times
+            same[key] = same.get(key, 0) + times
             last[launch.kernel] = x, y, z
             number[launch.kernel] += 1
             if _looked_at(number[launch.kernel]):
                 waves[launch.kernel].append(_Launched(*key, 1))
     starts = _starts(region, values, device.allocation_alignment)
-    kernels, inexact = [], []
+    kernels, inexact, sampled = [], [], []
     for kernel in region.kernels:
         runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
-        record, exact = _kernel(region, kernel, device, runs, waves[kernel.name], starts)
-        kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | record)
-        if not exact:
+        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts))
+        kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | found.record)
+        if not found.exact:
             inexact.append(kernel.name)
+        if found.sampled:
+            sampled.append(kernel.name)
     moved_in = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_in)
     moved_out = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_out)
     record = {
@@ -82,7 +107,7 @@ def predict(region: Region, device: Device, sizes: Sizes, most: int | None = Non
         "bytes_out": moved_out,
         "kernels": kernels,
     }
-    return Predicted(record, tuple(inexact))
+    return Predicted(record, tuple(inexact), tuple(sampled))
 
 
 def launches(
@@ -123,24 +148,28 @@ def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
     }
 
 
-def _kernel(
-    region: Region,
-    kernel: Kernel,
-    device: Device,
-    runs: list[_Launched],
-    waves: list[_Launched],
-    starts: Mapping[str, int | None],
-) -> tuple[dict[str, Any], bool]:
-    """The counters of all `runs`, the streams of the first waves of `waves`, and whether they are exact."""
+def _kernel(region: Region, kernel: Kernel, device: Device, launched: _Launches) -> _Counted:
+    """With all iterations of its loops, or as many as fit into memory. Raises MemoryError."""
+    for blocks, most in _EFFORTS:
+        try:
+            return _counted(region, kernel, device, launched, blocks, most)
+        except TooLargeError:
+            pass
+    raise MemoryError(f"kernel {kernel.name} has too many blocks to predict what it counts")
+
+
+def _counted(
+    region: Region, kernel: Kernel, device: Device, launched: _Launches, blocks: int, most: int | None
+) -> _Counted:
     counts = Counts(-(-prod(kernel.block) // WARP))
-    costs, places = Costs(device), Places(kernel, region.sites, starts)
-    exact = True
-    for chunk in _chunks(runs) if runs else [[]]:
-        walk = Walk(kernel, places, costs, counts)
+    costs, places = Costs(device), Places(kernel, region.sites, launched.starts)
+    exact, sampled = True, False
+    for chunk in _chunks(launched.runs, blocks) if launched.runs else [[]]:
+        walk = Walk(kernel, places, costs, counts, most)
         walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
-        exact = exact and walk.exact
-    streams = _partitions(kernel, places, costs, waves if exact else [])
-    return counts.record() | {"partitions": streams}, exact
+        exact, sampled = exact and walk.exact, sampled or walk.sampled
+    streams = _partitions(kernel, places, costs, launched.waves if exact else [], most)
+    return _Counted(counts.record() | {"partitions": streams}, exact, sampled)
 
 
 def _looked_at(number: int) -> bool:
@@ -148,14 +177,17 @@ def _looked_at(number: int) -> bool:
     return number <= _FEW or number.bit_count() == 1
 
 
-def _partitions(kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched]) -> dict[str, int]:
+def _partitions(
+    kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched], most: int | None
+) -> dict[str, int]:
     """What the first wave of blocks of each of `runs` streams from the partitions of the memory."""
     streamed = fullest = 0
     for run in runs if costs.device.costs["partitions"] else []:
         costs.forget_streams()
         counts = Counts(-(-prod(kernel.block) // WARP))
         first = _Launched(run.arguments, _first_wave(run.grid, wave(kernel, costs.device)), 1)
-        Walk(kernel, places, costs, counts).run(_context([first], counts.warps), _arguments(kernel, [first]))
+        walk = Walk(kernel, places, costs, counts, most)
+        walk.run(_context([first], counts.warps), _arguments(kernel, [first]))
         streamed += int(costs.streamed.sum())
         fullest += int(costs.streamed.max()) * len(costs.streamed)
     return {"bytes": streamed, "fullest": fullest}
@@ -171,13 +203,13 @@ def _first_wave(grid: Grid, blocks: int) -> Grid:
     return x, y, z
 
 
-def _chunks(runs: list[_Launched]) -> Iterator[list[_Launched]]:
-    """Runs whose grids together are not too large, if there is more than one."""
+def _chunks(runs: list[_Launched], most: int) -> Iterator[list[_Launched]]:
+    """Runs whose grids together have `most` blocks, if there is more than one."""
     chunk: list[_Launched] = []
     blocks = 0
     for r in sorted(runs, key=lambda r: -prod(r.grid)):
         blocks += prod(chunk[0].grid if chunk else r.grid)
-        if chunk and blocks > _CHUNK:
+        if chunk and blocks > most:
             yield chunk
             chunk, blocks = [], prod(r.grid)
         chunk.append(r)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -23,7 +24,20 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., warps or 1)
 
 ALL = np.uint32(0xFFFFFFFF)
+LARGEST = 1 << 25  # elements of an array: more would not fit into memory, with others
 _ZERO = np.zeros((), np.int64)
+
+
+class TooLargeError(Exception):
+    """An array over points would have more than `LARGEST` elements."""
+
+
+def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of arrays of these shapes together. Raises TooLargeError."""
+    shape = np.broadcast_shapes(*shapes)
+    if prod(shape) > LARGEST:
+        raise TooLargeError
+    return shape
 
 
 @dataclass(frozen=True)
@@ -38,11 +52,14 @@ class Value:
     threads: tuple[Integers, ...] = ()
 
     def of_points(self) -> Integers:
+        fitting(*(p.shape for p in self.points))
         return reduce(np.add, self.points, _ZERO)
 
     def whole(self) -> Integers:
         """One number a point and thread, of length 1 along (warp, lane) where threads agree."""
-        return reduce(np.add, self.threads, self.of_points()[..., None, None])
+        points = self.of_points()[..., None, None]
+        fitting(points.shape, *(t.shape for t in self.threads))
+        return reduce(np.add, self.threads, points)
 
     @property
     def constant(self) -> int | None:
@@ -159,9 +176,10 @@ def _together(
 ) -> Value | None:
     if left is None or right is None:
         return None
-    if left.threads or right.threads:
-        return _of_threads(function(left.whole(), right.whole()))
-    return Value((function(left.of_points(), right.of_points()),))
+    threads = bool(left.threads or right.threads)
+    a, b = (v.whole() if threads else v.of_points() for v in (left, right))
+    fitting(a.shape, b.shape)
+    return _of_threads(function(a, b)) if threads else Value((function(a, b),))
 
 
 def _apply(function: Callable[[Integers], Integers], value: Value) -> Value:

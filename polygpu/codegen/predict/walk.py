@@ -60,8 +60,9 @@ class Context:
     def where(self, bits: Bits) -> Context:
         return replace(self, masks=(*self.masks, bits))
 
-    def repeated(self, trips: int) -> Context:
-        return replace(self, axes=(np.ones(trips, np.int64), *self.axes))
+    def repeated(self, times: Integers) -> Context:
+        """An axis more, whose indices count so many times each."""
+        return replace(self, axes=(times, *self.axes))
 
     def outermost(self, index: int = 0) -> Integers:
         """0, 1, ... along the axis of the innermost loop."""
@@ -75,11 +76,16 @@ class Scope:
 
 
 class Walk:
-    """One pass over a kernel's body; `exact` becomes False where data decide what happens."""
+    """One pass over a kernel's body; `exact` becomes False where data decide what happens, `sampled` True
+    where `most` iterations of a loop, if that is not None, stand for more.
+    """
 
-    def __init__(self, kernel: Kernel, places: Places, costs: Costs, counts: Counts) -> None:
+    def __init__(
+        self, kernel: Kernel, places: Places, costs: Costs, counts: Counts, most: int | None = None
+    ) -> None:
         self.kernel, self.places, self.costs, self.counts = kernel, places, costs, counts
-        self.exact = True
+        self.most = most
+        self.exact, self.sampled = True, False
         self.stage, self.used = 0, False
         self.scopes: list[Scope] = []
         self.spaces: dict[str, Space] = {s.name: "shared" for s in kernel.shared}
@@ -298,11 +304,12 @@ class Walk:
         lower, upper = self.evaluate(s.lower), self.evaluate(s.upper)
         if lower is None or upper is None:
             self.exact = False
-            return context.repeated(1), None, None
+            return context.repeated(np.ones(1, np.int64)), None, None
         span = plus(upper, lower, -1)
         trips = -(-span.extreme(np.max) // s.step)
-        inner = context.repeated(max(1, trips))
-        index = plus(lower, Value((inner.outermost() * s.step,)))
+        places, times = self.looked_at(max(1, trips))
+        inner = context.repeated(times)
+        index = plus(lower, Value((places.reshape(-1, *[1] * len(context.axes)) * s.step,)))
         if trips >= 1 and span.constant is not None:
             return inner, index, None
         bits = below(Name(_INDEX), s.upper, self.values | {_INDEX: index})
@@ -310,6 +317,13 @@ class Walk:
         if trips < 1:
             bits = np.zeros((1,), np.uint32)
         return inner.where(bits), index, bits
+
+    def looked_at(self, trips: int) -> tuple[Integers, Integers]:
+        """Iterations in the middle of equal parts of a loop, and how many there are in each."""
+        parts = trips if self.most is None else min(trips, self.most)
+        self.sampled = self.sampled or parts < trips
+        ends = np.arange(parts + 1) * trips // parts
+        return (ends[:-1] + ends[1:] - 1) // 2, np.diff(ends)
 
     def left(self, context: Context, inner: Context, bits: Bits | None) -> None:
         """Counts the iterations at whose start some of the lanes leave a loop, and others stay."""
