@@ -104,8 +104,13 @@ class Bench:
         unit = Unit(str(self.source), self.source.stem, (mutant.region,))
         device, caller = self.directory / "mutant_emulator.c", self.directory / "mutant.c"
         device.write_text(emit_device(unit, self.compilation.device, "emulator")["_emulator.c"])
-        caller.write_text(driver(mutant, self.text).compiled)
+        caller.write_text(self._caller(mutant))
         return caller, device
+
+    def _caller(self, mutant: CompiledRegion) -> str:
+        """The program that calls the mutant, with arrays as the source has them."""
+        names = [[b.name for b in r.region.buffers] for r in (self.region, mutant)]
+        return self.driver.compiled if names[0] == names[1] else driver(mutant, self.text).compiled
 
     def _built(self, name: str, files: tuple[Path, ...], *flags: str) -> Path:
         program = self.directory / name

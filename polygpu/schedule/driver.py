@@ -34,7 +34,7 @@ from polygpu.schedule.tree import (
     between,
     sequence,
 )
-from polygpu.support.isl_idioms import union_set_of
+from polygpu.support.isl_idioms import isl_name, union_set_of
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _solve(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> Adjace
                 references.append(
                     ArrayReference(s.name, array_tuple(a.reference), a.relation, len(references))
                 )
-    return solve(instances, tuple(references), inside, p.parameters)
+    return solve(instances, tuple(references), inside, tuple(map(isl_name, p.parameters)))
 
 
 def _node(p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution) -> Node:

@@ -85,7 +85,7 @@ class Scope:
                 second = replace(self, domain=self.domain.subtract(first.domain).coalesce())
                 chosen = first.value(yes).intersect_domain(first.domain)
                 return chosen.union_add(second.value(no).intersect_domain(second.domain))
-            case Cast(ctype, operand) if any(kind in ctype for kind in _INTEGERS):
+            case Cast("int" | "long" | "long long", operand):
                 return self.value(operand)
         raise NotAffineError(str(expr))
 

@@ -1,20 +1,18 @@
-"""Every access inside its array; arrays laid out alike on both sides; wide moves aligned."""
+"""Every access inside its array; wide moves aligned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import islpy as isl
 
-from polygpu.model.expr import SIZES, Expr, Reference
-from polygpu.model.kernel import ArrayArgument, Buffer, DeclareArray
+from polygpu.model.expr import SIZES, Reference
+from polygpu.model.kernel import Buffer, DeclareArray
 from polygpu.support.isl_idioms import D
 from polygpu.verify.affine import UNIVERSE, Scope, constant, variable
 from polygpu.verify.counterexample import doer, element, parameters, sample, values
 from polygpu.verify.events import Do, Place, relation
+from polygpu.verify.layouts import size
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import UnanalysableError
 from polygpu.verify.verdict import BOUNDS, Failure
 from polygpu.verify.walk import Trace
 
@@ -23,8 +21,6 @@ Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
 
 def check_bounds(session: Session) -> None:
     for trace in session.traces:
-        with session.step(BOUNDS, trace.kernel.name):
-            _layouts(session, trace)
         for action in trace.actions:
             with session.step(BOUNDS, trace.kernel.name):
                 for place in (*action.reads, *([action.target] if action.target else [])):
@@ -58,8 +54,8 @@ def _aligned(session: Session, trace: Trace, action: Do, place: Place) -> None:
         row = constant(s.extents[-1] + s.padding) if len(s.extents) > 1 else None
     else:
         b = session.buffer(place.array)
-        first = first.sub(_value(trace.host, b.origin[-1])) if b.origin else first
-        row = _value(trace.host, b.pitch) if b.pitch is not None else None
+        first = first.sub(size(trace.host, b.origin[-1])) if b.origin else first
+        row = size(trace.host, b.pitch) if b.pitch is not None else None
     odd = isl.Set(UNIVERSE) if not aligned else _no_multiple(first, action.width)
     if row is not None:
         odd = odd.union(_no_multiple(row, action.width))
@@ -118,43 +114,8 @@ def _constant(extents: tuple[int, ...]) -> list[Side]:
 
 def _buffer_sides(b: Buffer, host: Scope) -> list[Side]:
     """Rows may be read up to their pitch."""
-    origin = [_value(host, o) for o in b.origin] or [constant(0)] * len(b.extents)
-    lengths = [_value(host, e) for e in b.extents]
+    origin = [size(host, o) for o in b.origin] or [constant(0)] * len(b.extents)
+    lengths = [size(host, e) for e in b.extents]
     if b.pitch is not None:
-        lengths[-1] = _value(host, b.pitch)
+        lengths[-1] = size(host, b.pitch)
     return [(o, o.add(n)) for o, n in zip(origin, lengths, strict=True)]
-
-
-def _value(scope: Scope, expr: Expr) -> isl.PwAff:
-    found = scope.affine(expr)
-    if found is None:
-        raise UnanalysableError("an array's size is no affine function of the parameters")
-    return found
-
-
-def _layouts(session: Session, trace: Trace) -> None:
-    """The kernel must address its arrays as the host laid them out."""
-    for a in trace.kernel.arrays:
-        b = session.buffers[a.name]
-        for name, ours, theirs in _pairs(a, b):
-            inner, outer = trace.scope.affine(ours), trace.host.affine(theirs)
-            if inner is None or outer is None:
-                raise UnanalysableError(f"the {name} of '{a.name}' is not affine")
-            differ = inner.ne_set(outer).intersect(trace.scope.domain)
-            if not differ.is_empty():
-                message = f"the kernel takes another {name} for '{a.name}' than the host"
-                point = sample(isl.Map.from_domain(differ))
-                where = parameters(point, session.p.parameters)
-                session.failures.append(Failure(BOUNDS, trace.kernel.name, message, parameters=where))
-
-
-def _pairs(a: ArrayArgument, b: Buffer) -> Iterator[tuple[str, Expr, Expr]]:
-    for ours, theirs in zip(a.extents[1:-1], b.extents[1:-1], strict=True):
-        assert ours is not None
-        yield "extent", ours, theirs
-    if b.pitch is not None:
-        assert a.pitch is not None
-        yield "pitch", a.pitch, b.pitch
-    if (a.origin or b.origin) and len(a.origin) == len(b.origin):
-        for ours, theirs in zip(a.origin, b.origin, strict=True):
-            yield "origin", ours, theirs

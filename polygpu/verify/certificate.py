@@ -18,6 +18,7 @@ from polygpu.verify.bounds import check_bounds
 from polygpu.verify.dependences import check_dependences
 from polygpu.verify.final_copies import with_final_copies
 from polygpu.verify.instances import check_instances
+from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
 from polygpu.verify.races import check_races
 from polygpu.verify.session import OutOfBudgetError, Session, limited
@@ -49,6 +50,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     except MismatchError as error:
         return Certificate((), (Failure(VALUES, "", str(error)),), ())
     check_barriers(session)
+    check_layouts(session)
     check_bounds(session)
     uses = check_values(session)
     check_races(session)

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Position, Reference
-from polygpu.support.isl_idioms import D, c_name
+from polygpu.support.isl_idioms import D, isl_name
 from polygpu.verify.affine import constant, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do
 from polygpu.verify.source import position_of
@@ -38,8 +38,8 @@ def values(m: isl.Map, kind: isl.dim_type) -> list[int]:
 def parameters(point: isl.Map, names: tuple[str, ...]) -> str:
     """`n=3, m=1`: the program's parameters at a single pair, in the program's order."""
     whole = point.params()
-    known = {c_name(whole.get_dim_name(D.param, k) or ""): k for k in range(whole.dim(D.param))}
-    return ", ".join(f"{name}={_value(whole, known[name])}" for name in names if name in known)
+    places = [(name, whole.find_dim_by_name(D.param, isl_name(name))) for name in names]
+    return ", ".join(f"{name}={_value(whole, place)}" for name, place in places if place >= 0)
 
 
 def _value(whole: isl.Set, k: int) -> int:

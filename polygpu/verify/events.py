@@ -15,8 +15,9 @@ from polygpu.verify.source import Number
 Path: TypeAlias = tuple[tuple[int, str], ...]
 """From the root to a statement: its position in each sequence, and the loop's variable ("" for no loop)."""
 
-BLOCKS = ("b0", "b1", "b2")
-THREADS = ("t0", "t1", "t2")
+# indices of the device: no parameter of the program gets such a name from `isl_name`
+BLOCKS = ("b0__", "b1__", "b2__")
+THREADS = ("t0__", "t1__", "t2__")
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,14 @@ class Place:
     """An array element: `index` is None where it depends on data, then any element is meant.
 
     `space` is "global", "shared" or "private"; locals are private arrays without dimensions.
+    `type` is the one it was declared with.
     """
 
     array: str
     space: str
     index: tuple[isl.PwAff, ...] | None
     text: str = ""
+    type: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +138,11 @@ def executions(point: Point, dims: tuple[str, ...], condition: isl.Set | None = 
     """Where `point` is executed, as tuples of `dims`."""
     domain = point.domain if condition is None else point.domain.intersect(condition)
     return _moved(isl.Map.from_domain(domain), dims).domain()
+
+
+def tuples(condition: isl.Set, dims: tuple[str, ...]) -> isl.Set:
+    """Where a condition on variables holds, as tuples of `dims`."""
+    return _moved(isl.Map.from_domain(condition), dims).domain()
 
 
 def anywhere(point: Point, dims: tuple[str, ...], rank: int) -> isl.Map:

@@ -38,16 +38,21 @@ class Matcher:
         if isinstance(source, Reference):
             self._reference(source, kernel)
         elif isinstance(source, Name) and source.name in self.locals:
-            self._leaf(source.name, kernel)
+            self._leaf(source.name, source.type, kernel)
         elif not self._same_integer(source, kernel) and not self._same_scalar(source, kernel):
             self._same_node(source, kernel)
 
-    def _leaf(self, source: Reference | str, kernel: Expr) -> Place:
+    def _leaf(self, source: Reference | str, ctype: str, kernel: Expr) -> Place:
         place = self.place(kernel)
         if place is None:
             raise MismatchError(f"no memory is read where the source reads {_shown(source)}")
+        self.check_type(ctype, place)
         self.leaves.append(Leaf(place, source, self.element(source)))
         return place
+
+    def check_type(self, ctype: str, place: Place) -> None:
+        if place.type != ctype:
+            raise MismatchError(f"'{place.text}' of type {place.type} stands for a value of type {ctype}")
 
     def element(self, source: Reference | str) -> tuple[isl.PwAff, ...] | None:
         """The subscripts of `source` where all are affine."""
@@ -58,7 +63,7 @@ class Matcher:
         return known if len(known) == len(found) else None
 
     def _reference(self, source: Reference, kernel: Expr) -> None:
-        place = self._leaf(source, kernel)
+        place = self._leaf(source, source.type, kernel)
         self.subscripts(source, kernel, place)
 
     def subscripts(self, source: Reference, kernel: Expr, place: Place) -> None:

@@ -9,7 +9,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
 from polygpu.analysis.rewrite import references, substitute, walk
-from polygpu.model.expr import Binary, Expr, Name, Reference
+from polygpu.model.expr import Binary, Expr, Name, Reference, type_of
 from polygpu.model.kernel import (
     Assign,
     Barrier,
@@ -84,7 +84,7 @@ class _Host:
         for position, s in enumerate(body):
             match s:
                 case HostFor(index, lower, upper, step, inner):
-                    name = f"h{self.count}"
+                    name = f"h{self.count}__"
                     self.count += 1
                     inside = counted(scope, index, name, lower, upper, step)
                     names = {**known, index: Name(index)}
@@ -105,7 +105,7 @@ class _Host:
         for argument, given in zip(kernel.scalars, s.scalars, strict=True):
             values[argument.name] = value = scope.affine(given)
             if value is not None and value.n_piece() > 1:
-                cases.append(f"s{len(cases)}")
+                cases.append(f"s{len(cases)}__")
                 values[argument.name] = variable(cases[-1])
                 inside = inside.within(variable(cases[-1]).eq_set(value))
         launched = Launched(len(self.found), kernel.name, path, loops, tuple(cases))
@@ -118,6 +118,7 @@ class _Host:
         symbols = {
             argument.name: substitute(given, known)
             for argument, given in zip(kernel.scalars, s.scalars, strict=True)
+            if argument.type == type_of(given)
         }
         # names that an origin mentions although the kernel takes no such argument
         for name, value in scope.values.items():
@@ -206,6 +207,8 @@ class KernelWalk:
             case Declare():
                 return self.declare(s, here)
             case DeclareArray(name, _, _):
+                if state.loops:
+                    raise UnclearError(f"the private array '{name}' is declared in a loop")
                 return self.new_private(s, name, here)
             case Assign():
                 self.assign(s, here)
@@ -259,7 +262,15 @@ class KernelWalk:
         source = self.place(value, reading)
         if source is None and (any(references(value)) or any(isinstance(e, Name) for e in walk(value))):
             raise UnclearError(f"a value that no statement of the source computes, for '{place.text}'")
+        if source is not None:
+            self._same_type(source, place)
         self.emit(state, place, () if source is None else (source,))
+
+    def _same_type(self, source: Place, target: Place) -> None:
+        """A copy must not convert what it copies."""
+        if source.type != target.type:
+            types = f"'{source.text}' of type {source.type} to '{target.text}' of type {target.type}"
+            raise MismatchError(f"{self.kernel.name}: copies {types}")
 
     def emit(self, state: _State, target: Place | None, reads: tuple[Place, ...], **more: object) -> None:
         self.actions.append(
@@ -280,11 +291,13 @@ class KernelWalk:
                 raise UnclearError(f"a wide move of '{r.array}' at a place that depends on data")
             return replace(place, index=(*place.index[:-1], place.index[-1].add(index)))
 
-        self.emit(here, part(s.target), (part(s.source),), asynchronous=s.asynchronous, width=s.width)
+        target, source = part(s.target), part(s.source)
+        self._same_type(source, target)
+        self.emit(here, target, (source,), asynchronous=s.asynchronous, width=s.width)
 
     def fresh(self) -> str:
         self.count += 1
-        return f"v{self.count}"
+        return f"v{self.count}__"
 
     def loop(self, s: For, state: _State, position: int) -> _State:
         name = self.fresh()
@@ -332,16 +345,30 @@ class KernelWalk:
         """The memory that `expr` is, if it is a reference or a local in memory."""
         match expr:
             case Name(name, _) if name in state.arrays:
-                return Place(state.arrays[name], "private", (), name)
+                return self._private(name, (), state)
             case Reference(array, subscripts, _, _, _):
                 index = tuple(state.scope.affine(s) for s in subscripts)
                 known = None if any(i is None for i in index) else index
                 if array in state.arrays:
-                    return Place(state.arrays[array], "private", known, array)  # type: ignore[arg-type]
-                if any(s.name == array for s in self.kernel.shared):
-                    return Place(array, "shared", known, array)  # type: ignore[arg-type]
-                return Place(array_tuple(expr), "global", known, array)  # type: ignore[arg-type]
+                    return self._private(array, known, state)  # type: ignore[arg-type]
+                shared = next((s for s in self.kernel.shared if s.name == array), None)
+                if shared is not None:
+                    return Place(array, "shared", known, array, shared.type)  # type: ignore[arg-type]
+                ctype = self._element(expr)
+                return Place(array_tuple(expr), "global", known, array, ctype)  # type: ignore[arg-type]
         return None
+
+    def _private(self, name: str, index: tuple[isl.PwAff, ...] | None, state: _State) -> Place:
+        unique = state.arrays[name]
+        return Place(unique, "private", index, name, self.private[unique].type)
+
+    def _element(self, r: Reference) -> str:
+        """The type of an element of a global array, or of a member of it."""
+        declared = next((a for a in self.kernel.arrays if a.name == r.array), None)
+        if declared is None:
+            raise UnclearError(f"'{r.array}' is no array of the kernel")
+        members = dict(declared.structure.fields) if declared.structure is not None else {}
+        return members.get(r.field, "") if r.field else declared.type
 
     def instance(self, s: Assign | Declare | If, origin: Origin, state: _State, after: _State) -> None:
         """The events of a source action, once its claim is found to be true."""
@@ -498,11 +525,18 @@ class _Instance:
         place = self.walk.place(kernel, state)
         if place is None:
             raise self._wrong("a value is assigned to no memory")
+        matcher.check_type(self._type(source), place)
         if isinstance(source, Reference):
             matcher.subscripts(source, kernel, place)
         if conditional:
             matcher.leaves.append(Leaf(place, source, matcher.element(source), implied=True))
         self._emit(matcher, state, number, place, source)
+
+    def _type(self, source: Reference | str) -> str:
+        if isinstance(source, Reference):
+            return source.type
+        body = self.walk.p.statement(self.origin.statement).body
+        return next(a.type for _, a, _ in numbered(body) if isinstance(a, Let) and a.name == source)
 
     def _emit(
         self,

@@ -10,6 +10,9 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import (
     Assign,
     Barrier,
+    Buffer,
+    Declare,
+    DeclareArray,
     For,
     HostFor,
     HostIf,
@@ -216,3 +219,43 @@ def _as_if_unpadded(r: Reference, s: SharedArray) -> Reference:
     place = Binary("+", Binary("*", r.subscripts[0], Int(width)), r.subscripts[1])
     row, column = (Binary(op, place, Int(width + s.padding)) for op in "/%")
     return replace(r, subscripts=(row, column))
+
+
+def other_buffers(region: Region) -> Iterator[Region]:
+    """Arrays of which too little is copied, or with host rows of another length, or in one direction only."""
+    for k, b in enumerate(region.buffers):
+        for new in _other_layouts(b) if b.host and b.extents else ():
+            yield replace(region, buffers=(*region.buffers[:k], new, *region.buffers[k + 1 :]))
+
+
+def _other_layouts(b: Buffer) -> Iterator[Buffer]:
+    yield replace(b, extents=(*b.extents[:-1], plus(b.extents[-1], -1)))
+    *rows, last = b.host_extents
+    if rows and last is not None:
+        yield replace(b, host_extents=(*rows, plus(last, 1)))
+    if b.copy_in:
+        yield replace(b, copy_in=False)
+    if b.copy_out:
+        yield replace(b, copy_out=False)
+
+
+def other_types(region: Region) -> Iterator[Region]:
+    """Shared arrays, registers and scalar arguments of a floating type that is not the source's."""
+    other = {"float": "double", "double": "float"}
+    for kernel in region.kernels:
+        for k, s in enumerate(kernel.shared):
+            if s.type in other:
+                new = (*kernel.shared[:k], replace(s, type=other[s.type]), *kernel.shared[k + 1 :])
+                yield with_kernel(region, replace(kernel, shared=new))
+        for k, a in enumerate(kernel.scalars):
+            if a.type in other:
+                arguments = (*kernel.scalars[:k], replace(a, type=other[a.type]), *kernel.scalars[k + 1 :])
+                yield with_kernel(region, replace(kernel, scalars=arguments))
+
+    def declared(s: Statement) -> tuple[Statement, ...] | None:
+        match s:
+            case Declare(type=ctype) | DeclareArray(type=ctype) if ctype in other:
+                return (replace(s, type=other[ctype]),)
+        return None
+
+    yield from kernel_variants(region, declared)

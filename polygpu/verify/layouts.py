@@ -1,0 +1,149 @@
+"""Host, device memory and kernels take arrays for the same: types, rows, what is copied of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polygpu.model.expr import Expr
+from polygpu.model.kernel import ArrayArgument, Buffer
+from polygpu.model.scop import Array
+from polygpu.support.isl_idioms import D
+from polygpu.verify import counterexample
+from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
+from polygpu.verify.events import tuples
+from polygpu.verify.session import Session
+from polygpu.verify.source import Slot, UnanalysableError
+from polygpu.verify.verdict import BOUNDS, Failure
+from polygpu.verify.walk import Trace
+
+
+def check_layouts(session: Session) -> None:
+    for trace in session.traces:
+        with session.step(BOUNDS, trace.kernel.name):
+            _kernel(session, trace)
+    for b in session.region.buffers:
+        if b.host:
+            with session.step(BOUNDS, ""):
+                _buffer(session, b)
+
+
+def size(scope: Scope, expr: Expr) -> isl.PwAff:
+    found = scope.affine(expr)
+    if found is None:
+        raise UnanalysableError("an array's size is no affine function of the parameters")
+    return found
+
+
+def _kernel(session: Session, trace: Trace) -> None:
+    """The kernel addresses its arrays as the host laid them out."""
+    for a in trace.kernel.arrays:
+        b = session.buffers[a.name]
+        if (a.type, a.structure) != (b.type, b.structure):
+            _fail(session, trace.kernel.name, f"the kernel takes another type for '{a.name}' than the host")
+        for name, ours, theirs in _pairs(a, b):
+            inner, outer = trace.scope.affine(ours), trace.host.affine(theirs)
+            if inner is None or outer is None:
+                raise UnanalysableError(f"the {name} of '{a.name}' is not affine")
+            differ = inner.ne_set(outer).intersect(trace.scope.domain)
+            if not differ.is_empty():
+                message = f"the kernel takes another {name} for '{a.name}' than the host"
+                _fail(session, trace.kernel.name, message, differ)
+
+
+def _pairs(a: ArrayArgument, b: Buffer) -> Iterator[tuple[str, Expr, Expr]]:
+    for ours, theirs in zip(a.extents[1:-1], b.extents[1:-1], strict=True):
+        assert ours is not None
+        yield "extent", ours, theirs
+    if b.pitch is not None:
+        assert a.pitch is not None
+        yield "pitch", a.pitch, b.pitch
+    if (a.origin or b.origin) and len(a.origin) == len(b.origin):
+        for ours, theirs in zip(a.origin, b.origin, strict=True):
+            yield "origin", ours, theirs
+
+
+def _fail(session: Session, kernel: str, message: str, where: isl.Set | None = None) -> None:
+    text = ""
+    if where is not None:
+        text = counterexample.parameters(
+            counterexample.sample(isl.Map.from_domain(where)), session.p.parameters
+        )
+    session.failures.append(Failure(BOUNDS, kernel, message, parameters=text))
+
+
+def _buffer(session: Session, b: Buffer) -> None:
+    """The copies to and from the device move the elements that the source may touch, and no others."""
+    array = next(a for a in session.p.scop.arrays if a.name == b.name)
+    if (b.type, b.structure) != (array.element, array.structure):
+        _fail(session, "", f"the device takes another type for '{b.name}' than the source")
+    inside = isl.Set(UNIVERSE).intersect_params(session.p.context)
+    scope = Scope(inside, {name: parameter(name) for name in session.p.parameters}, inside)
+    _rows(session, scope, array, b)
+    device, source = _box(scope, b.origin, b.extents), _box(scope, (), array.extents)
+    beyond = device.subtract(source)
+    if not beyond.is_empty():
+        _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
+    touched = isl.Set.empty(device.get_space())
+    for slot in session.source.slots:
+        if slot.reference.array == b.name:
+            elements = slot.relation.range().reset_tuple_id() if slot.relation is not None else source
+            touched = touched.union(elements)
+            _copied(session, slot, elements.intersect(source).subtract(device))
+    if array.extents and array.extents[0] is None:
+        _not_too_much(session, b, device, touched)
+
+
+def _rows(session: Session, scope: Scope, array: Array, b: Buffer) -> None:
+    """Host rows are as long as the source says."""
+    for ours, theirs in zip(b.host_extents[1:], array.extents[1:], strict=True):
+        if ours == theirs:
+            continue
+        assert ours is not None and theirs is not None
+        differ = size(scope, ours).ne_set(size(scope, theirs)).intersect(scope.domain)
+        if not differ.is_empty():
+            _fail(
+                session, "", f"the host's rows of '{b.name}' have another length than in the source", differ
+            )
+
+
+def _box(scope: Scope, origin: tuple[Expr, ...], extents: tuple[Expr | None, ...]) -> isl.Set:
+    """The elements of an array with these extents; one without is unlimited."""
+    names = tuple(f"e{k}__" for k in range(len(extents)))
+    found = scope.domain
+    for k, extent in enumerate(extents):
+        index = variable(names[k])
+        low = size(scope, origin[k]) if origin else constant(0)
+        if extent is not None:
+            found = found.intersect(low.le_set(index)).intersect(index.lt_set(low.add(size(scope, extent))))
+    return tuples(found, names)
+
+
+def _copied(session: Session, slot: Slot, missing: isl.Set) -> None:
+    if missing.is_empty():
+        return
+    point = counterexample.sample(isl.Map.from_domain(missing))
+    place = counterexample.element(slot.array, counterexample.values(point, D.in_))
+    where = counterexample.parameters(point, session.p.parameters)
+    message = f"an element of '{slot.reference.array}' that the source touches is not copied"
+    source = ""
+    if slot.relation is not None:
+        users = slot.relation.intersect_params(point.params()).reset_tuple_id(D.out)
+        users = users.intersect_range(point.domain())
+        statement = session.p.statement(slot.statement)
+        instance = counterexample.values(counterexample.sample(users), D.in_)
+        source = counterexample.shown(session.p, statement, instance, slot.reference, slot.write)
+    session.failures.append(Failure(BOUNDS, "", message, source, element=place, parameters=where))
+
+
+def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set) -> None:
+    """Of an array of unknown length no row is copied beyond those that the source may touch, if any."""
+    rows, known = (s.project_out(D.set, 1, s.dim(D.set) - 1) for s in (device, touched))
+    between = known.apply(isl.Map("{ [a] -> [b] : b >= a }")).intersect(
+        known.apply(isl.Map("{ [a] -> [b] : b <= a }"))
+    )
+    beyond = rows.intersect_params(known.params()).subtract(between)
+    if not beyond.is_empty():
+        message = f"more of '{b.name}' is copied than the source touches, and its length is not known"
+        _fail(session, "", message, beyond.params())

@@ -1,0 +1,38 @@
+"""Parameters that are named like the certificate's own variables, or like words of isl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polygpu import pipeline
+from polygpu.verify.certificate import certify
+
+PROGRAM = """
+void f(int N1, int N2, int N3, const float A[restrict N1][N2], float x[restrict N1], float c[restrict N3])
+{
+#pragma scop
+    for (int i = 0; i < N1; i++)
+        for (int j = 0; j < N2; j++)
+            x[i] += A[i][j] * 2;
+    for (int i = 0; i < N3; i++)
+        c[i] = 7;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "names", [("t0", "b0", "v1"), ("h0", "s0", "v2"), ("t0__", "mod", "exists")], ids=str
+)
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_names_of_indices(names: tuple[str, str, str], device: str, tmp_path: Path) -> None:
+    text = PROGRAM
+    for k, name in enumerate(names, 1):
+        text = text.replace(f"N{k}", name)
+    file = tmp_path / "f.c"
+    file.write_text(text)
+    options = pipeline.Options(target="emulator", device=device)
+    certificate = certify(pipeline.compile_file(str(file), options).regions[0])
+    assert certificate.holds, certificate
