@@ -21,16 +21,24 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
     """The pairs whose second execution no other one of the same first follows.
 
-    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli: it
-    counts only if it leaves nothing out and nothing follows what it names.
+    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli, and fails
+    for others: it counts only if it leaves nothing out and nothing follows what it names.
     """
     if pairs.is_single_valued():
         return pairs
     after = time.lex_lt_map(time)
-    last = pairs.apply_range(time).lexmax().apply_range(time.reverse()).intersect(pairs)
+    last = _maximum(pairs.apply_range(time)).apply_range(time.reverse()).intersect(pairs)
     if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
         return last
     return pairs.subtract(pairs.apply_range(after.reverse()))
+
+
+def _maximum(times: isl.Map) -> isl.Map:
+    """The lexicographic maximum, or nothing at all where isl fails."""
+    try:
+        return times.lexmax()
+    except isl.Error:
+        return isl.Map.empty(times.get_space())
 
 
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
