@@ -150,12 +150,15 @@ class Lanes(Text):
         variable = f"pg_v{serial}" if same else f"pg_v{serial}[POLYGPU_WARP]"
         zero = (" = 0" if same else " = {0}") if self.mask.may_be_empty else ""
         self.out.emit(f"{reference.type} {variable}{zero};")
+        outside = dict(self.loads)
         with self.active_only():
             place = self.place(reference, write=False)
             if same:
                 self.out.emit(f"pg_v{serial} = {place.element()};")
             else:
                 self.out.emit(f"POLYGPU_LANES pg_v{serial}[pg_l] = {place.element()};")
+        if self.mask.may_be_empty:
+            self.loads = outside  # what subscripts load is declared inside of the braces
         return f"pg_v{serial}" if same else f"pg_v{serial}[pg_l]"
 
     @contextmanager
@@ -168,7 +171,8 @@ class Lanes(Text):
         """Computes, counts and checks the address of `width` elements; `scatter` asks for one a lane."""
         symbol = self.out.symbol(reference.array)
         same = all(self.out.uniform(s) for s in reference.subscripts) and not (write or scatter)
-        subscripts = [self.text(s) for s in reference.subscripts]
+        lanes = Lanes(self.out, Mask()) if same else self
+        subscripts = [lanes.text(s) for s in reference.subscripts]
         access, number = self.out.access(reference, write)
         if symbol.kind is Kind.PRIVATE:
             return self._private(symbol, reference, subscripts, access, width)

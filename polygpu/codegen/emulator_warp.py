@@ -242,9 +242,9 @@ class Warp:
 
     def _warp_value(self, expr: Expr, mask: Mask) -> str:
         """A value on which the active lanes agree."""
-        lanes = Lanes(self.out, mask)
         if self.out.uniform(expr):
-            return lanes.text(expr)
+            return Lanes(self.out, Mask()).text(expr)
+        lanes = Lanes(self.out, mask)
         name = f"pg_u{self.out.fresh()}"
         self.out.emit(f"int {name}[POLYGPU_WARP];")
         self.out.emit(f"POLYGPU_LANES {name}[pg_l] = {lanes.text(expr)};")

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import inf
+from time import perf_counter
 from typing import TypeAlias
 
 import islpy as isl
@@ -161,12 +163,13 @@ def solve(
     cap: int = 64,
     *,
     candidates: frozenset[int] | None = None,
+    deadline: float = inf,
 ) -> AdjacencySolution | None:
     """A schedule of one component under which as many candidate references as possible coalesce.
 
     `candidates` replaces step 1's classification (keys of references that may be accessed directly, for
     instance because their reuse is by a sequential loop only). None when no candidate can be satisfied,
-    when none was found in `cap` tries, or when isl spends too long on one of them.
+    when none was found in `cap` tries or by `deadline`, a perf_counter(), or when isl spends too long on one.
     """
     known, reuse = classify(instances, references)
     chosen = known if candidates is None else tuple(r for r in references if r.key in candidates)
@@ -175,7 +178,9 @@ def solve(
         return None
     layout = Layout(tuple(i.name for i in instances), tuple(len(i.iterators) for i in instances), len(params))
     try:
-        search = _Search(RowFinder(layout, dependence_cones(dependences, layout.names, params)), cap)
+        search = _Search(
+            RowFinder(layout, dependence_cones(dependences, layout.names, params)), cap, deadline
+        )
         choice = search.best(options)
     except OperationsExceededError:
         return None
@@ -212,6 +217,7 @@ class _Search:
 
     finder: RowFinder
     cap: int
+    deadline: float
     attempts: dict[Choice, AdjacentRows | None] = field(default_factory=dict)
 
     def best(self, options: Sequence[Sequence[Option]]) -> Choice | None:
@@ -233,7 +239,7 @@ class _Search:
 
     @property
     def spent(self) -> bool:
-        return len(self.attempts) >= self.cap
+        return len(self.attempts) >= self.cap or perf_counter() > self.deadline
 
     def rows(self, choice: Choice) -> AdjacentRows | None:
         if choice not in self.attempts and not self.spent:

@@ -8,17 +8,21 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.schedule.tree import Band, Leaf, Member, Node, band, sequence
-from polygpu.support.isl_idioms import D, bounded, pieces, pw_name, sets, union_pw_affs
+from polygpu.support.isl_idioms import D, bounded, maps, pieces, pw_name, sets, union_pw_affs
 
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
+_SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 
 
 def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap) -> Node:
     """A legal schedule of `domain`: outermost parallel bands, strongly connected components apart.
 
-    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens) or would take too long.
+    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens) or would take too long:
+    in the integer programs of a large problem it may go on for hours and count no steps.
     """
+    if _size(domain, validity) > _SIZE:
+        raise isl.Error("too many dependences to schedule")
     constraints = (
         isl.ScheduleConstraints.on_domain(domain)
         .set_context(context)
@@ -29,6 +33,11 @@ def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, pro
     with bounded(_STEPS):
         found = constraints.compute_schedule()
     return _node(found.get_root().child(0), _names(domain))
+
+
+def _size(domain: isl.UnionSet, validity: isl.UnionMap) -> int:
+    dependences = sum(m.n_basic_map() for m in maps(validity))
+    return dependences * sum(s.dim(D.set) + 1 for s in sets(domain))
 
 
 def original(statements: list[PolyStatement]) -> Node:

@@ -61,9 +61,9 @@ def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     parts: list[Node] = []
     answers: list[tuple[tuple[str, ...], AdjacencySolution | None]] = []
     for component in components(instances, dependences):
-        search = perf_counter() - start < budget
-        unsearched.extend(() if search else component)
-        node, solution = _component(p, component, dependences, domains, search)
+        node, solution = _component(p, component, dependences, domains, start + budget)
+        cut = solution is None and perf_counter() > start + budget
+        unsearched.extend(component if cut else ())
         parts.append(node)
         answers.append((component, solution))
     tree = sequence(parts)
@@ -99,11 +99,11 @@ def _component(
     names: tuple[str, ...],
     dependences: isl.UnionMap,
     domains: dict[str, isl.Set],
-    search: bool,
+    deadline: float,
 ) -> tuple[Node, AdjacencySolution | None]:
     inside = between(dependences, names, names, domains)
     plain = _plain(p, names, inside)
-    solution = _solve(p, names, inside) if search else None
+    solution = _solve(p, names, inside, deadline) if perf_counter() < deadline else None
     if solution is None:
         return plain, None
     node = _node(p, names, solution)
@@ -122,7 +122,9 @@ def _plain(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> Node:
         return bands.original(statements)
 
 
-def _solve(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> AdjacencySolution | None:
+def _solve(
+    p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap, deadline: float
+) -> AdjacencySolution | None:
     statements = [p.statement(n) for n in names]
     instances = tuple(Instance(s.name, s.iterators, s.domain) for s in statements)
     references: list[ArrayReference] = []
@@ -132,7 +134,8 @@ def _solve(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> Adjace
                 references.append(
                     ArrayReference(s.name, array_tuple(a.reference), a.relation, len(references))
                 )
-    return solve(instances, tuple(references), inside, tuple(map(isl_name, p.parameters)))
+    parameters = tuple(map(isl_name, p.parameters))
+    return solve(instances, tuple(references), inside, parameters, deadline=deadline)
 
 
 def _node(p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution) -> Node:

@@ -18,7 +18,7 @@ from polygpu.support.isl_idioms import CONTEXT
 
 Vector: TypeAlias = tuple[int, ...]
 
-OPERATIONS = 200_000  # steps of isl for one call: about a second
+OPERATIONS = 30_000  # steps of isl for one call: about a second where it is hard
 
 
 class OperationsExceededError(Exception):

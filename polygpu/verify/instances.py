@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder
 from polygpu.model.scop import Array, Branch
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
+from polygpu.verify.elements import everything
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
@@ -112,7 +112,7 @@ def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, 
             _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
     if copied_out:
         written = [w.relation.range() for w in session.source.writes_of(part) if w.relation is not None]
-        if not written or not _everything(session, array).is_subset(_together(written)):
+        if not written or not everything(session, array).is_subset(_together(written)):
             _missing(session, f"'{array.name}' is copied back though parts of it were never written")
 
 
@@ -120,20 +120,4 @@ def _together(parts: list[isl.Set]) -> isl.Set:
     found = parts[0].reset_tuple_id()
     for p in parts[1:]:
         found = found.union(p.reset_tuple_id())
-    return found
-
-
-def _everything(session: Session, array: Array) -> isl.Set:
-    space = session.p.context.get_space().set_from_params().add_dims(D.set, len(array.extents))
-    builder = AffineBuilder(space)
-    found = isl.Set.universe(space).intersect_params(session.p.context)
-    for k, extent in enumerate(array.extents):
-        if extent is None:
-            raise UnanalysableError(f"'{array.name}' has no size")
-        index = isl.PwAff.from_aff(isl.Aff.var_on_domain(builder.local, D.set, k))
-        try:
-            found = found.intersect(index.lt_set(builder.value(extent)))
-        except (ValueError, isl.Error):
-            raise UnanalysableError(f"the size of '{array.name}' is not affine") from None
-        found = found.lower_bound_val(D.set, k, isl.Val(0))
     return found

@@ -15,6 +15,7 @@ from polygpu.model.expr import Position
 from polygpu.model.scop import Let
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
+from polygpu.verify.elements import everything
 from polygpu.verify.events import BLOCKS, Do, Leaf, Place
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
@@ -163,13 +164,24 @@ class _Action:
         if place.array == slot.array:
             if slot.relation is None:
                 return True
-            bad = address.subtract(instances.apply_range(slot.relation.reset_tuple_id(D.out)))
+            meant = instances.apply_range(slot.relation.reset_tuple_id(D.out))
+            bad = address.subtract(meant).intersect_domain(self._inside(slot, meant).domain())
         if bad.is_empty():
             return True
         what = "stores to" if slot.write else "reads"
-        meant = self._meant(bad, instances, slot)
-        self._fail(f"{what} another element than the source", place, bad, instances, slot, meant)
+        text = self._meant(bad, instances, slot)
+        self._fail(f"{what} another element than the source", place, bad, instances, slot, text)
         return False
+
+    def _inside(self, slot: Slot, elements: isl.Map) -> isl.Map:
+        """Those of the source's `elements` that the array has: a program that uses others is not defined."""
+        array = next((a for a in self.session.p.arrays if a.name == slot.array), None)
+        if array is None:
+            return elements
+        try:
+            return elements.intersect_range(everything(self.session, array))
+        except UnanalysableError:
+            return elements
 
     def _meant(self, bad: isl.Map, instances: isl.Map, slot: Slot) -> str:
         """`, not A[3]`: the element of the source where the kernel takes another one."""

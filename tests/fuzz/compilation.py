@@ -18,7 +18,7 @@ from polygpu.support.diagnostics import Diagnosed, render
 from polygpu.verify.certificate import certify
 
 DEVICES = ("8800gtx", "gtx285", "h100", "generic")
-HANG = 60  # seconds for a batch to compile
+HANG = 120  # seconds for a batch to compile
 PROOF = 2.0  # seconds for the certificate of a region
 FORK = multiprocessing.get_context("fork")
 _NUMBER = re.compile(r"p(\d+)_")

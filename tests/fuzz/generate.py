@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 from random import Random
 
 from tests.fuzz.program import (
@@ -23,10 +24,11 @@ from tests.fuzz.program import (
     Value,
     is_floating,
 )
-from tests.fuzz.ranges import Range, highest, loop_range, lowest, missing
+from tests.fuzz.ranges import Range, at, extents, highest, loop_range, lowest, missing
 
 ITERATORS = "ijkl"
 TYPES = ("float",) * 5 + ("double",) * 3 + ("int",) * 4 + INTEGERS
+ELEMENTS = 2_000_000  # of an array, at most
 SIZES = {
     1: ((0, 0), (1, 2), (7, 5), (37, 33)),
     2: ((0, 0), (1, 0), (2, 3), (7, 5)),
@@ -62,6 +64,15 @@ def program(seed: str) -> Program:
     return Author(Random(seed)).program()
 
 
+def _in_memory(p: Program) -> Program:
+    """Without sizes at which an array is large: the emulator has some 50 bytes of notes for each element."""
+    needed = extents(p).values()
+    fitting = (
+        (n, m) for n, m in p.sizes if all(prod(at(e, n, m) for e in sizes) <= ELEMENTS for sizes in needed)
+    )
+    return replace(p, sizes=tuple(fitting))
+
+
 class Author:
     """Writes one program; `left` is how many statements it may still have."""
 
@@ -87,11 +98,10 @@ class Author:
             if regions[-1] and self.chance(0.2):
                 regions.append([])
             regions[-1].append(self._loop(scope))
-        sizes = (*SIZES[self.deepest], self.random.choice(LARGEST[self.deepest]))
         made = tuple(tuple(region) for region in regions)
-        return Program(
-            self.arrays, scalars, made, sizes, self.random.choice(("int",) * 9 + ("long",)), self.chance(0.1)
-        )
+        sizes = (*SIZES[self.deepest], self.random.choice(LARGEST[self.deepest]))
+        parameter = self.random.choice(("int",) * 9 + ("long",))
+        return _in_memory(Program(self.arrays, scalars, made, sizes, parameter, self.chance(0.1)))
 
     def _type(self) -> str:
         return self.random.choice(TYPES)

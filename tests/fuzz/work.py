@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -33,7 +34,11 @@ def examine(job: Job) -> tuple[Job, Outcome]:
     random = Random(f"{job.seed}:{job.first}:setup")
     programs = job.programs()
     with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
-        batch = Batch(programs, Path(name))
+        try:
+            batch = Batch(programs, Path(name))
+        except subprocess.CalledProcessError as problem:
+            failure = Failure(0, "invalid", problem.stderr, Setup("original", ""))
+            return job, Outcome([failure], Counter(programs=job.count))
         if batch.valid:
             batch.examine(random_setup(random, job.count), *(("opencl",) if job.opencl else ()))
         batch.outcome.counts["programs"] += job.count
