@@ -1,0 +1,94 @@
+"""Every number of a device file counts: another value changes what is counted or how long it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from polygpu import devices
+from polygpu.analysis.coalescing import Coalescing, Memory, request_cost
+from polygpu.analysis.profile_time import CLASSES, from_profile
+from polygpu.codegen.emulator_cost import CLASSES as INSTRUCTIONS
+from polygpu.codegen.predict.counters import OF_WARPS
+from polygpu.model.device import Device
+
+# Peaks of the roofline, which test_devices compares with published ones; what `Memory` and the streams of
+# predictions are made of, below; and the host's part of a launch, which is no part of a kernel's time.
+ELSEWHERE = {"flops_per_cycle", "double_flops_per_cycle", "row_stripe", "interleave", "launch"}
+BLOCKS = 1000
+
+
+def record(**counters: int) -> dict[str, Any]:
+    """A profile's kernel of one stage and one warp a block; `counters` are a block's."""
+    found: dict[str, Any] = dict.fromkeys(OF_WARPS, 0) | {
+        name: BLOCKS * count for name, count in counters.items() if name in OF_WARPS
+    }
+    classes = {name: BLOCKS * counters.get(name, 0) for name in INSTRUCTIONS}
+    group = {"first": 0, "warps": 1, "counters": found | {"instructions": classes}}
+    return {
+        "launches": 1,
+        "blocks_total": BLOCKS,
+        "partitions": {"bytes": 100, "fullest": 200},
+        "stages": [{"stage": 0, "executions": BLOCKS, "groups": [group]}],
+    }
+
+
+RECORDS = (
+    record(slots=10_000, rounds=1, **dict.fromkeys(CLASSES, 100)),
+    record(slots=10, rounds=1, lanes=1000, coalesced=1000, conflict_steps=100),
+    record(slots=10, rounds=1, wide_bytes=100_000),
+    record(slots=10, rounds=1, near=1000, far=1000, spread=10**8),
+    record(slots=1),
+)
+
+
+def times(device: Device) -> list[object]:
+    """With few and with enough warps to hide what one waits for."""
+    return [from_profile(found, device, resident) for found in RECORDS for resident in (1, 8)]
+
+
+@pytest.mark.parametrize("cost", sorted({*devices.COSTS} - ELSEWHERE))
+def test_each_cost_changes_a_time(cost: str) -> None:
+    device = devices.load("gtx285")
+    other = replace(device, costs=device.costs | {cost: 1.25 * device.costs[cost] + 0.01})
+    if cost == "conflict_in_issue":
+        other = replace(device, costs=device.costs | {cost: 0.0})
+    assert times(other) != times(device)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        ("rule", "cc13"),
+        ("request_lanes", 8),
+        ("smallest_transaction", 64),
+        ("largest_transaction", 64),
+        ("narrowest_coalesced", 8),
+        ("widest_access", 8),
+    ],
+)
+def test_each_number_of_the_rules_changes_a_count(limit: str, value: Any) -> None:
+    device = devices.load("8800gtx")
+    changed: dict[str, Any] = {limit: value}
+    other = replace(device, **changed)
+    requests = [(stride, size) for stride in (1, 2, 4096) for size in (4, 8, 16)]
+
+    def costs(chip: Device) -> list[object]:
+        rule = Coalescing.of(chip)
+        lanes = range(rule.lanes)
+        return [
+            request_cost([s * k * size for k in lanes], size, rule, Memory.of(chip)) for s, size in requests
+        ]
+
+    assert costs(other) != costs(device)
+
+
+@pytest.mark.parametrize("cost", ["row_stripe", "page"])
+def test_the_shape_of_the_memory_changes_a_count(cost: str) -> None:
+    device = devices.load("8800gtx")
+    other = replace(device, costs=device.costs | {cost: device.costs[cost] / 4})
+    lanes = [1 << 20 << k for k in range(4)] + [20_000 * k for k in range(12)]
+    before, after = (request_cost(lanes, 4, Coalescing.of(d), Memory.of(d)) for d in (device, other))
+    assert before != after
