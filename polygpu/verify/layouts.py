@@ -138,9 +138,12 @@ def _copied(session: Session, slot: Slot, missing: isl.Set) -> None:
 
 
 def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set) -> None:
-    """Of an array of unknown length no row is copied beyond those that the source may touch, if any."""
+    """Of an array of unknown length no row is copied beyond those that the source may touch, if any.
+
+    Rows from the pointer on up to one of these are there: C has pointers into one array only.
+    """
     rows, known = (s.project_out(D.set, 1, s.dim(D.set) - 1) for s in (device, touched))
-    between = known.apply(isl.Map("{ [a] -> [b] : b >= a }")).intersect(
+    between = known.apply(isl.Map("{ [a] -> [b] : b >= a or b >= 0 }")).intersect(
         known.apply(isl.Map("{ [a] -> [b] : b <= a }"))
     )
     beyond = rows.intersect_params(known.params()).subtract(between)
