@@ -15,6 +15,8 @@ from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Access, Action, Branch, Let, Store
 from polygpu.verify.last import last_writes
 
+_STEPS = 3
+
 Number: TypeAlias = tuple[int, ...]
 # place of an action in a body: (n,), in branches (n, 0 or 1, k)
 
@@ -99,6 +101,38 @@ class Source:
     @cached_property
     def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
         return {}
+
+    def observed(self, write: Slot) -> isl.Set:
+        """The instances of a conditional write whose value, new or old, may be read in the end.
+
+        All of them where the array outlives the region, or its dataflow cannot be told.
+        """
+        s = self.p.statement(write.statement)
+        if self.p.array(write.reference.array).storage != "region":
+            return s.domain
+        try:
+            return self._observed(write.array).get(write, s.domain)
+        except UnanalysableError:
+            return s.domain
+
+    def _observed(self, array: str) -> dict[Slot, isl.Set]:
+        """A few steps down from all instances: what only dead writes would keep is dead too."""
+        found = {w: self.p.statement(w.statement).domain for w in self.writes_of(array)}
+        reads = [r for r in self.slots if r.array == array and not r.write]
+        for _ in range(_STEPS):
+            found = {w: self._readers(w, reads, found) for w in found}
+        return found
+
+    def _readers(self, write: Slot, reads: list[Slot], observed: dict[Slot, isl.Set]) -> isl.Set:
+        """The instances of `write` that are read, if not for a write that is itself `observed` nowhere."""
+        found = isl.Set.empty(self.p.statement(write.statement).domain.get_space())
+        for read in reads:
+            for w in self.writers(read)[0]:
+                if (w.statement, w.number) == (write.statement, write.number):
+                    own = self.writing(read.statement, read.number) if read.implied else None
+                    pairs = w.instances if own is None else w.instances.intersect_domain(observed[own])
+                    found = found.union(pairs.range())
+        return found.coalesce()
 
     def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
         writes = self.writes_of(read.array)

@@ -118,7 +118,7 @@ class _Action:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
             for leaf in self.action.matched.leaves:
-                self._leaf(leaf, here)
+                self._leaf(leaf, self._observed(here) if leaf.implied else here)
         target = self.action.target
         if target is None or target.space != "global":
             return
@@ -130,6 +130,12 @@ class _Action:
             self._visible(target, isl.Map.from_domain(beyond))
             return
         self._store(target, address, instances, slot)
+
+    def _observed(self, here: isl.Map) -> isl.Map:
+        """Executions of a conditional write whose old values matter."""
+        assert self.action.matched is not None
+        slot = self.session.source.writing(self.action.matched.statement, self.action.matched.number)
+        return here if slot is None else here.intersect_range(self.session.source.observed(slot))
 
     def _visible(self, target: Place, beyond: isl.Map) -> None:
         address = self.session.address(self.action, target, WHOLE)
