@@ -98,6 +98,18 @@ class Source:
             found = self._flows[read] = self._flow(read)
         return found
 
+    def used(self, write: Slot) -> isl.Set:
+        """The instances of a write whose value a read, or the caller, may get."""
+        domain = self.p.statement(write.statement).domain
+        if any(a.live_out for a in self.p.scop.arrays if a.name == write.reference.array):
+            return domain
+        found = domain.subtract(domain)
+        for read in (s for s in self.slots if s.array == write.array and not s.write):
+            for w in self.writers(read)[0]:
+                if (w.statement, w.number) == (write.statement, write.number):
+                    found = found.union(w.instances.range())
+        return found
+
     @cached_property
     def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
         return {}

@@ -246,6 +246,8 @@ class _Action:
         self.session.counts[VALUES] += 1
         origins = self.locals.origins(self.action, leaf.place)
         slot = self._slot(leaf)
+        if leaf.implied:
+            here = here.intersect_range(self._kept())
         inside = here.domain()
         unwritten = origins.unknown.intersect(inside)
         if not unwritten.is_empty():
@@ -260,6 +262,13 @@ class _Action:
                 self._loaded(o, o.loaded, pairs, here, slot, leaf)
             else:
                 self._computed(o, pairs, here, slot, leaf)
+
+    def _kept(self) -> isl.Set:
+        """The instances of a conditional write that have to keep the old value where they do not write."""
+        m = self.action.matched
+        assert m is not None
+        slot = self.session.source.writing(m.statement, m.number)
+        return self.session.source.used(slot) if slot else self.session.p.statement(m.statement).domain
 
     def _slot(self, leaf: Leaf) -> Slot | None:
         m = self.action.matched

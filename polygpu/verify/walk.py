@@ -92,7 +92,7 @@ class _Host:
                 case HostIf(test, inner):
                     inside = scope.where(clear(scope, test))
                     self.body(inner, inside, known, (*path, (position, "")), loops)
-                case Launch():
+                case Launch() if not scope.domain.is_empty():
                     self.launch(s, scope, known, (*path, (position, "")), loops)
 
     def launch(

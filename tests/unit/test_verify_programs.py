@@ -1,0 +1,45 @@
+"""Certificates of programs whose proof needs more than that each store is a store of the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polygpu import pipeline
+from polygpu.pipeline import CompiledRegion
+from polygpu.verify.certificate import certify
+
+DEAD = """
+void f(int n, int m, const double x[restrict n], double c[restrict m], const int a[restrict n][m])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            double t = x[i];
+            c[j] += t;
+            if (a[i][j] > 3)
+                t = 0.5 * c[j];
+        }
+#pragma endscop
+}
+"""
+
+
+def compiled(text: str, device: str, directory: Path) -> CompiledRegion:
+    file = directory / "f.c"
+    file.write_text(text)
+    return pipeline.compile_file(str(file), pipeline.Options(target="emulator", device=device)).regions[0]
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_a_conditional_write_that_nobody_reads(device: str, tmp_path: Path) -> None:
+    """It need not keep the old value, which was written to another temporary."""
+    assert certify(compiled(DEAD, device, tmp_path)).holds
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_a_conditional_write_that_is_read(device: str, tmp_path: Path) -> None:
+    text = DEAD.replace("t = 0.5 * c[j];", "t = 0.5 * c[j];\n            c[j] += 2 * t;")
+    region = compiled(text, device, tmp_path)
+    assert certify(region).holds
