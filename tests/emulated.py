@@ -42,21 +42,23 @@ class Counted:
 
 
 @cache
-def compiled(kernel: str, device: str, decisions: tuple[str, ...] = ()) -> Compilation:
-    options = Options(target="emulator", device=device, decisions=decisions)
+def compiled(
+    kernel: str, device: str, decisions: tuple[str, ...] = (), defines: tuple[str, ...] = ()
+) -> Compilation:
+    options = Options(target="emulator", device=device, decisions=decisions, defines=defines)
     return compile_file(str(programs.source_of(kernel)), options)
 
 
 @cache
-def program(kernel: str, device: str, decisions: tuple[str, ...] = ()) -> Path:
+def program(kernel: str, device: str, decisions: tuple[str, ...] = (), defines: tuple[str, ...] = ()) -> Path:
     """The kernel's program for the emulator, in a directory that lives as long as the tests do."""
-    directory = Path(_directory().name, "_".join([device, *decisions]))
+    directory = Path(_directory().name, "_".join([device, *decisions, *defines]))
     directory.mkdir(exist_ok=True)
     files = {suffix: directory / f"{kernel}{suffix}" for suffix in ("_host.c", "_emulator.c")}
     for suffix, path in files.items():
-        path.write_text(compiled(kernel, device, decisions).files[suffix])
+        path.write_text(compiled(kernel, device, decisions, defines).files[suffix])
     made = directory / kernel
-    programs.call(("gcc", *FLAGS, *files.values(), "-o", made, "-lm"))
+    programs.call(("gcc", *FLAGS, *(f"-D{d}" for d in defines), *files.values(), "-o", made, "-lm"))
     return made
 
 

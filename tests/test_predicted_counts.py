@@ -26,32 +26,30 @@ def sizes_of(kernel: str, extents: programs.Sizes) -> programs.Sizes:
 
 
 def counted(
-    kernel: str, device: str, sizes: programs.Sizes, decisions: tuple[str, ...] = ()
+    kernel: str, device: str, sizes: programs.Sizes, *variant: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """The records of the kernel's regions in the profile that the program writes."""
-    made = program(kernel, device, decisions)
+    made = program(kernel, device, *variant)
     document = made.with_suffix(".json")
     programs.run(made, sizes, POLYGPU_PROFILE=str(document))
     regions = json.loads(document.read_text())["regions"]
     return [r for r in regions if r["name"].startswith("polygpu_kernel_")]
 
 
-def predicted(
-    kernel: str, device: str, sizes: programs.Sizes, decisions: tuple[str, ...] = ()
-) -> list[Predicted]:
-    compilation = compiled(kernel, device, decisions)
+def predicted(kernel: str, device: str, sizes: programs.Sizes, *variant: tuple[str, ...]) -> list[Predicted]:
+    compilation = compiled(kernel, device, *variant)
     names = dict(zip(programs.parameters_of(kernel), sizes, strict=True))
     if "more" in names:  # rows than columns
         names["n"] = names["m"] + names["more"]
     return [predict(r.region, compilation.device, names) for r in compilation.regions]
 
 
-def assert_same(kernel: str, device: str, extents: programs.Sizes, decisions: tuple[str, ...] = ()) -> None:
+def assert_same(kernel: str, device: str, extents: programs.Sizes, *variant: tuple[str, ...]) -> None:
     sizes = sizes_of(kernel, extents)
-    predictions = predicted(kernel, device, sizes, decisions)
+    predictions = predicted(kernel, device, sizes, *variant)
     found = [p for p in predictions if p.record["name"].startswith("polygpu_kernel_")]
     assert not any(p.inexact or p.sampled for p in found)
-    assert [p.record for p in found] == counted(kernel, device, sizes, decisions)
+    assert [p.record for p in found] == counted(kernel, device, sizes, *variant)
 
 
 @pytest.mark.parametrize("extents", [EXTENTS, LARGER], ids=["small", "larger"])
@@ -88,6 +86,21 @@ DECIDED = [
 @pytest.mark.parametrize(("kernel", "device", "choice"), DECIDED)
 def test_profiles_of_other_kernels_are_predicted(kernel: str, device: str, choice: str) -> None:
     assert_same(kernel, device, LARGER, tuple(choice.split()))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device", "real"),
+    [
+        ("mm", "h100", "double"),
+        ("mm", "h100", "char"),
+        ("mv", "gtx285", "double"),
+        ("mv", "8800gtx", "short"),
+        ("conv2d", "gtx285", "char"),
+        ("transpose", "8800gtx", "char"),
+    ],
+)
+def test_profiles_of_other_types_are_predicted(kernel: str, device: str, real: str) -> None:
+    assert_same(kernel, device, LARGER, (), (f"REAL={real}",))
 
 
 @pytest.mark.slow

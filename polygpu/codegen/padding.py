@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from polygpu.analysis.banks import Banks
 from polygpu.codegen.requests import Index, Requests, requests
-from polygpu.codegen.resources import resident
+from polygpu.codegen.resources import registers_of, resident
 from polygpu.memory.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
 from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
@@ -62,11 +62,12 @@ def _choose(
     if asked is not None:
         amount = -(-asked // alignment) * alignment
         return PaddingChoice(amount, worst_degree(made, layout, 0), worst_degree(made, layout, amount), ())
+    sized = replace(kernel, registers=registers_of(kernel, device))  # no padding changes them
     return choose_padding(
         made,
         layout,
         alignment=alignment,
-        resident=lambda pad: resident(_with(kernel, replace(s, padding=pad)), device).blocks,
+        resident=lambda pad: resident(_with(sized, replace(s, padding=pad)), device).blocks,
     )
 
 

@@ -27,8 +27,9 @@ def wave(kernel: Kernel, device: Device) -> int:
 
 def registers_of(kernel: Kernel, device: Device) -> int:
     """Registers of a thread: those of a decision, else what its live values fill and the compiler keeps."""
-    estimate = device.registers_reserved + peak_registers(kernel, device)
-    return kernel.registers or min(device.max_registers_per_thread, estimate)
+    if kernel.registers:
+        return kernel.registers
+    return min(device.max_registers_per_thread, device.registers_reserved + peak_registers(kernel, device))
 
 
 def shared_bytes(kernel: Kernel) -> int:
