@@ -24,7 +24,7 @@ from tests.fuzz.program import (
     Value,
     is_floating,
 )
-from tests.fuzz.ranges import Range, at, extents, highest, loop_range, lowest, missing
+from tests.fuzz.ranges import Range, at, extents, loop_range, lowest, missing
 
 ITERATORS = "ijkl"
 TYPES = ("float",) * 5 + ("double",) * 3 + ("int",) * 4 + INTEGERS
@@ -365,6 +365,3 @@ class Author:
         )
         count = 3 if "{2}" in template else 2 if "{1}" in template else 1
         return Operation(template, (first, second, third)[:count], floating=True)
-
-
-__all__ = ["Author", "highest", "program"]

@@ -139,7 +139,6 @@ class Program:
     sizes: tuple[tuple[int, int], ...]
     parameter: str = "int"
     old: bool = False
-    constant: bool = False  # n and m are macros
 
 
 def is_floating(ctype: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.fuzz.program import (
-    FIELDS,
     RECORD,
     Affine,
     Array,
@@ -277,6 +276,3 @@ def _driver(k: int, p: Program) -> str:
             f"    free({a.name});",
         ]
     return "\n".join([*lines, "}", ""])
-
-
-__all__ = ["FIELDS", "source"]

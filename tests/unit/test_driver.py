@@ -53,6 +53,15 @@ def test_the_source_order_where_isl_has_no_schedule(monkeypatch: pytest.MonkeyPa
     assert broken(p, found.host) == []
 
 
+def test_isl_is_not_asked_about_large_problems() -> None:
+    """40 statements in 3 loops, 200 dependences: isl might take hours, and counts no steps on the way."""
+    domain = isl.UnionSet("{ " + "; ".join(f"S{k}[i, j, l]" for k in range(40)) + " }")
+    pairs = [(k, (k + d) % 40) for k in range(40) for d in range(1, 6)]
+    validity = isl.UnionMap("{ " + "; ".join(f"S{a}[i, j, l] -> S{b}[i + 1, j, l]" for a, b in pairs) + " }")
+    with pytest.raises(isl.Error, match="too many"):
+        bands.schedule(domain, isl.Set("{ : }"), validity, validity)
+
+
 def test_no_search_without_time() -> None:
     p, d, _ = expanded(SQUARES, PRODUCT)
     found = driver.schedule(p, d, budget=-1)
