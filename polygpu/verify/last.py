@@ -21,8 +21,8 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
     """The pairs whose second execution no other one of the same first follows.
 
-    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli, and fails
-    for others: it counts only if it leaves nothing out and nothing follows what it names.
+    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli, and
+    fails for others: it counts only if it leaves nothing out and nothing follows what it names.
     """
     if pairs.is_single_valued():
         return pairs

@@ -32,6 +32,7 @@ from polygpu.model.kernel import (
 from polygpu.model.scop import Action, Branch, Let, Store
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Leaf, Matched, Path, Place, Point, Sync, box
+from polygpu.verify.groups import closed, settled
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.source import Number, numbered
 
@@ -305,13 +306,13 @@ class KernelWalk:
         inside = replace(
             state.at(position, name), scope=scope, loops=(*state.loops, name), arrays=_without(state, s.index)
         )
-        each = _commits(s.body, scope)
+        each = closed(s.body, scope)
         if each != 0 and state.commits is not None:
             passed = self._passed(state, s, variable(name), each)
             inside = replace(inside, commits=passed)
         self.sequence(s.body, inside)
         after = state.at(position)
-        if each == 0 or state.commits is None or (each is None and _settled(s.body)):
+        if each == 0 or state.commits is None or (each is None and settled(s.body)):
             return after
         low, high = needed(state.scope, s.lower), needed(state.scope, s.upper)
         last = low.max(high.add(constant(s.step - 1)))
@@ -319,7 +320,7 @@ class KernelWalk:
 
     def _passed(self, state: _State, s: For, index: isl.PwAff, each: int | None) -> isl.PwAff | None:
         """Commits before the iteration at `index`."""
-        if state.commits is None or (each is None and not _settled(s.body)):
+        if state.commits is None or (each is None and not settled(s.body)):
             return None
         if each is None:
             # nothing is in flight between two iterations: each counts on from the same number, which is too
@@ -394,52 +395,6 @@ def _either(first: _State, second: _State, holds: isl.Set) -> isl.PwAff | None:
     if one is two or one.is_equal(two):
         return one
     return one.intersect_domain(holds).union_add(two.intersect_domain(holds.complement()))
-
-
-def _settled(body: tuple[Statement, ...]) -> bool:
-    """Whether no copy is in flight behind `body` that was not before it."""
-    for s in reversed(body):
-        match s:
-            case WaitCopies(0):
-                return True
-            case For() if not _settled(s.body):
-                return False
-            case If() if not (_settled(s.then) and _settled(s.otherwise)):
-                return False
-            case CommitCopies() | Move(asynchronous=True):
-                return False
-    return True
-
-
-def _commits(body: tuple[Statement, ...], scope: Scope | None = None) -> int | None:
-    """How many groups of copies `body` closes each time; None when it depends on more than `scope` says."""
-    total = 0
-    for s in body:
-        match s:
-            case CommitCopies():
-                total += 1
-            case Declare() if scope is not None:
-                scope = scope.bind(s.name, None)
-            case For():
-                if _commits(s.body) != 0:
-                    return None
-            case If():
-                first, second = _commits(s.then, scope), _commits(s.otherwise, scope)
-                if first != second and not _always(s.test, scope):
-                    return None
-                if first is None:
-                    return None
-                total += first
-    return total
-
-
-def _always(test: Expr, scope: Scope | None) -> bool:
-    if scope is None:
-        return False
-    try:
-        return bool(scope.domain.is_subset(scope.condition(test)))
-    except NotAffineError:
-        return False
 
 
 @dataclass(frozen=True)
