@@ -1,14 +1,16 @@
 """How many registers the live values of a kernel's thread fill at once, as a compiler would allocate them.
 
-Values live from their definition to their last use; what a loop reads lives through all of it. Arguments and
-block indices lie elsewhere and take none. A loop keeps one address for each stream of accesses that move
-together (up to constants) instead of the names their subscripts are made of; other addresses live for their
-statement. Loops that are unrolled are constants in their bodies' subscripts.
+Values live from their definition to their last use; what a loop reads lives through all of it. Arguments,
+block indices and what is computed from them alone take none. A loop keeps one address for each stream of
+accesses that move together (up to constants) instead of the names their subscripts are made of; other
+addresses live for their statement. Loops that are unrolled are constants in their bodies' subscripts, but
+where a minimum or a quotient bends an address, each of their iterations has its own; where they go over
+private elements, the operands of these live together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
@@ -16,7 +18,7 @@ from typing import TypeAlias
 from polygpu.codegen.emulator_names import bodies, children, element, names_in, operands, references
 from polygpu.codegen.linear import linear
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES, Expr, Name, Reference
+from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Move, Statement
 
 _WORD = 4  # bytes of a register
@@ -31,15 +33,25 @@ class Stream:
     array: str
     key: tuple[frozenset[tuple[Expr, int]], ...]
     names: frozenset[str] = field(compare=False)
+    copies: int = field(default=1, compare=False)
 
 
 def peak_registers(kernel: Kernel, device: Device) -> int:
-    """32-bit registers of the values of a thread that live at once, at most."""
-    return _Liveness(kernel, device).peak()
+    """32-bit registers of the values of a thread that live at once, at most.
+
+    What is on its way from memory is kept to what leaves room for all threads that can be resident.
+    """
+    found = _Liveness(kernel, device)
+    found.block(kernel.body, frozenset(), looped=False)
+    room = device.registers_per_multiprocessor // device.threads_per_multiprocessor
+    return max(found.least, min(found.most, room - device.registers_reserved))
 
 
 class _Liveness:
-    """One backward pass over a body; `most` is the largest sum of live words so far."""
+    """One backward pass over a body.
+
+    `most` is the largest sum of live words so far, `least` that without what is on its way from memory.
+    """
 
     def __init__(self, kernel: Kernel, device: Device) -> None:
         self.kernel, self.device = kernel, device
@@ -48,27 +60,33 @@ class _Liveness:
         self.arrays = self.outside | {s.name for s in kernel.shared}
         self.words: dict[str, int] = {f"thread_{axis}": 1 for axis in "xyz"}
         self.private: set[str] = set()
-        self.unrolled: set[str] = set()
-        self.most = 0
+        self.unrolled: dict[str, int] = {}  # iterations
+        self.values: dict[str, Expr] = {}  # of names that are given one only
+        self.most = self.least = 0
         self.ahead = 0  # words that are loaded for iterations to come
         self._declared(kernel.body)
+        self.uniform = {n for n, value in self.values.items() if self.of_block(value)}
 
-    def peak(self) -> int:
-        self.block(self.kernel.body, frozenset(), looped=False)
-        return self.most
+    def of_block(self, value: Expr) -> bool:
+        """Whether it is made of arguments and block indices: computed again, or kept for a whole warp."""
+        return not any(True for _ in references(value)) and all(
+            n in self.values or n not in self.words for n in self.made_of(value)
+        )
 
     def _declared(self, body: Sequence[Statement]) -> None:
         for s in body:
             match s:
-                case Declare(name, ctype):
+                case Declare(name, ctype, value, mutable):
                     self.words[name] = _words(ctype)
+                    if value is not None and not mutable:
+                        self.values[name] = value
                 case DeclareArray(name, ctype, extents):
                     self.words[name] = prod(extents) * _words(ctype)
                     self.private.add(name)
                 case For(index=index, body=inner):
                     self.words[index] = 1
                     if s.unroll:
-                        self.unrolled.add(index)
+                        self.unrolled[index] = _iterations(s)
                     self._declared(inner)
                 case If(then=then, otherwise=otherwise):
                     self._declared((*then, *otherwise))
@@ -92,7 +110,14 @@ class _Liveness:
                 live = live - {name}
             case Assign(Name(name)):
                 live = live | {name}
-        return self.used(live, operands(s), looped)
+        return self.used(live, operands(s), looped, self.spread(s))
+
+    def spread(self, s: Statement) -> set[str]:
+        """Unrolled loops over the private elements that a statement writes: their operands live together."""
+        match s:
+            case Assign(Reference(array=array, subscripts=subscripts)) if array in self.private:
+                return {n for e in subscripts for n in self.made_of(e) if n in self.unrolled}
+        return set()
 
     def loop(self, s: For, live: Live, looped: bool) -> Live:
         """An innermost loop has the loads of several iterations in flight."""
@@ -129,22 +154,35 @@ class _Liveness:
         entered = (inner - streams - {s.index}) | frozenset(made_of - {s.index})
         return self.used(entered, (s.lower, s.upper), looped)
 
-    def used(self, live: Live, exprs: Iterable[Expr], looped: bool) -> Live:
+    def used(self, live: Live, exprs: Iterable[Expr], looped: bool, spread: Set[str] = frozenset()) -> Live:
         """What is live before a statement; notes what it needs while it runs."""
-        loads = addresses = 0
+        loads = addresses = together = 0
         found = set(live)
         for r in _references(exprs):
             if r.array in self.arrays:
-                loads += self.loaded(r)
                 stream = self.stream(r)
+                copies = self.together(r, spread)
+                loads += self.loaded(r) * copies
+                together += self.loaded(r) * copies if copies > 1 else 0
                 if looped:
                     found.add(stream)
                 else:
                     addresses += self.size(stream)
         for expr in exprs:
             found |= {n for n in self.names(expr, looped) if n in self.words}
-        self.most = max(self.most, sum(map(self.size, found)) + loads + addresses + self.ahead)
+        words = sum(map(self.size, found))
+        self.least = max(self.least, words + together)
+        self.most = max(self.most, words + loads + addresses + self.ahead)
         return frozenset(found)
+
+    def together(self, r: Reference, spread: Set[str]) -> int:
+        """How many elements `r` stands for over `spread`; one if each is needed for one private element only.
+
+        Where another unrolled loop goes over them, those of its next iteration are loaded meanwhile.
+        """
+        unrolled = {n for e in r.subscripts for n in self.made_of(e) if n in self.unrolled}
+        used = unrolled & spread
+        return 1 if used == spread else prod(self.unrolled[n] for n in used) * (2 if unrolled - spread else 1)
 
     def names(self, expr: Expr, looped: bool) -> Iterator[str]:
         """Names whose values `expr` needs; in a loop, a stream stands for those of subscripts."""
@@ -160,13 +198,30 @@ class _Liveness:
 
     def stream(self, r: Reference) -> Stream:
         terms = [linear(s).terms for s in r.subscripts]
-        key = tuple(frozenset((a, c) for a, c in t if not names_in(a) <= self.unrolled) for t in terms)
-        return Stream(r.array, key, frozenset(n for s in r.subscripts for n in names_in(s)) - self.unrolled)
+        key = tuple(frozenset((a, c) for a, c in t if not names_in(a) <= self.unrolled.keys()) for t in terms)
+        names = frozenset(n for s in r.subscripts for n in names_in(s)) - self.unrolled.keys()
+        bent = {n for t in terms for a, _ in t if not isinstance(a, Name) for n in self.made_of(a)}
+        return Stream(r.array, key, names, prod(self.unrolled[n] for n in bent if n in self.unrolled))
+
+    def made_of(self, expr: Expr) -> set[str]:
+        """Names that `expr` depends on, through the values of others too."""
+        found = set(names_in(expr))
+        return found.union(*(self.made_of(self.values[n]) for n in found if n in self.values))
 
     def size(self, item: str | Stream) -> int:
         if isinstance(item, Stream):
-            return self.pointer if item.array in self.outside else 1 - self.device.shared_operands
-        return 0 if item in self.unrolled else self.words.get(item, 0)
+            if item.array in self.outside:
+                return self.pointer if item.copies == 1 else item.copies
+            return 1 - self.device.shared_operands
+        return 0 if item in self.unrolled or item in self.uniform else self.words.get(item, 0)
+
+
+def _iterations(s: For) -> int:
+    """Of a loop with constant bounds, else 1."""
+    match s.lower, s.upper:
+        case Int(lower), Int(upper):
+            return max(1, -(-(upper - lower) // s.step))
+    return 1
 
 
 def sources(s: Statement) -> tuple[Expr, ...]:

@@ -56,5 +56,5 @@ class Device:
     pointer_bytes: int = 8  # of an address in device memory
     registers_reserved: int = 4  # a compiler's, beside the values that live at once
     shared_operands: bool = False  # arithmetic reads shared memory without a register for value or address
-    loads_ahead: int = 5  # iterations of an innermost loop whose loads a compiler issues together
+    loads_ahead: int = 12  # iterations of an innermost loop whose loads a compiler issues together
     single_broadcast: bool = False  # shared memory broadcasts one word a step (CC 1.x), else any number

@@ -63,5 +63,49 @@ def test_warp_granularity_of_current_chips() -> None:
     assert occupancy(h100, 1025, 16, 0).blocks == 0
 
 
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "arguments", "blocks", "limited_by"),
+    [
+        (256, 16, 0, 0, 4, "threads"),  # 8 warps: 4096 of 16384 registers, 8 of 32 warps
+        (256, 17, 0, 0, 3, "registers"),  # 4352, rounded up to 512: 4608
+        (192, 20, 0, 0, 4, "registers"),  # 6 warps: 3840, rounded up to 4096; by warps there were 5
+        (96, 16, 0, 0, 8, "registers"),  # 3 warps, allocated as 4: 2048
+        (64, 60, 0, 0, 4, "registers"),  # 3840, rounded up to 4096
+        (128, 10, 3000, 56, 5, "shared memory"),  # 3000 + 56 + 16 of indices: 3072, exactly 6 x 512
+        (128, 10, 3000, 57, 4, "shared memory"),  # one byte more takes another 512: 3584
+    ],
+)
+def test_compute_capability_1_3(
+    threads: int, registers: int, shared: int, arguments: int, blocks: int, limited_by: str
+) -> None:
+    found = occupancy(devices.load("gtx285"), threads, registers, shared, arguments)
+    assert (found.blocks, found.limited_by) == (blocks, limited_by)
+
+
+def test_compute_capability_1_0_counts_arguments_and_indices() -> None:
+    """5072 + 32 + 16 = 5120 bytes, ten times 512: three in 16384; with four bytes more 5632: two."""
+    gtx = devices.load("8800gtx")
+    assert occupancy(gtx, 64, 8, 5072, arguments=32).blocks == 3
+    assert occupancy(gtx, 64, 8, 5072, arguments=36).blocks == 2
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "blocks", "limited_by"),
+    [
+        (256, 40, 0, 6, "registers"),  # 1280 a warp: 51 fit, allocated by 4: 48, 8 a block
+        (128, 33, 0, 12, "registers"),  # 1056, rounded up to 1280: 48 warps, 4 a block
+        (512, 64, 0, 2, "registers"),  # 2048 a warp: 32 warps, 16 a block
+        (1024, 65, 0, 0, "registers"),  # 2080, rounded up to 2304: 28 warps are less than one block
+        (128, 32, 48 * 1024, 4, "shared memory"),  # with the system's 1 KiB: 49 of 228 KiB
+        (64, 32, 6 * 1024, 32, "threads"),  # 7 KiB would leave room for 32, and so would 2 of 64 warps
+    ],
+)
+def test_compute_capability_9_0(
+    threads: int, registers: int, shared: int, blocks: int, limited_by: str
+) -> None:
+    found = occupancy(devices.load("h100"), threads, registers, shared, arguments=4000)
+    assert (found.blocks, found.limited_by) == (blocks, limited_by)
+
+
 def test_a_block_without_shared_memory_on_a_device_that_reserves_none() -> None:
     assert occupancy(devices.load("generic"), 64, 16, 0).blocks == 16
