@@ -53,9 +53,11 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     if base is not None and base.plain_is_universe():
         return
     s, t = first.slot, second.slot
-    before = session.source.before(s.statement, s.rank, t.statement, t.rank)
-    if _in_later_launches(session, first, second, before):
+    parts = session.source.before_parts(s.statement, s.rank, t.statement, t.rank)
+    left = [part for part in parts if not _in_later_launches(session, first, second, part)]
+    if not left:
         return
+    before = left[0] if len(left) == 1 else left[0].union(left[1])
     meet = first.address.apply_range(second.address.reverse())
     if meet.is_empty():
         return

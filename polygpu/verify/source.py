@@ -82,11 +82,16 @@ class Source:
 
     def before(self, first: str, a: tuple[Number, int], second: str, b: tuple[Number, int]) -> isl.Map:
         """Pairs of instances of `first` and `second` whose accesses ranked `a` and `b` come in this order."""
+        earlier, *same = self.before_parts(first, a, second, b)
+        return earlier.union(same[0]) if same else earlier
+
+    def before_parts(
+        self, first: str, a: tuple[Number, int], second: str, b: tuple[Number, int]
+    ) -> tuple[isl.Map, ...]:
+        """The pairs of `before`: different instances, and then those of one instance, if any."""
         one, two = self.p.statement(first), self.p.statement(second)
         order = one.schedule.lex_lt_map(two.schedule)
-        if first == second and a < b:
-            order = order.union(one.domain.identity())
-        return order
+        return (order, one.domain.identity()) if first == second and a < b else (order,)
 
     def writers(self, read: Slot) -> tuple[list[Writer], isl.Set]:
         """Who wrote what `read` reads, and the instances that read the contents from before the region.
