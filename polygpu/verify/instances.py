@@ -1,4 +1,4 @@
-"""Every instance of the source is executed, and what it leaves behind reaches the caller."""
+"""Every instance of the source that matters is executed, and what it leaves behind reaches the caller."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ def _executed(session: Session, statement: str, number: tuple[int, ...]) -> None
             m = a.matched
             if m is not None and (m.statement, m.number) == (statement, number):
                 missing = missing.subtract(session.instances(a, WHOLE).range())
+    if missing.is_empty():
+        return
+    missing = missing.intersect(session.source.needed(statement))
     if missing.is_empty():
         return
     point = counterexample.sample(isl.Map.from_domain(missing))

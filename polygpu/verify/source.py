@@ -103,53 +103,59 @@ class Source:
             found = self._flows[read] = self._flow(read)
         return found
 
-    def used(self, write: Slot) -> isl.Set:
-        """The instances of a write whose value a read, or the caller, may get."""
-        domain = self.p.statement(write.statement).domain
-        if any(a.live_out for a in self.p.scop.arrays if a.name == write.reference.array):
-            return domain
-        found = domain.subtract(domain)
-        for read in (s for s in self.slots if s.array == write.array and not s.write):
-            for w in self.writers(read)[0]:
-                if (w.statement, w.number) == (write.statement, write.number):
-                    found = found.union(w.instances.range())
-        return found
-
     @cached_property
     def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
         return {}
 
     def observed(self, write: Slot) -> isl.Set:
-        """The instances of a conditional write whose value, new or old, may be read in the end.
+        """The instances of a write whose value, new or old, may matter in the end.
 
-        All of them where the array outlives the region, or its dataflow cannot be told.
+        All of them where the array outlives the region.
         """
-        s = self.p.statement(write.statement)
-        if self.p.array(write.reference.array).storage != "region":
-            return s.domain
-        try:
-            return self._observed(write.array).get(write, s.domain)
-        except UnanalysableError:
-            return s.domain
+        return self._observed.get(write, self.p.statement(write.statement).domain)
 
-    def _observed(self, array: str) -> dict[Slot, isl.Set]:
-        """A few steps down from all instances: what only dead writes would keep is dead too."""
-        found = {w: self.p.statement(w.statement).domain for w in self.writes_of(array)}
-        reads = [r for r in self.slots if r.array == array and not r.write]
-        for _ in range(_STEPS):
-            found = {w: self._readers(w, reads, found) for w in found}
+    def needed(self, statement: str) -> isl.Set:
+        """The instances of a statement that write what may matter in the end."""
+        found = isl.Set.empty(self.p.statement(statement).domain.get_space())
+        for w in self.slots:
+            if w.statement == statement and w.write:
+                found = found.union(self.observed(w))
+        return found.coalesce()
+
+    @cached_property
+    def _observed(self) -> dict[Slot, isl.Set]:
+        """A few steps down from all instances of writes to arrays that end with the region."""
+        local = {a.name for a in self.p.arrays if not a.live_out}
+        writes = [w for w in self.slots if w.write and w.reference.array in local]
+        found = {w: self.p.statement(w.statement).domain for w in writes}
+        try:
+            for _ in range(_STEPS):
+                found = {w: self._readers(w, found) for w in writes}
+        except UnanalysableError:
+            return {}
         return found
 
-    def _readers(self, write: Slot, reads: list[Slot], observed: dict[Slot, isl.Set]) -> isl.Set:
-        """The instances of `write` that are read, if not for a write that is itself `observed` nowhere."""
+    def _readers(self, write: Slot, observed: dict[Slot, isl.Set]) -> isl.Set:
+        """The instances of `write` that are read, if not only for a write that is `observed` nowhere."""
         found = isl.Set.empty(self.p.statement(write.statement).domain.get_space())
-        for read in reads:
+        for read in self.slots:
+            if read.write or read.array != write.array:
+                continue
+            matters = self._matters(read, observed)
             for w in self.writers(read)[0]:
                 if (w.statement, w.number) == (write.statement, write.number):
-                    own = self.writing(read.statement, read.number) if read.implied else None
-                    pairs = w.instances if own is None else w.instances.intersect_domain(observed[own])
-                    found = found.union(pairs.range())
+                    found = found.union(w.instances.intersect_domain(matters).range())
         return found.coalesce()
+
+    def _matters(self, read: Slot, observed: dict[Slot, isl.Set]) -> isl.Set:
+        """The instances whose `read` decides about a write that matters, be it by a test or a local."""
+        domain = self.p.statement(read.statement).domain
+        own = self.writing(read.statement, read.number)
+        writes = [own] if own else [w for w in self.slots if w.statement == read.statement and w.write]
+        found = isl.Set.empty(domain.get_space())
+        for w in writes:
+            found = found.union(observed.get(w, domain))
+        return found
 
     def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
         writes = self.writes_of(read.array)
@@ -163,6 +169,8 @@ class Source:
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
             meet = sink.apply_range(_known(w).reverse()).intersect(times[w].lex_lt_map(now).reverse())
+            if w.statement == read.statement and exclusive(w.number, read.number):
+                meet = meet.subtract(domain.identity())
             if not meet.is_empty():
                 earlier[w] = meet
         fresh = domain
@@ -195,6 +203,12 @@ def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Nu
         if isinstance(action, Branch):
             yield from numbered(action.then, (*number, 0))
             yield from numbered(action.otherwise, (*number, 1))
+
+
+def exclusive(one: Number, other: Number) -> bool:
+    """Whether two actions stand in different branches of a test."""
+    apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    return apart % 2 == 1
 
 
 def _slots(p: Polyhedra, s: PolyStatement) -> Iterator[Slot]:

@@ -246,10 +246,10 @@ class _Action:
         self.session.counts[VALUES] += 1
         origins = self.locals.origins(self.action, leaf.place)
         slot = self._slot(leaf)
-        if leaf.implied:
-            here = here.intersect_range(self._kept())
         inside = here.domain()
         unwritten = origins.unknown.intersect(inside)
+        if not unwritten.is_empty():
+            unwritten = self._possible(unwritten, here, slot)
         if not unwritten.is_empty():
             bad = self._read(leaf.place, unwritten)
             self._fail("reads a value that nobody computed", leaf.place, bad, here, slot)
@@ -263,12 +263,17 @@ class _Action:
             else:
                 self._computed(o, pairs, here, slot, leaf)
 
-    def _kept(self) -> isl.Set:
-        """The instances of a conditional write that have to keep the old value where they do not write."""
-        m = self.action.matched
-        assert m is not None
-        slot = self.session.source.writing(m.statement, m.number)
-        return self.session.source.used(slot) if slot else self.session.p.statement(m.statement).domain
+    def _possible(self, executions: isl.Set, here: isl.Map, slot: Slot | None) -> isl.Set:
+        """Without those that would read what the array does not have, if it were for the data to happen."""
+        if slot is None or slot.relation is None:
+            return executions
+        statement = self.session.p.statement(slot.statement)
+        access = next((a for a in statement.accesses if a.reference == slot.reference and not a.write), None)
+        if access is None or access.must:
+            return executions
+        elements = everything(self.session, self.session.p.array(slot.reference.array))
+        read = here.intersect_domain(executions).apply_range(slot.relation.reset_tuple_id(D.out))
+        return read.intersect_range(elements).domain()
 
     def _slot(self, leaf: Leaf) -> Slot | None:
         m = self.action.matched

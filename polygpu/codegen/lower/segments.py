@@ -5,9 +5,9 @@ segment ::= copies, barrier, stage | for each step tile: copies, barrier, stage,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -25,7 +25,7 @@ from polygpu.codegen.lower.stages import Stages
 from polygpu.codegen.lower.staging import Copy
 from polygpu.codegen.tidy import substituted
 from polygpu.memory.footprint import Side
-from polygpu.memory.place import Segment, Staged, step_of
+from polygpu.memory.place import Segment, Staged, reference_key, step_of
 from polygpu.model.expr import (
     Binary,
     Expr,
@@ -165,7 +165,22 @@ class Segments(Stages):
             tuple(
                 self._stays_inside(side, self.layouts[s.array].extent(k)) for k, side in enumerate(s.sides)
             ),
+            self._always_used(s),
         )
+
+    def _always_used(self, s: Staged) -> bool:
+        """Whether some block uses the box wherever it is copied, whatever the data are."""
+        users = {
+            name
+            for name in {statement for statement, _, _ in s.references}
+            for a in self.m.p.statement(name).accesses
+            if a.must and not a.write and reference_key(name, a.reference) in s.references
+        }
+        around = self.placement.segments[s.segment].node.statements if s.stepped else self.m.statements
+        return bool(users) and self._happens(around).is_subset(self._happens(users))
+
+    def _happens(self, statements: Iterable[str]) -> isl.Set:
+        return reduce(isl.Set.union, (self.m.domain(name, ()).params() for name in sorted(statements)))
 
     def _stays_inside(self, side: Side, extent: Expr | None) -> bool:
         """Whether no block and no step moves the side out of an array dimension of constant `extent`."""

@@ -8,11 +8,21 @@ A copy is one of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 
-from polygpu.codegen.linear import add, divides, linear, maximum, minimum, multiply, simplify, subtract
+from polygpu.codegen.linear import (
+    add,
+    conjunction,
+    divides,
+    linear,
+    maximum,
+    minimum,
+    multiply,
+    simplify,
+    subtract,
+)
 from polygpu.codegen.lower.buffers import Layout
 from polygpu.codegen.lower.rows import in_a_row
 from polygpu.codegen.tidy import substituted
@@ -26,7 +36,8 @@ class Copy:
     """Copy code of staged array `s`, whose box starts at `offsets`, by `threads` threads numbered `tid`.
 
     Subscripts are clamped to the array, since elements of the box outside of it are never used, except in
-    dimensions along which the box is `inside`. `multiples` says
+    dimensions along which the box is `inside`. Where the box may not be `needed`, the array may be empty and
+    is then not read. `multiples` says
     what names are known to be multiples of, `positive` which are known not to be negative. Lanes move
     `widest` bytes at once where rows allow it. A direct copy has `loads` loads of a thread in flight, 0 for
     all of them.
@@ -42,6 +53,7 @@ class Copy:
     widest: int
     loads: int = 0
     inside: tuple[bool, ...] = ()
+    needed: bool = True
 
     @property
     def type(self) -> str:
@@ -201,7 +213,15 @@ class Copy:
         busy = self._columns * (rows if self._height > 1 else 1)
         if busy < self.threads:
             body = (If(Binary("<", Name("tid"), Int(busy)), body, (), uniform=False),)
-        return body
+        test = conjunction(list(self._not_empty()))
+        return body if test is None else (If(test, body, (), uniform=True),)
+
+    def _not_empty(self) -> Iterator[Expr]:
+        for k in range(len(self.sizes)):
+            extent = self.layout.extent(k)
+            clamped = not (self.inside and self.inside[k])
+            if not self.needed and clamped and extent is not None and not isinstance(extent, Int):
+                yield Binary(">", extent, Int(0))
 
 
 def _dealt(
