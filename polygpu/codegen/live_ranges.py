@@ -205,8 +205,14 @@ class _Liveness:
 
     def made_of(self, expr: Expr) -> set[str]:
         """Names that `expr` depends on, through the values of others too."""
-        found = set(names_in(expr))
-        return found.union(*(self.made_of(self.values[n]) for n in found if n in self.values))
+        found: set[str] = set()
+        left = list(names_in(expr))
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left.extend(names_in(self.values[name]) if name in self.values else ())
+        return found
 
     def size(self, item: str | Stream) -> int:
         if isinstance(item, Stream):

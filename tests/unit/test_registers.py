@@ -74,6 +74,15 @@ def test_what_blocks_share_takes_no_register() -> None:
     assert peak_registers(kernel(first, mine, uses), DEVICE) == 1
 
 
+def test_long_chains_of_values_take_no_long_time() -> None:
+    """Each of 200 values is made of the two before it: the ways from the last to the first are 10^41."""
+    first = [Declare(f"v{k}", "int", Name("thread_x")) for k in range(2)]
+    sums = [Binary("+", Name(f"v{k - 1}"), Name(f"v{k - 2}")) for k in range(2, 200)]
+    chain = [Declare(f"v{k}", "int", value) for k, value in enumerate(sums, start=2)]
+    last = Assign(Name("sum", "float"), load("v199"))
+    assert peak_registers(kernel(*first, *chain, last), DEVICE) == 1 + 2 + 1
+
+
 def unrolled(index: str, times: int, *body: Statement) -> For:
     return For(index, Int(0), Int(times), 1, body, uniform=True, unroll=True)
 
