@@ -119,6 +119,34 @@ def test_inspect_predicts_for_what_is_assumed(source: str, capsys: pytest.Captur
     assert kernel["bytes_moved"] == 2 * 4 * 2048
 
 
+ELIMINATION = """\
+void eliminate(int n, float a[n][n])
+{
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++)
+                a[i][j] = a[i][j] - a[i][k] * a[k][j];
+#pragma endscop
+}
+"""
+
+
+def test_predictions_without_sizes_are_quick(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Launches that all differ: a smaller size, and 16 stand for all 2 (1 + 4 + ... + (n - 1)^2) operations.
+
+    Warps count whole: a few percent more where they cross the diagonal.
+    """
+    path = tmp_path / "eliminate.c"
+    path.write_text(ELIMINATION)
+    found = predicted(capsys, str(path))
+    n = found["sizes"]["n"]
+    operations = sum(k["float_operations"] for r in found["regions"] for k in r["kernels"])
+    assert n < 4096 and n.bit_count() == 1
+    assert found["host_iterations_looked_at"] == 16
+    assert operations == pytest.approx((n - 1) * n * (2 * n - 1) / 3, rel=0.1)
+
+
 def test_decided_registers_are_what_is_shown(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     """256 threads of 20 registers: one block of 5120 of 8192."""
     (kernel,) = predicted(capsys, "--registers", "20", source)["regions"][0]["kernels"]
