@@ -95,7 +95,7 @@ def _outer_iterations(
 
 def _expression(aff: isl.Aff, names: tuple[str, ...]) -> Expr | None:
     """An affine function without divisions as an expression."""
-    if aff.dim(D.div):
+    if aff.dim(D.div) or not aff.get_denominator_val().is_one():
         return None
     total: Expr = Int(aff.get_constant_val().to_python())
     for k, name in enumerate(names):

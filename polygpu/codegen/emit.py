@@ -8,10 +8,11 @@ from typing import Any
 
 from polygpu.codegen.dialects import CUDA, OPENCL, Dialect
 from polygpu.codegen.embed import device_functions, device_structure, floor_division, host_helpers
+from polygpu.codegen.emulator_names import bodies
 from polygpu.codegen.folding import basename
 from polygpu.codegen.layout import RegionText, region_text
 from polygpu.model.device import Device
-from polygpu.model.kernel import Unit
+from polygpu.model.kernel import Barrier, If, Statement, Unit
 from polygpu.support.templates import environment
 
 _PLAIN = Dialect("c")
@@ -68,8 +69,18 @@ def _emit_opencl(unit: Unit, device: Device) -> dict[str, str]:
         weak_end="",
         most_kernels=max(len(region.kernels) for region in regions),
         lines=[_literal(line) for line in kernels.splitlines()],
+        conditional_barriers=any(_conditional_barrier(k.body) for r in unit.regions for k in r.kernels),
     )
     return {"_opencl.c": host, "_opencl.cl": kernels}
+
+
+def _conditional_barrier(body: Sequence[Statement]) -> bool:
+    """Whether a barrier stands under a test, outside of loops."""
+    return any(isinstance(s, If) and _has_barrier(bodies(s)) for s in body)
+
+
+def _has_barrier(body: Sequence[Statement]) -> bool:
+    return any(isinstance(s, Barrier) or (isinstance(s, If) and _has_barrier(bodies(s))) for s in body)
 
 
 def _common(unit: Unit, regions: Sequence[RegionText], dialect: Dialect, bodies: str) -> dict[str, Any]:
