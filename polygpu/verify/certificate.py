@@ -16,6 +16,7 @@ from polygpu.support.isl_idioms import set_options
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
 from polygpu.verify.dependences import check_dependences
+from polygpu.verify.elements import with_elements
 from polygpu.verify.final_copies import with_final_copies
 from polygpu.verify.instances import check_instances
 from polygpu.verify.layouts import check_layouts
@@ -85,12 +86,13 @@ def _proofs(session: Session) -> Iterator[Proof]:
 def certify(region: CompiledRegion, budget: float = 60.0) -> Certificate:
     """The certificate of a compiled region, from its source and its Kernel IR alone, in `budget` seconds.
 
-    It holds for the parameters that pass the tests the host makes before it calls the region.
+    It holds for the parameters that pass the tests the host makes before it calls the region, and with
+    which the source's declarations mean something: no extent is negative, and none but the first is 0.
     """
     start = time.monotonic()
     set_options()
     p = polyhedra.build(region.scop)
-    context = p.context
+    context = with_elements(p)
     for c in region.conditions:
         context = context.intersect(c.holds)
     made = prove(_assuming(p, context), region.region, context, budget)

@@ -1,10 +1,11 @@
-"""The elements that an array has."""
+"""The elements that arrays have."""
 
 from __future__ import annotations
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
+from polygpu.model.expr import Int
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
 from polygpu.verify.session import Session
@@ -26,3 +27,21 @@ def everything(session: Session, array: Array) -> isl.Set:
             raise UnanalysableError(f"the size of '{array.name}' is not affine") from None
         found = found.lower_bound_val(D.set, k, isl.Val(0))
     return found
+
+
+def with_elements(p: Polyhedra) -> isl.Set:
+    """The parameters in the context of `p` for which each row of an array has elements: C has no others.
+
+    The first extent may be 0, of which programs with nothing to do make use.
+    """
+    context = p.context
+    builder = AffineBuilder(context.get_space().set_from_params())
+    for array in p.arrays:
+        for k, extent in enumerate(array.extents):
+            try:
+                least = None if extent is None else builder.value(extent).sub(builder.value(Int(int(k > 0))))
+            except (ValueError, isl.Error):
+                continue
+            if least is not None:
+                context = context.intersect(least.nonneg_set().params())
+    return context
