@@ -18,7 +18,7 @@ from polygpu.support.isl_idioms import CONTEXT
 
 Vector: TypeAlias = tuple[int, ...]
 
-OPERATIONS = 30_000  # steps of isl for one call: about a second where it is hard
+OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
 
 
 class OperationsExceededError(Exception):
