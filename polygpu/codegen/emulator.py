@@ -18,6 +18,7 @@ from polygpu.codegen.emulator_text import INTEGERS, c_string
 from polygpu.codegen.emulator_warp import poison
 from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.folding import basename
+from polygpu.codegen.layout import last_row
 from polygpu.codegen.oblivious import is_oblivious
 from polygpu.codegen.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
 from polygpu.codegen.resources import wave
@@ -138,6 +139,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
         "pitch": print_expr(pitch) if pitch is not None else f"pg_extent_{name}[{max(last, 0)}]",
         "rows": " * ".join(rows) or "1",
         "poison": poison(buffer.type),
+        "last": [print_expr(e) for e in last_row(buffer)] if buffer.last else ["-1", "0"],
         "copy_in": buffer.host and buffer.copy_in,
         "copy_out": buffer.host and buffer.copy_out,
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, replace
 
 from polygpu.codegen.dialects import CUDA, HOST_C, Dialect
 from polygpu.codegen.folding import basename, folded
 from polygpu.codegen.kernel_text import AXES, KernelText, host_dialect, kernel_text, row_pitch
+from polygpu.codegen.linear import subtract
 from polygpu.codegen.printer import (
     HOST_NAMES,
     indented,
@@ -19,7 +20,7 @@ from polygpu.codegen.printer import (
     sum_of,
 )
 from polygpu.model.device import Device
-from polygpu.model.expr import Call, Expr, Int, Name
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select
 from polygpu.model.kernel import Buffer, Launch, Region
 
 
@@ -48,7 +49,7 @@ class BufferText:
     elements: str
     copy_in: bool
     copy_out: bool
-    transfer: Transfer
+    transfers: tuple[Transfer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def pointer_type(buffer: Buffer, dialect: Dialect) -> str:
 
 def _unused(region: Region, buffers: tuple[BufferText, ...], body: Iterable[str]) -> tuple[str, ...]:
     parameters = [*(s.name for s in region.scalars), *(b.name for b in region.buffers if b.host)]
-    copied = [buffer.transfer for buffer in buffers if buffer.copy_in or buffer.copy_out]
+    copied = [t for buffer in buffers if buffer.copy_in or buffer.copy_out for t in buffer.transfers]
     sizes = [(buffer.sizes, buffer.elements) for buffer in buffers]
     words = set(re.findall(r"\w+", f"{sizes} {[astuple(t) for t in copied]} {' '.join(body)}"))
     return tuple(name for name in map(HOST_C.spell, parameters) if name not in words)
@@ -164,8 +165,35 @@ def _buffer_text(buffer: Buffer, dialect: Dialect) -> BufferText:
         elements=count,
         copy_in=buffer.host and buffer.copy_in,
         copy_out=buffer.host and buffer.copy_out,
-        transfer=_transfer(buffer, dialect),
+        transfers=tuple(_transfers(buffer, dialect)),
     )
+
+
+def _transfers(buffer: Buffer, dialect: Dialect) -> Iterator[Transfer]:
+    """The box of a buffer, or its rows up to that of the last element and then this one."""
+    box = _transfer(buffer, dialect)
+    if not buffer.last:
+        yield box
+        return
+    row, width = last_row(buffer)
+    some = Binary(">", buffer.extents[0], Int(0))
+    yield replace(box, rows=print_expr(Select(some, row, Int(0))))
+    start = linear_offset([*buffer.last[:-1], Int(0)], buffer.host_extents[1:], "long long")
+    yield replace(
+        box,
+        device_row=print_expr(row),
+        device_offset=f" + ({print_expr(row)}) * pitch_of_{buffer.name}",
+        host=_host_pointer(buffer, print_expr(start), dialect),
+        width=print_expr(width),
+        rows=print_expr(Select(some, Int(1), Int(0))),
+    )
+
+
+def last_row(buffer: Buffer) -> tuple[Expr, Expr]:
+    """The number of the row of the last element that is copied, and how much of it is."""
+    origin = buffer.origin or (Int(0),) * len(buffer.extents)
+    places = [subtract(at, first) for at, first in zip(buffer.last, origin, strict=True)]
+    return linear_offset(places[:-1], map(_extent, buffer.extents[1:-1])), sum_of(places[-1], Int(1))
 
 
 def _transfer(buffer: Buffer, dialect: Dialect) -> Transfer:

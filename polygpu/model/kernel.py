@@ -228,7 +228,8 @@ class Buffer:
 
     `extents` are host expressions (long long); the device copy has `pitch` elements a row when it has two
     or more dimensions. `host` is False for the compiler's own temporaries. The element with all
-    subscripts equal to `origin` is the first of the device copy. Host rows are `host_extents` long.
+    subscripts equal to `origin` is the first of the device copy. Host rows are `host_extents` long. Copies
+    between host and device end with the element `last`, if it is given: the caller's memory may end there.
     """
 
     name: str
@@ -241,6 +242,7 @@ class Buffer:
     copy_in: bool
     copy_out: bool
     structure: Structure | None = None
+    last: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _buffer(session: Session, b: Buffer) -> None:
     inside = isl.Set(UNIVERSE).intersect_params(session.p.context)
     scope = Scope(inside, {name: parameter(name) for name in session.p.parameters}, inside)
     _rows(session, scope, array, b)
-    device, source = _box(scope, b.origin, b.extents), _box(scope, (), array.extents)
+    device, source = _up_to(scope, _box(scope, b.origin, b.extents), b), _box(scope, (), array.extents)
     beyond = device.subtract(source)
     if not beyond.is_empty():
         _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
@@ -120,6 +120,17 @@ def _box(scope: Scope, origin: tuple[Expr, ...], extents: tuple[Expr | None, ...
     return tuples(found, names)
 
 
+def _up_to(scope: Scope, box: isl.Set, b: Buffer) -> isl.Set:
+    """The elements of a box of which copies between host and device end with `last`."""
+    if not b.last:
+        return box
+    end = scope.domain
+    names = tuple(f"e{k}__" for k in range(len(b.last)))
+    for name, expr in zip(names, b.last, strict=True):
+        end = end.intersect(variable(name).eq_set(size(scope, expr)))
+    return box.intersect(tuples(end, names).apply(isl.Map.lex_ge(box.get_space())))
+
+
 def _copied(session: Session, slot: Slot, missing: isl.Set) -> None:
     if missing.is_empty():
         return
@@ -138,15 +149,18 @@ def _copied(session: Session, slot: Slot, missing: isl.Set) -> None:
 
 
 def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set) -> None:
-    """Of an array of unknown length no row is copied beyond those that the source may touch, if any.
+    """Of an array of unknown length nothing is copied beyond what the source may touch, if it does.
 
-    Rows from the pointer on up to one of these are there: C has pointers into one array only.
+    All from the pointer on up to that is there: C has pointers into one array only.
     """
     rows, known = (s.project_out(D.set, 1, s.dim(D.set) - 1) for s in (device, touched))
     between = known.apply(isl.Map("{ [a] -> [b] : b >= a or b >= 0 }")).intersect(
         known.apply(isl.Map("{ [a] -> [b] : b <= a }"))
     )
     beyond = rows.intersect_params(known.params()).subtract(between)
+    if beyond.is_empty():
+        before = touched.apply(isl.Map.lex_ge(device.get_space()))
+        beyond = device.intersect_params(known.params()).subtract(before)
     if not beyond.is_empty():
         message = f"more of '{b.name}' is copied than the source touches, and its length is not known"
         _fail(session, "", message, beyond.params())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import islpy as isl
 
@@ -77,6 +78,7 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
         copy_in=host and read_in,
         copy_out=host and written and array.live_out,
         structure=array.structure,
+        last=_last(p, array, touched, origin) if host else (),
     )
     sizes: dict[str, Expr] = {
         f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)
@@ -135,6 +137,26 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
         return Int(0), maximum(high, Int(0)) if not isinstance(high, Name) else high
     low = value_of(line.dim_min(0), context.intersect(line.params()))
     return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
+
+
+def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]) -> tuple[Expr, ...]:
+    """Of rows behind a pointer, the last element touched where that is not the end of a row.
+
+    Nothing says that the caller's memory goes on behind it.
+    """
+    if len(array.extents) < 2 or array.extents[0] is not None or any(o != Int(0) for o in origin[1:]):
+        return ()
+    together = reduce(isl.Set.union, touched).coalesce()
+    if together.is_empty():
+        return ()
+    last = together.lexmax_pw_multi_aff()
+    sides = [last.get_pw_aff(k) for k in range(together.dim(D.set))]
+    if not isl.Set.from_pw_multi_aff(last).lex_lt_set(together).is_empty():  # isl errs, if seldom
+        sides = [together.dim_max(k) for k in range(together.dim(D.set))]
+    context = p.context.intersect(together.params())
+    found = tuple(value_of(side, context) for side in sides)
+    ends = all(add(at, 1) == size for at, size in zip(found[1:], array.extents[1:], strict=True))
+    return () if ends else found
 
 
 def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Set]) -> tuple[bool, bool]:

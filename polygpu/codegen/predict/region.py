@@ -11,6 +11,7 @@ import numpy as np
 
 from polygpu.codegen.lanes import uniform
 from polygpu.codegen.launches import host_values
+from polygpu.codegen.layout import last_row
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places, size_of
@@ -275,4 +276,8 @@ def _elements(b: Buffer, values: Sizes) -> int | None:
 
 def _bytes(b: Buffer, values: Sizes) -> int:
     """What a copy between the host and the device moves."""
-    return prod(e or 0 for e in _extents(b, values)) * (size_of(b.type, b.structure) or 0)
+    elements = prod(e or 0 for e in _extents(b, values))
+    if b.last and elements:
+        row, width = (uniform(e, values) or 0 for e in last_row(b))
+        elements = row * (_extents(b, values)[-1] or 0) + width
+    return elements * (size_of(b.type, b.structure) or 0)
