@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks import programs
-from polygpu.codegen.predict import Predicted, predict
+from polygpu.codegen.predict import Predicted, Work, predict
 from polygpu.pipeline import Options, compile_file
+from polygpu.report.predicted import predict_all
 from tests.emulated import compiled, program
 
 KERNELS = programs.kernel_names()
@@ -127,6 +128,25 @@ def test_more_iterations_than_fit_are_sampled(
             assert close == all_of_it
         for name in ("slots", "bytes", "requests"):
             assert close["counters"][name] == pytest.approx(all_of_it["counters"][name], rel=0.03)
+
+
+def test_too_much_to_look_at_is_sampled() -> None:
+    region = compiled("trmm", "8800gtx").regions[0].region
+    device = compiled("trmm", "8800gtx").device
+    sizes = dict.fromkeys(programs.parameters_of("trmm"), 300)
+    exact, few = predict(region, device, sizes), predict(region, device, sizes, work=Work(0))
+    assert not exact.sampled
+    assert few.sampled
+    for name in ("slots", "bytes", "requests"):
+        counted_all, close = (p.record["kernels"][0]["counters"][name] for p in (exact, few))
+        assert close == pytest.approx(counted_all, rel=0.03)
+
+
+def test_many_launches_under_a_test_are_sampled() -> None:
+    """The loop over the launches of seidel-2d is in a test of its sizes."""
+    made = compiled("seidel-2d", "8800gtx")
+    regions = [r.region for r in made.regions]
+    assert predict_all(regions, made.device, made.facts, {}).host_iterations == 16
 
 
 DATA = """

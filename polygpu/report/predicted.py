@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -11,15 +11,28 @@ from polygpu.codegen.lanes import uniform
 from polygpu.codegen.launches import SIZE, host_values
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
-from polygpu.model.kernel import HostFor, Region
+from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, indented, line
 from polygpu.report.run import measures, region_record
 
 _ITERATIONS = 16  # of a host loop, that stand for all where these are too many
-_BLOCKS = 2**17  # looked at where no sizes are asked for: a second or two
-_PATIENCE = 2**21  # looked at for sizes that are
 _SMALLEST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Patience:
+    """How many `blocks` and `launches` are looked at before iterations of host loops are left out, and how
+    many `elements` of arrays, all kernels together, before those of the kernels' loops are.
+    """
+
+    blocks: int
+    launches: int
+    elements: int
+
+
+_QUICK = _Patience(2**17, 2**13, 2 * 10**8)  # where no sizes are asked for: a second or two
+_THOROUGH = _Patience(2**21, 2**15, 4 * 10**8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,46 +57,71 @@ def predict_all(
 ) -> Prediction:
     """One call of each region; without `sizes`, for 4096 or what is quick.
 
-    Raises ImportError without numpy.
+    Raises ImportError without numpy; MemoryError where a part of the iterations of each loop is too much.
     """
-    from polygpu.codegen.predict import predict  # noqa: PLC0415 - numpy is optional, and slow to import
+    scalars = {s.name for r in regions for s in r.scalars if s.type not in ("float", "double")}
+    if sizes or not scalars:
+        return _at_sizes(regions, device, facts, sizes, _THOROUGH)
+    size = SIZE
+    while True:
+        quick = dict.fromkeys(scalars, size)
+        try:
+            if size <= _SMALLEST or not _too_many(regions, quick, _ITERATIONS, _QUICK):
+                return replace(_at_sizes(regions, device, facts, quick, _QUICK), chosen=False)
+        except MemoryError:
+            if size <= _SMALLEST:
+                raise
+            size //= 2  # what failed is hardly too much by little
+        size //= 2
+
+
+def _at_sizes(
+    regions: list[Region],
+    device: Device,
+    facts: CompilationFacts,
+    sizes: Mapping[str, int],
+    patience: _Patience,
+) -> Prediction:
+    from polygpu.codegen.predict import Work, predict  # noqa: PLC0415 - numpy is optional, and slow to import
 
     scalars = {s.name for r in regions for s in r.scalars if s.type not in ("float", "double")}
-    chosen = dict(sizes) if sizes or not scalars else _quick(regions, scalars)
-    enough = _PATIENCE if sizes else _BLOCKS
-    looped = any(isinstance(s, HostFor) for r in regions for s in r.body)
-    most = _ITERATIONS if looped and _blocks(regions, chosen, None, enough) > enough else None
-    found = [predict(region, device, chosen, most) for region in regions]
-    values = {n: value for r in regions for n, value in host_values(r, chosen).items() if n in scalars}
+    looped = any(_loops(r.body) for r in regions)
+    most = _ITERATIONS if looped and _too_many(regions, sizes, None, patience) else None
+    try:
+        work = Work(patience.elements)
+        found = [predict(region, device, sizes, most, work) for region in regions]
+    except MemoryError:
+        if most or not looped:
+            raise
+        most, work = _ITERATIONS, Work(patience.elements)
+        found = [predict(region, device, sizes, most, work) for region in regions]
+    values = {n: value for r in regions for n, value in host_values(r, sizes).items() if n in scalars}
     inexact = tuple(name for p in found for name in p.inexact)
     sampled = tuple(name for p in found for name in p.sampled)
     records = tuple(p.record for p in found)
-    return Prediction(device, facts, records, values, bool(sizes), inexact, sampled, most)
+    return Prediction(device, facts, records, values, bool(scalars), inexact, sampled, most)
 
 
-def _quick(regions: list[Region], scalars: set[str]) -> dict[str, int]:
-    """The largest power of two up to the typical size that leaves few enough blocks to look at."""
-    size = SIZE
-    while size > _SMALLEST and _blocks(regions, dict.fromkeys(scalars, size), _ITERATIONS, _BLOCKS) > _BLOCKS:
-        size //= 2
-    return dict.fromkeys(scalars, size)
+def _loops(body: Iterable[HostStatement]) -> bool:
+    return any(isinstance(s, HostFor) or (isinstance(s, HostIf) and _loops(s.body)) for s in body)
 
 
-def _blocks(regions: list[Region], sizes: Mapping[str, int], most: int | None, enough: int) -> int:
-    """Blocks of the launches to look at, equal ones once; none are counted after `enough`."""
+def _too_many(regions: list[Region], sizes: Mapping[str, int], most: int | None, patience: _Patience) -> bool:
+    """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
     from polygpu.codegen.predict import launches  # noqa: PLC0415
 
-    total = 0
+    number = blocks = 0
     for region in regions:
         seen = set()
         for launch, at, _ in launches(region.body, host_values(region, sizes), most):
             grid = tuple(max(0, uniform(extent, at) or 0) for extent in launch.grid)
             key = launch.kernel, grid, tuple(uniform(value, at) for value in launch.scalars)
-            total += 0 if key in seen else max(1, prod(grid))
+            blocks += 0 if key in seen else max(1, prod(grid))
+            number += 1
             seen.add(key)
-            if total > enough:
-                return total
-    return total
+            if blocks > patience.blocks or number > patience.launches:
+                return True
+    return False
 
 
 def prediction_lines(p: Prediction, width: int = 0) -> Iterator[Line]:

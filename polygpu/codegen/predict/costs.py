@@ -15,10 +15,11 @@ from polygpu.analysis.coalescing import Address, Coalescing, Memory, request_cos
 from polygpu.codegen.predict.counters import OF_ACCESSES
 from polygpu.codegen.predict.digits import Digits, combined, digits_of
 from polygpu.codegen.predict.masks import distinct_rows, joint
-from polygpu.codegen.predict.values import ALL, Bits, Integers, Value, fitting
+from polygpu.codegen.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, spend
 from polygpu.model.device import WARP, Device
 
 _DENSE = 1 << 22  # codes that a histogram may have
+_ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7  # elements looked at in the time of one of each
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
 _WIDE, _REQUESTS = OF_ACCESSES.index("wide_bytes"), OF_ACCESSES.index("requests")
 
@@ -54,6 +55,7 @@ class Costs:
         warps: int,
     ) -> Integers:
         """The counters `OF_ACCESSES` of each warp when its lanes access `size` bytes at `address`."""
+        spend(_ACCESS)
         period = self.banks.word if shared else self._period()
         kinds = [_kinds(term) for term in address.threads]
         numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
@@ -69,6 +71,7 @@ class Costs:
         fitting(bits.number.shape, apart.number.shape, at.number.shape)
         code = (bits.number * apart.radix + apart.number) * at.radix + at.number
         codes, counts = _histogram(code, found.weight(), warps)
+        spend(_CODE * len(codes))
         phase = at.values[codes % at.radix]
         distances = apart.values[codes // at.radix % apart.radix]
         lanes = bits.values[codes // at.radix // apart.radix]
@@ -114,6 +117,7 @@ class Costs:
             return _NOTHING
         key = distances.tobytes(), bits, phase, size, shared
         if key not in self.known:
+            spend(_REQUEST)
             # Distances may be negative: a multiple of the period keeps the addresses positive.
             start = phase - int(distances.min()) // self._period() * self._period()
             lanes = [start + int(d) if bits >> k & 1 else None for k, d in enumerate(distances)]
@@ -173,10 +177,12 @@ def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, 
     weights = np.broadcast_to(weight[..., None], shape).reshape(-1)
     length = (int(code.max()) + 1) * warps if code.size else 0
     if length > max(_DENSE, 4 * len(places)):
+        spend(SORTED * len(places))
         values, places = np.unique(places // warps, return_inverse=True)
         found = np.zeros((len(values), warps), np.int64)
         np.add.at(found, (places, np.broadcast_to(np.arange(warps), shape).reshape(-1)), weights)
         return values, found
+    spend(length)
     found = np.bincount(places, weights, length).astype(np.int64).reshape(-1, warps)
     values = np.flatnonzero(found.any(1))
     return values, found[values]

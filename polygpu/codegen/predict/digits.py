@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.codegen.predict.masks import distinct_rows
-from polygpu.codegen.predict.values import Integers, fitting
+from polygpu.codegen.predict.values import SORTED, Integers, fitting, spend
 
 Table: TypeAlias = npt.NDArray[Any]
 
@@ -35,6 +35,7 @@ class Digits:
 
 def digits_of(array: npt.NDArray[np.generic], table: Table | None = None) -> Digits:
     """`array` as digits; with a `table`, its elements are places in that."""
+    spend(SORTED * array.size)
     values, number = np.unique(array, return_inverse=True)
     return Digits(values if table is None else table[values], number.reshape(array.shape))
 
@@ -55,6 +56,7 @@ def _size(a: Digits, b: Digits) -> int:
 
 def _pair(a: Digits, b: Digits, function: Callable[[Any, Any], Table]) -> Digits:
     """The table of all pairs of values, and of those that are the same one."""
+    spend(SORTED * a.radix * b.radix)
     table = function(a.values[:, None], b.values[None])
     table = table.reshape(-1, *table.shape[2:])
     if table.ndim > 1:

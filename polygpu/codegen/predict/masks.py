@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import lru_cache, reduce
 from math import prod
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from polygpu.codegen.predict.values import (
     ALL,
+    SORTED,
     Bits,
     Environment,
     Integers,
@@ -20,6 +21,7 @@ from polygpu.codegen.predict.values import (
     fitting,
     packed,
     plus,
+    spend,
 )
 from polygpu.model.expr import Binary, Call, Expr, Unary
 
@@ -108,6 +110,7 @@ def _alike(
     arrays: Sequence[npt.NDArray[np.generic]], axis: int, length: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The first index of each kind of slice, and every index's kind."""
+    spend(SORTED * length + sum(a.size for a in arrays))
     mixed = np.zeros(length, np.uint64)
     for number, array in enumerate(arrays):
         rows = np.moveaxis(array, axis, 0).reshape(length, -1).astype(np.uint64)
@@ -118,12 +121,13 @@ def _alike(
 
 def distinct_rows(rows: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The first of each kind of row, and every row's kind."""
+    spend(SORTED * len(rows) + rows.size)
     mixed = rows.astype(np.uint64) @ random_words(0, rows.shape[1])
     _, first, number = np.unique(mixed, return_index=True, return_inverse=True)
     return first, number.reshape(-1)
 
 
-@cache
+@lru_cache(maxsize=64)
 def random_words(seed: int, count: int) -> Hashes:
     """Odd words: rows that differ have products with them that differ, but for a chance of 2**-63."""
     return np.random.default_rng(seed).integers(0, 2**63, count, np.uint64) * np.uint64(2) + np.uint64(1)
@@ -139,6 +143,7 @@ def executions(masks: Sequence[Bits], axes: Sequence[Integers], warps: int) -> I
     """How often each warp gets here with an active lane."""
     found = joint(list(masks), axes)
     bits = active(found.arrays)  # type: ignore[arg-type]
+    fitting(bits.shape, (*found.shape, 1))
     counts = np.tensordot(
         np.broadcast_to(bits != 0, (*found.shape, bits.shape[-1])),
         found.weight(),

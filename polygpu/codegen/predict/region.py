@@ -15,7 +15,16 @@ from polygpu.codegen.layout import last_row
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places, size_of
-from polygpu.codegen.predict.values import ALL, Bits, TooLargeError, Value, constant
+from polygpu.codegen.predict.values import (
+    ALL,
+    Bits,
+    TooLargeError,
+    TooMuchError,
+    Value,
+    Work,
+    constant,
+    half_of,
+)
 from polygpu.codegen.predict.walk import Context, Walk
 from polygpu.codegen.resources import wave
 from polygpu.model.device import WARP, Device
@@ -26,7 +35,8 @@ Sizes: TypeAlias = Mapping[str, int]
 
 _EFFORTS = ((1 << 20, None), (1 << 10, None), (1 << 10, 64), (1 << 10, 16), (1 << 10, 4), (1, 1))
 """Blocks of several launches, and iterations of a loop (None: all), that are looked at together: tried in
-this order until the arrays fit into memory."""
+this order until the arrays fit into memory, and there is not too much to look at."""
+ANY = Work(None)
 _FEW = 16  # launches whose first waves are all looked at
 
 
@@ -68,10 +78,14 @@ class _Counted:
     sampled: bool
 
 
-def predict(region: Region, device: Device, sizes: Sizes, most: int | None = None) -> Predicted:
+def predict(
+    region: Region, device: Device, sizes: Sizes, most: int | None = None, work: Work = ANY
+) -> Predicted:
     """One call of `region`; integer scalars that `sizes` does not name are as `host_values` has them.
 
-    With `most`, so many iterations of each host loop stand for all.
+    With `most`, so many iterations of each host loop stand for all. A kernel that takes more
+    than half of the `work` left has iterations of its loops left out. Raises MemoryError where even few
+    of them are too much.
     """
     values = host_values(region, sizes)
     launched: dict[str, dict[tuple[tuple[int | None, ...], Grid], int]] = {k.name: {} for k in region.kernels}
@@ -93,7 +107,7 @@ def predict(region: Region, device: Device, sizes: Sizes, most: int | None = Non
     kernels, inexact, sampled = [], [], []
     for kernel in region.kernels:
         runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
-        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts))
+        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts), work)
         kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | found.record)
         if not found.exact:
             inexact.append(kernel.name)
@@ -149,14 +163,20 @@ def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
     }
 
 
-def _kernel(region: Region, kernel: Kernel, device: Device, launched: _Launches) -> _Counted:
-    """With all iterations of its loops, or as many as fit into memory. Raises MemoryError."""
+def _kernel(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> _Counted:
+    """With all iterations of its loops, or as many as fit into memory and `work`. Raises MemoryError."""
+    too_much = False
     for blocks, most in _EFFORTS:
+        if too_much and most is None:
+            continue
         try:
-            return _counted(region, kernel, device, launched, blocks, most)
+            with half_of(work):
+                return _counted(region, kernel, device, launched, blocks, most)
+        except TooMuchError:
+            too_much = True
         except TooLargeError:
             pass
-    raise MemoryError(f"kernel {kernel.name} has too many blocks to predict what it counts")
+    raise MemoryError(f"kernel {kernel.name} has too many blocks, or iterations, to predict what it counts")
 
 
 def _counted(

@@ -8,7 +8,9 @@ numpy broadcasts. Arrays over threads have two more dimensions on the right, (wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -25,6 +27,8 @@ Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., war
 
 ALL = np.uint32(0xFFFFFFFF)
 LARGEST = 1 << 25  # elements of an array: more would not fit into memory, with others
+LEAST = 1 << 25  # elements that an attempt may look at in any case
+SORTED = 3  # elements looked at in the time that one is sorted
 _ZERO = np.zeros((), np.int64)
 
 
@@ -32,11 +36,50 @@ class TooLargeError(Exception):
     """An array over points would have more than `LARGEST` elements."""
 
 
+class TooMuchError(TooLargeError):
+    """The arrays looked at have more elements together than the work around allows."""
+
+
+@dataclass
+class Work:
+    """Elements of arrays that may still be looked at, some 10 ns each; None: any number."""
+
+    left: int | None
+
+
+_work: ContextVar[Work | None] = ContextVar("_work", default=None)
+
+
+@contextmanager
+def half_of(work: Work) -> Iterator[None]:
+    """Inside, `spend` raises TooMuchError when half of what is left of `work`, or `LEAST`, is spent."""
+    allowed = None if work.left is None else max(LEAST, work.left // 2)
+    half = Work(allowed)
+    token = _work.set(half)
+    try:
+        yield
+    finally:
+        _work.reset(token)
+        if work.left is not None and allowed is not None and half.left is not None:
+            work.left = max(0, work.left - (allowed - max(0, half.left)))
+
+
+def spend(elements: int) -> None:
+    """Says that so many elements of arrays are looked at. Raises TooMuchError."""
+    work = _work.get()
+    if work is not None and work.left is not None:
+        work.left -= elements
+        if work.left < 0:
+            raise TooMuchError
+
+
 def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of arrays of these shapes together. Raises TooLargeError."""
+    """The shape of arrays of these shapes together, which is looked at. Raises TooLargeError."""
     shape = np.broadcast_shapes(*shapes)
-    if prod(shape) > LARGEST:
+    size = prod(shape)
+    if size > LARGEST:
         raise TooLargeError
+    spend(size)
     return shape
 
 

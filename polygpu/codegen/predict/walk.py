@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from polygpu.codegen.emulator_cost import Coster, Space
 from polygpu.codegen.emulator_hoist import Hoister
@@ -43,6 +44,7 @@ from polygpu.model.kernel import (
 
 Kind = Literal["uniform", "lanes", "private"]
 _INDEX = " index"  # no name of the kernel
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples lie most evenly between the integers
 
 
 @dataclass(frozen=True)
@@ -319,11 +321,16 @@ class Walk:
         return inner.where(bits), index, bits
 
     def looked_at(self, trips: int) -> tuple[Integers, Integers]:
-        """Iterations in the middle of equal parts of a loop, and how many there are in each."""
+        """An iteration of each equal part of a loop, and how many there are in the part.
+
+        It lies around the part's middle, not always as far off, so that no period of the addresses is missed.
+        """
         parts = trips if self.most is None else min(trips, self.most)
         self.sampled = self.sampled or parts < trips
         ends = np.arange(parts + 1) * trips // parts
-        return (ends[:-1] + ends[1:] - 1) // 2, np.diff(ends)
+        lengths = np.diff(ends)
+        off = (_spread_evenly(parts) * np.minimum(lengths // 2, WARP)).astype(np.int64)
+        return (ends[:-1] + ends[1:] - 1) // 2 + off, lengths
 
     def left(self, context: Context, inner: Context, bits: Bits | None) -> None:
         """Counts the iterations at whose start some of the lanes leave a loop, and others stay."""
@@ -434,6 +441,11 @@ class Walk:
         yield
         if added:
             self.coster.unrolled.discard(s.index)
+
+
+def _spread_evenly(count: int) -> npt.NDArray[np.floating[Any]]:
+    """Numbers from -1/2 to 1/2, the first 0, each `_GOLDEN` after the one before but for whole numbers."""
+    return (0.5 + _GOLDEN * np.arange(count, dtype=np.float64)) % 1 - 0.5
 
 
 def _loads(expr: Expr) -> bool:
