@@ -11,7 +11,7 @@ from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
-from polygpu.verify.source import UnanalysableError
+from polygpu.verify.source import UnanalysableError, exclusive
 from polygpu.verify.walk import Trace
 
 
@@ -86,10 +86,19 @@ class Locals:
             assert w.target is not None
             meet = sink.apply_range(_written(w, w.target, frame).reverse())
             meet = meet.intersect(times[w].lex_lt_map(now).reverse())
+            if _in_other_branch(w, action):
+                meet = meet.subtract(isl.Map.identity(meet.get_space()))
             if not meet.is_empty():
                 earlier[w] = meet
         for w, pairs in last_writes(earlier, times).items():
             yield w, lifted(pairs, THREADS) if frame is THREAD else pairs
+
+
+def _in_other_branch(one: Do, other: Do) -> bool:
+    """Whether an instance of the source executes one or the other of two actions."""
+    a, b = one.matched, other.matched
+    alike = a is not None and b is not None and a.statement == b.statement and exclusive(a.number, b.number)
+    return alike and one.point.loops == other.point.loops
 
 
 def _written(w: Do, target: Place, frame: Frame) -> isl.Map:

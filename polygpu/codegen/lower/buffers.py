@@ -10,8 +10,8 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, array_tuple
 from polygpu.codegen.linear import add, maximum, simplify
-from polygpu.codegen.lower.scan import value_of
-from polygpu.model.expr import Binary, Expr, Int, Name, Position
+from polygpu.codegen.lower.scan import test_of, value_of
+from polygpu.model.expr import Binary, Expr, Int, Name, Position, Select
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -132,11 +132,21 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     line = bounded_hull(line) if array.storage == "region" else line.coalesce()
     context = p.context
     high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
+    high = _if_touched(high, line, context)
     negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
     if negative.is_empty():
-        return Int(0), maximum(high, Int(0)) if not isinstance(high, Name) else high
+        return Int(0), maximum(high, Int(0)) if not isinstance(high, Name | Select) else high
     low = value_of(line.dim_min(0), context.intersect(line.params()))
     return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
+
+
+def _if_touched(high: Expr, line: isl.Set, context: isl.Set) -> Expr:
+    """`high`, or 0 at sizes where nothing is touched and `high` would say otherwise."""
+    empty = context.subtract(line.params())
+    if empty.is_empty() or empty.intersect(AffineBuilder(empty.get_space()).value(high).pos_set()).is_empty():
+        return high
+    test = test_of(line.params(), context)
+    return high if test is None else Select(test, high, Int(0))
 
 
 def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]) -> tuple[Expr, ...]:
@@ -149,10 +159,12 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
     together = reduce(isl.Set.union, touched).coalesce()
     if together.is_empty():
         return ()
-    last = together.lexmax_pw_multi_aff()
-    sides = [last.get_pw_aff(k) for k in range(together.dim(D.set))]
-    if not isl.Set.from_pw_multi_aff(last).lex_lt_set(together).is_empty():  # isl errs, if seldom
-        sides = [together.dim_max(k) for k in range(together.dim(D.set))]
+    sides: list[isl.PwAff] = []
+    left, rank = together, together.dim(D.set)
+    for k in range(rank):  # isl's lexicographic maximum fails for some sets
+        sides.append(left.dim_max(k))
+        there = isl.Set.from_pw_aff(sides[k]).insert_dims(D.set, 0, k).add_dims(D.set, rank - k - 1)
+        left = left.intersect(there)
     context = p.context.intersect(together.params())
     found = tuple(value_of(side, context) for side in sides)
     ends = all(add(at, 1) == size for at, size in zip(found[1:], array.extents[1:], strict=True))
