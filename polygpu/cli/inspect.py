@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @roofline_option
 @source_options
 def command(source: str, **values: Any) -> int:
-    """Show what the compiler does with a file and why, and how long its kernels would take."""
+    """Show what the compiler does with a file and why, and how long its kernels would take.
+
+    Times are those of all launches of a kernel on the device; what launching takes is a line of its own.
+    """
     return console.diagnosed(lambda: _inspect(source, values), values["style"])
 
 

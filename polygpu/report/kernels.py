@@ -75,6 +75,7 @@ def _kernel(run: Measures) -> Iterator[Line]:
 
 def _rows(run: Measures) -> Iterator[tuple[str, str | Span]]:
     yield "time", _time(run)
+    yield "launching", _launching(run)
     yield "rate", _rate(run)
     yield "roofline", _position(run)
     yield "occupancy", occupancy_text(run.fact, run.device.warps_per_multiprocessor) if run.fact else ""
@@ -93,6 +94,13 @@ def _time(run: Measures) -> str:
     if run.time is None:
         return f"{duration(run.seconds)} on the device{each}"
     return f"{duration(run.seconds)} modelled{each}, limited by {run.time.limited_by}"
+
+
+def _launching(run: Measures) -> str:
+    """What all launches take beside the modelled time, and both together."""
+    if run.seconds is None or run.launch_seconds is None:
+        return ""
+    return f"{duration(run.launch_seconds)} more, {duration(run.seconds + run.launch_seconds)} together"
 
 
 def _rate(run: Measures) -> str:

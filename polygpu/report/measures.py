@@ -37,11 +37,16 @@ class Measures:
 
     @property
     def seconds(self) -> float | None:
-        """Device time of all launches, measured or modelled."""
+        """Device time of all launches, measured or modelled, without what it takes to launch them."""
         if self.time is not None:
             return self.time.seconds * float(self.record["launches"])
         milliseconds = self.record.get("ms")
         return None if milliseconds is None else milliseconds / 1e3
+
+    @property
+    def launch_seconds(self) -> float | None:
+        """What launching takes beside `seconds`; None where that is measured."""
+        return None if self.time is None else self.record["launches"] * self.device.costs["launch"]
 
     @property
     def operations(self) -> float:
@@ -119,6 +124,10 @@ def measures_record(m: Measures) -> dict[str, Any]:
         "block_threads": list(m.record["block"]),
         "time_s": seconds,
         "time_per_launch_s": seconds / launches if seconds is not None and launches else None,
+        "launch_time_s": m.launch_seconds,
+        "time_with_launches_s": (
+            None if seconds is None or m.launch_seconds is None else seconds + m.launch_seconds
+        ),
         "time_is_modelled": m.time is not None,
         "limited_by": m.time.limited_by if m.time else None,
         "terms_per_launch": [_term(m.time, *term) for term in m.time.terms] if m.time else [],

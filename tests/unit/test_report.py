@@ -18,7 +18,7 @@ from polygpu.model.facts import (
 )
 from polygpu.report import device_table, facts_json, inspect_text
 from polygpu.report.quantities import byte_count, counted, duration, number, product, share, significant
-from polygpu.report.run import run_text
+from polygpu.report.run import run_json, run_text
 from polygpu.report.terminal import inspect_report, run_report
 
 KERNEL = "polygpu_mm_1_0"
@@ -198,6 +198,7 @@ emulator: emulated NVIDIA GeForce 8800 GTX
 polygpu_mv_1  1 call, 64 MiB in, 16 KiB out
   kernel polygpu_mv_1_0  1 launch, grid 16, block 128
     time           6.39 ms modelled, limited by stages: bank conflicts
+    launching      10 us more, 6.4 ms together
     rate           5.26 GFLOP/s (2 % of 346), 10.5 GB/s (12 % of 86.4)
     roofline       0.5 FLOP a byte, ridge at 4: bandwidth allows 43.2 GFLOP/s, 12 % of it reached
     global memory  100 % of 1.05 M requests coalesced, 64 MiB moved
@@ -228,6 +229,16 @@ def test_a_profile_gives_the_time_of_its_counts() -> None:
     one, three = (run_text(document(4, 16 * n, n), gtx, NO_FACTS) for n in (1, 3))
     assert "5.26 GFLOP/s" in one and "5.26 GFLOP/s" in three
     assert "19.2 ms modelled, 6.39 ms a launch" in three
+
+
+def test_launches_take_time_of_their_own() -> None:
+    """1000 launches at 10 us, beside 1000 times 6.39 ms: 10 ms and 6.40 s."""
+    gtx = devices.load("8800gtx")
+    profile = document(4, 16_000, 1000)
+    assert "launching      10 ms more, 6.4 s together" in run_text(profile, gtx, NO_FACTS)
+    (kernel,) = json.loads(run_json(profile, gtx, NO_FACTS))["regions"][0]["kernels"]
+    assert kernel["launch_time_s"] == pytest.approx(0.01)
+    assert kernel["time_with_launches_s"] == pytest.approx(kernel["time_s"] + 0.01)
 
 
 def test_a_run_on_a_gpu_has_its_measured_time() -> None:
