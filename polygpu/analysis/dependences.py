@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.support.isl_idioms import D, bounded, empty_union_map
+from polygpu.support.isl_idioms import D, basic_maps, bounded, empty_union_map, maps
 
 # Dataflow of ordinary regions takes 0.1 million steps; of dense conflicts in 15 statements it may never end.
 _STEPS = 1_000_000
@@ -50,11 +50,43 @@ def compute(p: Polyhedra) -> Dependences:
 def _dataflow(
     reads: isl.UnionMap, writes: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap
 ) -> Dependences:
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
-    flow = info.set_schedule_map(order).compute_flow()
-    info = isl.UnionAccessInfo.from_sink(writes).set_must_source(must).set_may_source(reads.union(may))
-    memory = info.set_schedule_map(order).compute_flow()
+    flow = _last_sources(reads, must, may, order)
+    memory = _last_sources(writes, must, reads.union(may), order)
     return Dependences(flow.get_may_dependence(), memory.get_may_dependence(), flow.get_may_no_source())
+
+
+def _last_sources(
+    sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap
+) -> isl.UnionFlow:
+    """isl's dataflow analysis. Raises isl.Error where it leaves something out."""
+    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
+    flow = info.set_schedule_map(order).compute_flow()
+    divided = any(_divided(m) for relation in (sinks, must, may) for m in maps(relation))
+    if divided and not _complete(flow.get_full_may_dependence(), sinks, must, may, order):
+        raise isl.Error("a source is missing")
+    return flow
+
+
+def _divided(relation: isl.Map) -> bool:
+    """Whether there are moduli in `relation`, of strides or tests."""
+    return any(piece.dim(D.div) > 0 for piece in basic_maps(relation))
+
+
+def _complete(
+    found: isl.UnionMap, sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap
+) -> bool:
+    """Whether each source is `found` for its sinks (with elements), or comes before one that hides it.
+
+    The analysis takes lexicographic maxima, in which isl errs for some sets with several moduli.
+    """
+    element, sink = sinks.range_map().reverse(), sinks.domain_map().reverse()
+    before = order.lex_lt_union_map(order)
+    left = must.union(may).apply_range(element).intersect(before.apply_range(sink)).subtract(found)
+    if left.is_empty():
+        return True
+    hiding = found.intersect(must.apply_range(element))
+    earlier = before.intersect_domain(left.domain()).intersect_range(hiding.domain())
+    return bool(left.is_subset(earlier.apply_range(hiding)))
 
 
 def _conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:

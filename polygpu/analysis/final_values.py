@@ -66,7 +66,9 @@ def _last_writes(
     total = times[0]
     for t in times[1:]:
         total = total.union(t)
-    final = total.lexmax()
+    final = _maximum(total)
+    if final is None:
+        return None
     owners = []
     for s, a in writers:
         instances = final.apply_range(s.schedule.reverse())
@@ -77,6 +79,17 @@ def _last_writes(
         return None
     s, a, instances = owners[0]
     return s, a, isl.PwMultiAff.from_map(instances)
+
+
+def _maximum(times: isl.Map) -> isl.Map | None:
+    """The largest time of each element; None where isl fails or errs, as with several moduli."""
+    try:
+        last = times.lexmax()
+    except isl.Error:
+        return None
+    later = isl.Map.lex_lt(times.get_space().range())
+    right = times.domain().is_subset(last.domain()) and last.reverse().apply_range(times).is_disjoint(later)
+    return last if right else None
 
 
 def _outer_iterations(
