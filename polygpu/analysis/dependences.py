@@ -61,15 +61,19 @@ def _last_sources(
     """isl's dataflow analysis. Raises isl.Error where it leaves something out."""
     info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
     flow = info.set_schedule_map(order).compute_flow()
-    divided = any(_divided(m) for relation in (sinks, must, may) for m in maps(relation))
-    if divided and not _complete(flow.get_full_may_dependence(), sinks, must, may, order):
+    doubtful = any(_doubtful(m) for relation in (sinks, must, may) for m in maps(relation))
+    if doubtful and not _complete(flow.get_full_may_dependence(), sinks, must, may, order):
         raise isl.Error("a source is missing")
     return flow
 
 
-def _divided(relation: isl.Map) -> bool:
-    """Whether there are moduli in `relation`, of strides or tests."""
-    return any(piece.dim(D.div) > 0 for piece in basic_maps(relation))
+def _doubtful(relation: isl.Map) -> bool:
+    """Whether there are moduli in `relation`, of strides or tests, or an iterator has one value only."""
+    return any(
+        piece.dim(D.div) > 0
+        or any(piece.plain_get_val_if_fixed(D.in_, k).is_int() for k in range(piece.dim(D.in_)))
+        for piece in basic_maps(relation)
+    )
 
 
 def _complete(
@@ -77,7 +81,8 @@ def _complete(
 ) -> bool:
     """Whether each source is `found` for its sinks (with elements), or comes before one that hides it.
 
-    The analysis takes lexicographic maxima, in which isl errs for some sets with several moduli.
+    The analysis takes lexicographic maxima, in which isl errs for some sets with several moduli. It also loses
+    some of what comes after a source where another one runs in a single iteration.
     """
     element, sink = sinks.range_map().reverse(), sinks.domain_map().reverse()
     before = order.lex_lt_union_map(order)
