@@ -81,8 +81,8 @@ def _complete(
 ) -> bool:
     """Whether each source is `found` for its sinks (with elements), or comes before one that hides it.
 
-    The analysis takes lexicographic maxima, in which isl errs for some sets with several moduli. It also loses
-    some of what comes after a source where another one runs in a single iteration.
+    The analysis takes lexicographic maxima, in which isl errs for some sets with several moduli. It also
+    loses some of what comes after a source where another one runs in a single iteration.
     """
     element, sink = sinks.range_map().reverse(), sinks.domain_map().reverse()
     before = order.lex_lt_union_map(order)
