@@ -15,6 +15,7 @@ from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.schedule.mapped import Axis, MappedNest
 from polygpu.support.isl_idioms import D
 
+_PIECES = 100  # a context of hundreds makes isl slow; one that says less only leaves more to be tested
 _THREAD = ("thread_x", "thread_y", "thread_z")
 _BLOCK = ("block_x", "block_y", "block_z")
 
@@ -181,6 +182,8 @@ class Points:
             )
             low, high = (end.align_params(space) for end in self._ends(axis.name))
             box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
+            if box.n_basic_set() > _PIECES:
+                return self.context.align_params(space)
         return box
 
     @cached_property
