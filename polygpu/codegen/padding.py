@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from polygpu.analysis.banks import Banks
+from polygpu.codegen.emulator_names import bodies
 from polygpu.codegen.requests import Index, Requests, requests
 from polygpu.codegen.resources import registers_of, resident
 from polygpu.memory.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
 from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
-from polygpu.model.kernel import Kernel, SharedArray
+from polygpu.model.kernel import Kernel, Move, SharedArray, Statement
 
 _NONE = Decisions()
 
@@ -39,10 +40,21 @@ def pad(kernel: Kernel, device: Device, decisions: Decisions = _NONE) -> Padded:
     choices: dict[str, PaddingChoice] = {}
     for plain in kernel.shared:
         mine = [r for r in found if r.reference.array == plain.name]
-        s = replace(plain, alignment=max(plain.alignment, _widest(mine) * SIZES[plain.type]))
+        width = max(_widest(mine), _widest_move(kernel.body, plain.name))
+        s = replace(plain, alignment=max(plain.alignment, width * SIZES[plain.type]))
         choices[s.name] = choice = _choose(_with(kernel, s), s, mine, device, amount)
         kernel = _with(kernel, replace(s, padding=choice.pad))
     return Padded(kernel, choices)
+
+
+def _widest_move(body: tuple[Statement, ...], array: str) -> int:
+    """Elements of the widest move from or to `array`, whether it is known to be made or not."""
+    widest = 1
+    for s in body:
+        if isinstance(s, Move) and array in (s.target.array, s.source.array):
+            widest = max(widest, s.width)
+        widest = max(widest, _widest_move(bodies(s), array))
+    return widest
 
 
 def _with(kernel: Kernel, array: SharedArray) -> Kernel:
