@@ -71,6 +71,19 @@ class Segments(Stages):
             return [*found, *self._prefetched(number, segment, step, stepped)]
         return [*found, *self._plain(number, segment, step, stepped)]
 
+    @cached_property
+    def _rings(self) -> tuple[bool, ...]:
+        return tuple(
+            super(Segments, self)._in_ring(segment)
+            and (step := step_of(self.m, segment)) is not None
+            and _one_loop(self._steps(segment, step, ()))
+            for segment in self.placement.segments
+        )
+
+    def _in_ring(self, segment: Segment) -> bool:
+        """Tiles that several loops visit, one after the other, have no common number."""
+        return self._rings[self.placement.segments.index(segment)]
+
     def _plain(
         self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
     ) -> tuple[Statement, ...]:
