@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from polygpu import devices
@@ -113,9 +114,9 @@ class Compilation:
     def offloaded(self) -> int:
         return len(self.regions)
 
-    @property
+    @cached_property
     def facts(self) -> CompilationFacts:
-        """Everything `inspect` reports; computed when asked for."""
+        """Everything `inspect` reports; computed when first asked for."""
         from polygpu.codegen.explain import facts  # noqa: PLC0415 - only reports pay for it
 
         return facts(self.unit, self.options.target, self.device, self.regions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import mul
 
 from polygpu.analysis.coalescing import Address, Coalescing, Cost, request_cost
 from polygpu.codegen.lanes import uniform
@@ -30,11 +31,16 @@ def access_facts(
     """
     found = requests(kernel, device.request_lanes, launch=launch, varied=True)
     values = launch.values if launch is not None else {}
+    of_site: dict[int, list[Requests]] = {}
+    for r in found:
+        of_site.setdefault(r.reference.site, []).append(r)
+    inside, outside = {s.name for s in kernel.shared}, {a.name for a in kernel.arrays}
     facts: dict[tuple[str, Position, bool], AccessFact] = {}
     for site in sorted(sites, key=lambda s: s.number):
-        mine = [r for r in found if r.reference.site == site.number]
-        for write in (False, True):
-            part = [r for r in mine if _writes(r, site, kernel) == write]
+        parts: dict[bool, list[Requests]] = {False: [], True: []}
+        for r in of_site.get(site.number, ()):
+            parts[_writes(r, site, inside, outside)].append(r)
+        for write, part in parts.items():
             if part:
                 fact = _access(kernel, site, part, device, write, site.array in registers, values)
                 key = fact.text, fact.position, write
@@ -43,11 +49,14 @@ def access_facts(
     return tuple(facts.values())
 
 
-def _writes(r: Requests, site: Site, kernel: Kernel) -> bool:
-    """Whether the source writes there; what fills shared memory or fetches ahead is part of a read."""
-    if not r.write or any(s.name == r.reference.array for s in kernel.shared):
+def _writes(r: Requests, site: Site, inside: Collection[str], outside: Collection[str]) -> bool:
+    """Whether the source writes there; what fills shared memory or fetches ahead is part of a read.
+
+    `inside` and `outside` are the kernel's arrays in shared and in global memory.
+    """
+    if not r.write or r.reference.array in inside:
         return False
-    return site.write or any(a.name == r.reference.array for a in kernel.arrays)
+    return site.write or r.reference.array in outside
 
 
 def _access(
@@ -119,8 +128,9 @@ def global_costs(
         if array is None:
             continue
         size = SIZES.get(r.reference.type, 4)
+        strides, start = _strides(array, size, sizes)
         for lanes in r.lanes:
-            addresses = tuple(_in_period(_addresses(array, lanes, size, sizes), rule.period))
+            addresses = tuple(_in_period(_addresses(lanes, strides, start), rule.period))
             key = addresses, size * r.wide
             if key not in known:
                 known[key] = request_cost(addresses, size * r.wide, rule)
@@ -133,19 +143,26 @@ def _in_period(addresses: list[Address], period: int) -> Iterator[Address]:
     return (None if a is None else a - shift for a in addresses)
 
 
-def _addresses(array: ArrayArgument, lanes: Lanes, size: int, sizes: Mapping[str, int]) -> list[Address]:
-    """Byte addresses of a request's lanes, from the start of the array."""
+def _strides(array: ArrayArgument, size: int, sizes: Mapping[str, int]) -> tuple[list[int], int]:
+    """Bytes from an element to the next in each dimension, and the address where all subscripts are 0.
+
+    An extent that is not known counts as 1.
+    """
     extents = [uniform(e, sizes) if e is not None else None for e in array.extents]
     if array.pitch is not None and extents:
         extents[-1] = uniform(array.pitch, sizes)
     origin = [uniform(o, sizes) or 0 for o in array.origin] or [0] * len(extents)
-    result: list[Address] = []
-    for index in lanes:
-        total = 0
-        for value, extent, start in zip(index or (), extents, origin, strict=False):
-            total = total * (extent or 1) + value - start
-        result.append(None if index is None else total * size)
-    return result
+    strides: list[int] = []
+    for extent in reversed(extents):
+        strides.append(size)
+        size *= extent or 1
+    strides.reverse()
+    return strides, -sum(map(mul, strides, origin))
+
+
+def _addresses(lanes: Lanes, strides: Sequence[int], start: int) -> list[Address]:
+    """Byte addresses of a request's lanes, from the start of the array."""
+    return [None if index is None else start + sum(map(mul, index, strides)) for index in lanes]
 
 
 def _banks(s: SharedArray | None, found: Sequence[Requests], device: Device) -> tuple[int, int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from polygpu.analysis.conditions import Condition
@@ -114,7 +115,8 @@ def _loops(count: int) -> str:
 
 
 def _kernel(r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Device) -> KernelFact:
-    occupied = resident(kernel, device)
+    registers = registers_of(kernel, device)
+    occupied = resident(replace(kernel, registers=registers), device)
     mapping = low.m.mapping
     names = r.polyhedra.source_names()
     axes = list(zip(mapping.axes, "zyx"[3 - len(mapping.axes) :], strict=True))
@@ -127,7 +129,7 @@ def _kernel(r: ExplainedRegion, low: NestLowering, kernel: Kernel, device: Devic
         _tile(mapping, names, any(s.stepped for s in low.placement.staged)),
         "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
         shared_bytes(kernel),
-        registers_of(kernel, device),
+        registers,
         occupied.blocks,
         occupied.warps,
         occupied.limited_by,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import mul
 
 from polygpu.analysis.banks import Banks
 from polygpu.codegen.emulator_names import bodies
@@ -90,29 +91,34 @@ def layout_of(s: SharedArray, device: Device) -> Layout:
 
 def distinct(s: SharedArray, found: Iterable[Requests], layout: Layout) -> Iterator[Request]:
     """The requests of `s` that differ in more than a shift by whole words, which keeps every conflict."""
+    rows = _rows_between(s)
+    shift = SIZES[s.type] >= layout.banks.word  # narrower elements stay where they are in their words
     weights: dict[tuple[tuple[Element, ...], int], float] = {}
     for r in found:
         for lanes in r.lanes:
-            key = _shifted(s, lanes, layout.banks.word), r.wide
+            key = _places(lanes, rows, shift), r.wide
             weights[key] = weights.get(key, 0.0) + r.weight
     for (lanes, wide), weight in weights.items():
         yield Request(lanes, weight, wide)
 
 
-def _shifted(s: SharedArray, lanes: tuple[Index | None, ...], word: int) -> tuple[Element, ...]:
-    """Rows and columns from those of the first active lane; as they are where words hold several elements."""
-    places = [None if index is None else _row_column(s, index) for index in lanes]
-    if SIZES[s.type] < word:
-        return tuple(places)
-    row, column = next(p for p in places if p is not None)
-    return tuple(None if p is None else (p[0] - row, p[1] - column) for p in places)
+def _rows_between(s: SharedArray) -> list[int]:
+    """How many rows lie between an element and the next one, in each dimension."""
+    rows = [0]
+    for extent in (1, *s.extents[-2:0:-1])[: len(s.extents) - 1]:
+        rows.insert(0, extent * (rows[0] or 1))
+    return rows
 
 
-def _row_column(s: SharedArray, index: Index) -> tuple[int, int]:
-    row = 0
-    for value, extent in zip(index[:-1], s.extents[:-1], strict=True):
-        row = row * extent + value
-    return row, index[-1]
+def _places(lanes: tuple[Index | None, ...], rows: list[int], shift: bool) -> tuple[Element, ...]:
+    """Rows and columns, with `shift` from those of the first active lane."""
+    row = column = 0
+    if shift:
+        first = next(index for index in lanes if index is not None)
+        row, column = sum(map(mul, first, rows)), first[-1]
+    return tuple(
+        None if index is None else (sum(map(mul, index, rows)) - row, index[-1] - column) for index in lanes
+    )
 
 
 def _widest(found: list[Requests]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 from typing import Any
 
@@ -110,17 +111,18 @@ def _too_many(regions: list[Region], sizes: Mapping[str, int], most: int | None,
     """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
     from polygpu.codegen.predict import launches  # noqa: PLC0415
 
-    number = blocks = 0
-    for region in regions:
-        seen = set()
-        for launch, at, _ in launches(region.body, host_values(region, sizes), most):
-            grid = tuple(max(0, uniform(extent, at) or 0) for extent in launch.grid)
-            key = launch.kernel, grid, tuple(uniform(value, at) for value in launch.scalars)
-            blocks += 0 if key in seen else max(1, prod(grid))
-            number += 1
-            seen.add(key)
-            if blocks > patience.blocks or number > patience.launches:
-                return True
+    made = [launches(r.body, host_values(r, sizes), most) for r in regions]
+    found = [(launch, at) for each in made for launch, at, _ in islice(each, patience.launches + 1)]
+    if len(found) > patience.launches:
+        return True
+    blocks, seen = 0, set()
+    for launch, at in found:
+        grid = tuple(max(0, uniform(extent, at) or 0) for extent in launch.grid)
+        key = launch.kernel, grid, tuple(uniform(value, at) for value in launch.scalars)
+        blocks += 0 if key in seen else max(1, prod(grid))
+        if blocks > patience.blocks:
+            return True
+        seen.add(key)
     return False
 
 

@@ -101,6 +101,8 @@ def joint(arrays: Sequence[npt.NDArray[np.generic]], axes: Sequence[Integers]) -
         if len(weights[axis]) == 1:
             continue
         first, number = _alike([a for a in kept if a.shape[axis] > 1], axis, len(weights[axis]))
+        if len(first) == len(number):
+            continue
         weights[axis] = np.bincount(number, weights[axis], len(first)).astype(np.int64)
         kept = [np.take(a, first, axis) if a.shape[axis] > 1 else a for a in kept]
     return Joint(tuple(kept), tuple(weights))
@@ -113,8 +115,9 @@ def _alike(
     spend(SORTED * length + sum(a.size for a in arrays))
     mixed = np.zeros(length, np.uint64)
     for number, array in enumerate(arrays):
-        rows = np.moveaxis(array, axis, 0).reshape(length, -1).astype(np.uint64)
-        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + rows @ random_words(number, rows.shape[1])
+        rows = np.moveaxis(array, axis, 0).reshape(length, -1)
+        words = rows.view(np.uint64) if rows.dtype == np.int64 else rows.astype(np.uint64)
+        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + words @ random_words(number, rows.shape[1])
     _, first, number_of = np.unique(mixed, return_index=True, return_inverse=True)
     return first, number_of.reshape(-1)
 
