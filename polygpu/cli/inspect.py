@@ -90,13 +90,15 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
     compilation = compile_source(source, values)
     if compilation.diagnostics or values["style"] != "text":
         console.show(compilation.diagnostics, values["style"])
-    prediction = _predicted(compilation, values) if compilation.regions else None
+    with console.progress(f"predicting what the kernels of {source} take"):
+        facts = compilation.facts
+        prediction = _predicted(compilation, values) if compilation.regions else None
     if values["roofline"] and prediction:
-        plot = run_roofline(prediction.regions, compilation.device, compilation.facts)
+        plot = run_roofline(prediction.regions, compilation.device, facts)
         write_all({values["roofline"]: plot})
     if values["as_json"]:
         record = prediction_record(prediction) if prediction else None
-        click.echo(facts_json(compilation.facts, record), nl=False)
+        click.echo(facts_json(facts, record), nl=False)
     else:
-        inspect_report(compilation.facts, prediction=prediction)
+        inspect_report(facts, prediction=prediction)
     return 0
