@@ -1,0 +1,107 @@
+"""PG3xx: memory, decisions, and what the mapping to the device makes of a loop."""
+
+from __future__ import annotations
+
+from polygpu.support.catalogue.entry import Entry
+
+MAPPING = {
+    "PG301": Entry(
+        "an array of unknown size with a data-dependent subscript",
+        "Any element may be read, so the whole array is copied to the device: its size must be declared.",
+        "void f(int n, float *a, int *k) { ... a[k[i]] ... }",
+        "void f(int n, float a[n], int *k) { ... a[k[i]] ... }",
+    ),
+    "PG302": Entry(
+        "a subscript is out of bounds",
+        "An iteration exists in which the subscript is outside of the declared array.",
+        "float a[100];\nfor (int i = 0; i <= 100; i++)\n    a[i] = 0;",
+        "float a[100];\nfor (int i = 0; i < 100; i++)\n    a[i] = 0;",
+    ),
+    "PG303": Entry(
+        "a decision is not understood",
+        "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
+        "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
+        "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged\n"
+        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off, or the arrays that\n"
+        "go through shared memory: A+B), loads (in flight while a tile is copied: a number, or all), pad\n"
+        "(elements, or auto), unroll (iterations of innermost loops in a row: a number, full or none) and\n"
+        "registers (of a thread, which the model takes instead of its estimate).",
+        "polygpu compile --decide tiles=64 mm.c",
+        "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
+    ),
+    "PG304": Entry(
+        "a block of threads is not possible",
+        "The device limits the threads of a block, in all and in each dimension, and a tile must be a\n"
+        "multiple of the threads that share it. `polygpu devices NAME` lists the limits.",
+        "polygpu compile --device 8800gtx --decide tile=64x64 --decide threads=64x64 mm.c",
+        "polygpu compile --device 8800gtx --decide tile=64x64 --decide threads=16x16 mm.c",
+    ),
+    "PG305": Entry(
+        "shared arrays are larger than the device's shared memory",
+        "The tiles that were asked for need more shared memory than a block of the device has.",
+        "polygpu compile --device 8800gtx --decide tile=16x16 --decide step=512 mm.c",
+        "polygpu compile --device 8800gtx --decide tile=16x16 --decide step=32 mm.c",
+    ),
+    "PG306": Entry(
+        "a loop never ends",
+        "The bounds leave the iterator free in one direction, so the loop has no last iteration.",
+        "for (int i = 0; i >= 0; i++)\n    a[i] = 0;",
+        "for (int i = 0; i < n; i++)\n    a[i] = 0;",
+    ),
+    "PG307": Entry(
+        "an inner dimension of an array has no size",
+        "Addresses need the size of every dimension but the first.",
+        "void f(int n, float a[n][]) { ... }",
+        "void f(int n, float a[][n]) { ... }",
+    ),
+    "PG308": Entry(
+        "the time budget ended the search for a better schedule",
+        "Components that were left take the schedule of isl's scheduler, which is legal and parallel but\n"
+        "does not ask for coalescing. --time-budget SECONDS gives more time.",
+        "polygpu compile --time-budget 0.01 large.c",
+        "polygpu compile --time-budget 30 large.c",
+    ),
+    "PG309": Entry(
+        "a nest found without a pragma has no parallel loop",
+        "Every loop carries a dependence, so one thread of the device would do all the work, more slowly\n"
+        "than the host. The loops stay on the host; `#pragma scop` around them offloads them all the same.",
+        "for (int i = 0; i < n; i++)\n    s += a[i];",
+        "for (int i = 0; i < n; i++)\n    b[i] = a[i] * a[i];",
+    ),
+    "PG310": Entry(
+        "an array cannot go through shared memory",
+        "--decide stage=A+B names arrays that the kernel reads at affine places of elements that lie in a\n"
+        "box of constant size, and does not write.",
+        "polygpu compile --device 8800gtx --decide stage=C mm.c",
+        "polygpu compile --device 8800gtx --decide stage=A+B mm.c",
+    ),
+    "PG311": Entry(
+        "a loop of unknown length cannot be unrolled fully",
+        "--decide unroll=full is about innermost loops of constant length, such as those over a staged tile.",
+        "polygpu compile --decide stage=off --decide unroll=full mm.c",
+        "polygpu compile --decide stage=off --decide unroll=4 mm.c",
+    ),
+    "PG312": Entry(
+        "an assumption is not understood",
+        "--assume NAME=NUMBER compiles a region for one value of an integer that it reads. Tests and clamps\n"
+        "that this value makes superfluous disappear; a call with another value runs the original loop.",
+        "polygpu compile --assume n%16=0 mm.c",
+        "polygpu compile --assume n=4096 --assume m=4096 --assume p=4096 mm.c",
+    ),
+    "PG330": Entry(
+        "a loop runs in one thread of the device",
+        "Each iteration needs what the one before computed, so nothing in the loop can run at the same\n"
+        "time. The loop is offloaded all the same, because loops around or beside it are faster there. The\n"
+        "order of floating-point operations is the source's: a sum into a scalar is such a chain.",
+        "for (int i = 0; i < n; i++)\n    s += a[i] * b[i];",
+        "for (int j = 0; j < m; j++)\n    for (int i = 0; i < n; i++)\n        s[j] += a[i] * b[i][j];",
+    ),
+    "PG331": Entry(
+        "nothing can be predicted for a --size",
+        "Counts and times are predicted for values of the integer scalars that a region uses: names of the\n"
+        "source, whose values the compiler does not know. Sizes that are macros are set with -D. Predicting\n"
+        "needs numpy, which `pip install 'polygpu[predict]'` brings.",
+        "polygpu inspect mm.c --size N=1000",
+        "polygpu inspect mm.c --size n=1000,m=500",
+    ),
+}
