@@ -179,8 +179,8 @@ def _decisions(options: Options) -> Decisions:
 
 
 def _over_budget(regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
-    message = "the time budget ended the search for a schedule whose accesses coalesce"
-    help_text = "give more time with --time-budget, or accept isl's schedule"
+    message = "the time budget ended the search for a better schedule"
+    help_text = "give more time with --time-budget, or accept a schedule that is legal and simple"
     return [
         Diagnostic("PG308", "warning", message, r.scop.position, help_text)
         for r in regions
@@ -237,12 +237,16 @@ class _Ordered:
 
 def _ordered(p: Polyhedra, d: Dependences, budget: float, clock: _Clock) -> _Ordered:
     """The region with small temporaries, or with large ones where these save host loops."""
+    start = time.perf_counter()
     lean = _order(p, d, budget, clock, generous=False)
     if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
         return lean
     if clock.run("expand", lambda: expand(p, d, generous=True))[1] == lean.expansions:
         return lean
-    large = _order(p, d, budget, clock, generous=True)
+    left = budget - (time.perf_counter() - start)
+    if left <= 0:
+        return lean
+    large = _order(p, d, left, clock, generous=True)
     return large if improves(large.scheduled, lean.scheduled) else lean
 
 

@@ -9,6 +9,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement
 from polygpu.model.expr import Binary, Expr, Int, Position
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import coalesced
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def _guessed_shapes(p: Polyhedra) -> list[Condition]:
 def _unless(p: Polyhedra, bad: isl.Set, reason: str, position: Position) -> list[Condition]:
     if bad.is_empty():
         return []
-    return [Condition(p.context.subtract(bad.params()).coalesce(), reason, position)]
+    return [Condition(coalesced(p.context.subtract(bad.params())), reason, position)]
 
 
 def _bounds(p: Polyhedra) -> list[Condition]:

@@ -9,7 +9,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Position, Reference, Select, Unary
 from polygpu.model.scop import Access, Action, Array, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, identifier, isl_name, union_of, union_set_of
+from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, leng
     domain = isl.Set.universe(space)
     for condition in s.domain:
         domain = domain.intersect(builder.condition(condition))
-    domain = domain.intersect_params(context).coalesce()
+    domain = coalesced(domain.intersect_params(context))
     accesses = tuple(
         PolyAccess(
             a.reference, access_relation(builder, domain, a), a.write, a.must, a.affine, a.position, a.text

@@ -53,7 +53,7 @@ _SOURCE_OPTIONS = (
     click.option("--assume-no-alias", is_flag=True,
                  help="Pointer parameters never overlap: leave out the run-time test."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
-                 metavar="SECONDS", help="Search at most so long for a schedule."),
+                 metavar="SECONDS", help="Search at most so long for a schedule of a region."),
     click.option("--decide", "decisions", multiple=True, metavar="[KERNEL:]KEY=VALUE",
                  help="Take a decision yourself, as in tile=64x128; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",

@@ -72,7 +72,8 @@ def _in_origins(s: Statement, values: dict[str, Expr]) -> Statement:
 def _origin(origin: Origin | None, put: Callable[[Expr], Expr]) -> Origin | None:
     if origin is None:
         return None
-    return replace(origin, arguments=tuple(simplify(put(a)) for a in origin.arguments))
+    inside = origin.inside if origin.inside is None else simplify(put(origin.inside))
+    return replace(origin, arguments=tuple(simplify(put(a)) for a in origin.arguments), inside=inside)
 
 
 def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:

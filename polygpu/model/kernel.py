@@ -26,12 +26,14 @@ class Origin:
     """A claim, checked by `verify`: this is action number `action` of an instance of a source statement.
 
     Actions of a body are numbered from 0, those of branches not counted. `arguments` are the instance's
-    iterators in terms of names that hold here, which need not occur in the code. Nothing is printed.
+    iterators in terms of names that hold here, which need not occur in the code. Where `inside` does not
+    hold, nothing is claimed, and what is computed is garbage. Nothing is printed.
     """
 
     statement: str
     action: int
     arguments: tuple[Expr, ...]
+    inside: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

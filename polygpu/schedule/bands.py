@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.schedule.tree import Band, Leaf, Member, Node, band, sequence
-from polygpu.support.isl_idioms import D, bounded, maps, pieces, pw_name, sets, union_pw_affs
+from polygpu.support.child import in_child
+from polygpu.support.isl_idioms import CONTEXT, D, bounded, maps, pieces, pw_name, sets, union_pw_affs
 
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
+_SMALL = 300  # problem, which never takes long
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 
 
-def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap) -> Node:
+def schedule(
+    domain: isl.UnionSet,
+    context: isl.Set,
+    validity: isl.UnionMap,
+    proximity: isl.UnionMap,
+    seconds: float = inf,
+) -> Node:
     """A legal schedule of `domain`: outermost parallel bands, strongly connected components apart.
 
-    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens) or would take too long:
-    in the integer programs of a large problem it may go on for hours and count no steps.
+    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens) or would take too long, and
+    TimeoutError after `seconds`: in the integer programs of a large problem it may go on for hours, and
+    counts no steps on the way.
     """
     if _size(domain, validity) > _SIZE:
         raise isl.Error("too many dependences to schedule")
@@ -30,9 +40,23 @@ def schedule(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, pro
         .set_coincidence(validity)
         .set_proximity(proximity)
     )
-    with bounded(_STEPS):
-        found = constraints.compute_schedule()
+    if _size(domain, validity) > _SMALL and seconds < inf:
+        found = _in_time(constraints, seconds)
+    else:
+        with bounded(_STEPS):
+            found = constraints.compute_schedule()
     return _node(found.get_root().child(0), _names(domain))
+
+
+def _in_time(constraints: isl.ScheduleConstraints, seconds: float) -> isl.Schedule:
+    def text() -> str:
+        with bounded(_STEPS):
+            return str(constraints.compute_schedule().to_str())
+
+    found = in_child(text, seconds) if seconds > 0 else None
+    if found is None:
+        raise isl.Error("isl finds no schedule") if seconds > 0 else TimeoutError("no time is left")
+    return isl.Schedule.read_from_str(CONTEXT, found)
 
 
 def _size(domain: isl.UnionSet, validity: isl.UnionMap) -> int:

@@ -50,8 +50,7 @@ class Scheduled:
 def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     """A legal host program for `p`.
 
-    After `budget` seconds, components are no longer searched for an adjacent schedule; `unsearched` has
-    their statements.
+    After `budget` seconds, components keep the source's order, or isl's; `unsearched` has their statements.
     """
     start = perf_counter()
     unsearched: list[str] = []
@@ -61,8 +60,7 @@ def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     parts: list[Node] = []
     answers: list[tuple[tuple[str, ...], AdjacencySolution | None]] = []
     for component in components(instances, dependences):
-        node, solution = _component(p, component, dependences, domains, start + budget)
-        cut = solution is None and perf_counter() > start + budget
+        node, solution, cut = _component(p, component, dependences, domains, start + budget)
         unsearched.extend(component if cut else ())
         parts.append(node)
         answers.append((component, solution))
@@ -100,26 +98,31 @@ def _component(
     dependences: isl.UnionMap,
     domains: dict[str, isl.Set],
     deadline: float,
-) -> tuple[Node, AdjacencySolution | None]:
+) -> tuple[Node, AdjacencySolution | None, bool]:
+    """Its schedule, algorithm 1's answer, and whether time ran out."""
     inside = between(dependences, names, names, domains)
-    plain = _plain(p, names, inside)
+    # half of what is left: the rest is for the search
+    plain, cut = _plain(p, names, inside, (deadline - perf_counter()) / 2)
     solution = _solve(p, names, inside, deadline) if perf_counter() < deadline else None
     if solution is None:
-        return plain, None
+        return plain, None, cut or perf_counter() >= deadline
     node = _node(p, names, solution)
     accesses = _written(p)
     if _parallelism(node, inside, domains, accesses) < _parallelism(plain, inside, domains, accesses):
-        return plain, solution
-    return node, solution
+        return plain, solution, cut
+    return node, solution, False
 
 
-def _plain(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap) -> Node:
-    """isl's schedule, or the source's order where isl has none."""
+def _plain(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap, seconds: float) -> tuple[Node, bool]:
+    """isl's schedule, or the source's order where isl has none, and whether that is for want of time."""
     statements = [s for s in p.statements if s.name in names]
     try:
-        return bands.schedule(union_set_of([s.domain for s in statements]), p.context, inside, inside)
+        domain = union_set_of([s.domain for s in statements])
+        return bands.schedule(domain, p.context, inside, inside, seconds), False
     except isl.Error:
-        return bands.original(statements)
+        return bands.original(statements), False
+    except TimeoutError:
+        return bands.original(statements), True
 
 
 def _solve(

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.schedule.tree import Member, Nest
-from polygpu.support.isl_idioms import D, bounded_hull, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class MappedNest:
             part = self.domain(s, self.points()).params()
             hull = part if hull is None else hull.union(part)
         assert hull is not None
-        hull = hull.coalesce().from_params()
+        hull = coalesced(hull).from_params()
         places = [hull.find_dim_by_name(D.param, a.name) for a in self.mapping.axes]
         for d, place in enumerate(places):  # points as set dimensions: the hull must be bounded in them
             moved = sum(1 for p in places[:d] if p < place)

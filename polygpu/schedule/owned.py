@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polygpu.analysis.elements import declared
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.schedule.flatten import flatten
 from polygpu.schedule.mapped import MappedNest
 from polygpu.schedule.tree import members_on
-from polygpu.support.isl_idioms import union_of
+from polygpu.support.isl_idioms import coalesced, union_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,9 @@ def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) ->
     elements = _point_elements(m, uses[0])
     for use in uses[1:]:
         elements = elements.union(_point_elements(m, use))
-    elements = elements.coalesce()
+    elements = coalesced(elements)
+    if not _exist(m, uses, elements):
+        return None
     if not elements.is_single_valued() or not elements.is_injective():
         return None
     function = isl.PwMultiAff.from_map(elements)
@@ -95,6 +98,20 @@ def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
 
 
 Uses = list[tuple[str, PolyAccess]]
+
+
+def _exist(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
+    """Whether the array has all the elements that points own, also those that data keep from being used."""
+    certain = [use for use in uses if use[1].must]
+    if len(certain) == len(uses):
+        return True
+    beyond = elements
+    for use in certain:
+        beyond = beyond.subtract(_point_elements(m, use))
+    if beyond.is_empty():
+        return True
+    all_ = declared(m.p, m.p.array(uses[0][1].reference.array))
+    return all_ is not None and bool(beyond.range().reset_tuple_id().is_subset(all_))
 
 
 def _reads_old(m: MappedNest, uses: Uses) -> bool:

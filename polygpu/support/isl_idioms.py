@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import islpy as isl
 
 D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT
+
+Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.PwAff)
 
 _RESERVED = frozenset(
     "max min mod and or not exists implies floor ceil floord ceild infty infinity nan true false rat".split()
@@ -128,6 +131,14 @@ def single_space(space: isl.Space, name: str) -> isl.Space:
         return space
     space = space.add_dims(D.param, 1)
     return space.set_dim_id(D.param, space.dim(D.param) - 1, identifier(name))
+
+
+def coalesced(item: Piecewise) -> Piecewise:
+    """`item` in fewer pieces; as it is where an assertion of isl's breaks on it."""
+    try:
+        return item.coalesce()
+    except isl.Error:
+        return item
 
 
 def bounded_hull(item: isl.Set) -> isl.Set:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
-from polygpu.support.isl_idioms import isl_name
+from polygpu.support.isl_idioms import coalesced, isl_name
 
 UNIVERSE = "{ [] : }"
 
@@ -54,12 +54,12 @@ class Scope:
         return replace(self, values={**self.values, name: value})
 
     def where(self, condition: isl.Set) -> Scope:
-        return replace(self, domain=self.domain.intersect(condition).coalesce())
+        return replace(self, domain=coalesced(self.domain.intersect(condition)))
 
     def within(self, condition: isl.Set) -> Scope:
         """`where` a condition holds that no test makes: bounds of loops and indices."""
         inside = self.where(condition)
-        return replace(inside, frame=self.frame.intersect(condition).coalesce())
+        return replace(inside, frame=coalesced(self.frame.intersect(condition)))
 
     def value(self, expr: Expr) -> isl.PwAff:
         """Raises NotAffineError."""
@@ -82,7 +82,7 @@ class Scope:
                 return self._quotient(self.value(left), self.value(right), floor=True)
             case Select(test, yes, no):
                 first = self.where(self.condition(test))
-                second = replace(self, domain=self.domain.subtract(first.domain).coalesce())
+                second = replace(self, domain=coalesced(self.domain.subtract(first.domain)))
                 chosen = first.value(yes).intersect_domain(first.domain)
                 return chosen.union_add(second.value(no).intersect_domain(second.domain))
             case Cast("int" | "long" | "long long", operand):
@@ -145,7 +145,7 @@ class Scope:
 
     def _pruned(self, value: isl.PwAff) -> isl.PwAff:
         """`value` without the pieces that the domain rules out."""
-        return value.intersect_domain(self.domain).gist(self.domain).coalesce()
+        return coalesced(value.intersect_domain(self.domain).gist(self.domain))
 
     def never(self, condition: isl.Set) -> bool:
         return bool(self.domain.is_disjoint(condition))

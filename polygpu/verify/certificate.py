@@ -47,7 +47,9 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
         with limited(budget):
             session.traces.extend(trace(region, p, context))
     except (UnclearError, OutOfBudgetError) as error:
-        return Certificate((), (), tuple(Unproved(kind, "", str(error)) for kind in PROPERTIES))
+        return _open(str(error))
+    except isl.Error as error:  # an assertion of isl's own that some sets break
+        return _open(f"isl: {error}")
     except MismatchError as error:
         return Certificate((), (Failure(VALUES, "", str(error)),), ())
     check_barriers(session)
@@ -55,11 +57,19 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     check_bounds(session)
     uses = check_values(session)
     check_races(session)
-    check_dependences(session, uses)
-    check_instances(session, uses)
+    complete = not any(u.property == VALUES for u in session.unproved)
+    check_dependences(session, uses, complete)
+    if complete:
+        check_instances(session, uses)
+    else:
+        session.undecided(INSTANCES, "", "it is open what values accesses carry")
     return Certificate(
         tuple(_proofs(session)), tuple(session.failures), tuple(session.unproved), dict(session.counts)
     )
+
+
+def _open(reason: str) -> Certificate:
+    return Certificate((), (), tuple(Unproved(kind, "", reason) for kind in PROPERTIES))
 
 
 _TEXTS = {

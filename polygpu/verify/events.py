@@ -85,7 +85,8 @@ class Leaf:
 class Matched:
     """The source action that an action of the kernel carries out, as proved from its expressions.
 
-    `inside` is where the instance is one of the statement's domain. `element` belongs to `target`.
+    `inside` is where the instance is one of the statement's domain, `claimed` where the kernel says it
+    carries out anything. `element` belongs to `target`.
     """
 
     statement: str
@@ -93,6 +94,7 @@ class Matched:
     arguments: tuple[isl.PwAff, ...]
     leaves: tuple[Leaf, ...]
     inside: isl.Set
+    claimed: isl.Set
     element: tuple[isl.PwAff, ...] | None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polygpu.support.isl_idioms import D, identifier
+from polygpu.support.isl_idioms import D, coalesced, identifier
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
@@ -69,7 +69,7 @@ class Locals:
                     through = pairs.apply_range(o.pairs)
                     if not through.is_empty():
                         found.append(Origin(o.by, through, o.loaded))
-        return Origins(tuple(found), unknown.coalesce())
+        return Origins(tuple(found), coalesced(unknown))
 
     def _writers(self, action: Do, place: Place) -> Iterator[tuple[Do, isl.Map]]:
         """The last writer of what each execution reads, in frame BLOCK."""

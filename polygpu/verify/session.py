@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import islpy as isl
@@ -94,6 +94,8 @@ class Session:
                 yield
         except (OutOfBudgetError, UnanalysableError) as error:
             self.undecided(kind, kernel, str(error))
+        except isl.Error as error:  # an assertion of isl's own that some sets break
+            self.undecided(kind, kernel, f"isl: {error}")
 
     def undecided(self, kind: str, kernel: str, reason: str) -> None:
         found = Unproved(kind, kernel, reason)
@@ -111,5 +113,6 @@ class Session:
         """Executions of a matched action that are instances of the source, to these instances."""
         assert action.matched is not None
         statement = self.p.statement(action.matched.statement)
-        found = relation(action.point, action.matched.arguments, frame.dims(action.point), statement.name)
+        point = replace(action.point, domain=action.point.domain.intersect(action.matched.claimed))
+        found = relation(point, action.matched.arguments, frame.dims(action.point), statement.name)
         return found.intersect_range(statement.domain)

@@ -13,6 +13,7 @@ from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, 
 from polygpu.analysis.rewrite import references, walk
 from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Access, Action, Branch, Let, Store
+from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.last import last_writes
 
 _STEPS = 3
@@ -120,7 +121,7 @@ class Source:
         for w in self.slots:
             if w.statement == statement and w.write:
                 found = found.union(self.observed(w))
-        return found.coalesce()
+        return coalesced(found)
 
     @cached_property
     def _observed(self) -> dict[Slot, isl.Set]:
@@ -145,7 +146,7 @@ class Source:
             for w in self.writers(read)[0]:
                 if (w.statement, w.number) == (write.statement, write.number):
                     found = found.union(w.instances.intersect_domain(matters).range())
-        return found.coalesce()
+        return coalesced(found)
 
     def _matters(self, read: Slot, observed: dict[Slot, isl.Set]) -> isl.Set:
         """The instances whose `read` decides about a write that matters, be it by a test or a local."""

@@ -30,6 +30,7 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Leaf, Matched, Path, Place, Point, Sync, box
 from polygpu.verify.groups import closed, settled
@@ -408,13 +409,19 @@ class _Instance:
     def arguments(self, state: _State) -> tuple[isl.PwAff, ...]:
         return tuple(needed(state.scope, a) for a in self.origin.arguments)
 
+    def claimed(self, state: _State) -> isl.Set:
+        """Where the kernel says that it carries out an instance."""
+        inside = self.origin.inside
+        return isl.Set(UNIVERSE) if inside is None else clear(state.scope, inside)
+
     def there(self, state: _State) -> Scope:
         """The source's names, where the instance is one of the source's."""
         statement = self.walk.p.statement(self.origin.statement)
         values: dict[str, isl.PwAff | None] = {n: parameter(n) for n in self.walk.p.parameters}
         arguments = self.arguments(state)
         values |= dict(zip(statement.iterators, arguments, strict=True))
-        return Scope(instances_in(arguments, statement.domain, state.scope.domain), values)
+        claimed = state.scope.domain.intersect(self.claimed(state))
+        return Scope(instances_in(arguments, statement.domain, claimed), values)
 
     def matcher(self, state: _State) -> Matcher:
         statement = self.walk.p.statement(self.origin.statement)
@@ -456,7 +463,7 @@ class _Instance:
         if scope.domain.n_basic_set() <= _PIECES:
             return scope
         statement = self.walk.p.statement(self.origin.statement)
-        inside = instances_in(arguments, statement.domain, scope.frame).coalesce()
+        inside = coalesced(instances_in(arguments, statement.domain, scope.frame))
         return replace(scope, domain=inside) if inside.is_equal(scope.domain) else scope
 
     def _wrong(self, reason: str) -> MismatchError:
@@ -505,7 +512,8 @@ class _Instance:
         arguments = self.arguments(state)
         element = None if source is None else matcher.element(source)
         inside = matcher.there.domain
-        matched = Matched(self.origin.statement, number, arguments, leaves, inside, element)
+        claimed = self.claimed(state)
+        matched = Matched(self.origin.statement, number, arguments, leaves, inside, claimed, element)
         state = replace(state, scope=self._simpler(state.scope, arguments))
         self.walk.emit(state, place, tuple(x.place for x in leaves), matched=matched)
 

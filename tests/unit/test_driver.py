@@ -62,6 +62,18 @@ def test_isl_is_not_asked_about_large_problems() -> None:
         bands.schedule(domain, isl.Set("{ : }"), validity, validity)
 
 
+def test_isl_is_stopped_when_time_is_up() -> None:
+    """12 statements whose dependences differ in every dimension: a large problem, in no time and in enough."""
+    domain = isl.UnionSet("{ " + "; ".join(f"S{k}[i, j, l]" for k in range(12)) + " }")
+    pairs = [(k, (k + d) % 12) for k in range(12) for d in range(1, 6)]
+    validity = isl.UnionMap("{ " + "; ".join(f"S{a}[i, j, l] -> S{b}[i + 1, j, l]" for a, b in pairs) + " }")
+    with pytest.raises(TimeoutError):
+        bands.schedule(domain, isl.Set("{ : }"), validity, validity, 0.0)
+    here = bands.schedule(domain, isl.Set("{ : }"), validity, validity)
+    there = bands.schedule(domain, isl.Set("{ : }"), validity, validity, 600.0)
+    assert describe(there) == describe(here)
+
+
 def test_no_search_without_time() -> None:
     p, d, _ = expanded(SQUARES, PRODUCT)
     found = driver.schedule(p, d, budget=-1)

@@ -8,6 +8,7 @@ from functools import reduce
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.elements import declared
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, array_tuple
 from polygpu.codegen.linear import add, maximum, simplify
 from polygpu.codegen.lower.scan import test_of, value_of
@@ -15,7 +16,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Position, Select
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, bounded_hull, maps, tuple_name
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, maps, tuple_name
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -59,8 +60,8 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     touched = _touched(p, array)
     extents: list[Expr] = []
     origin: list[Expr] = []
-    for k, declared in enumerate(array.extents):
-        low, high = (Int(0), declared) if declared is not None else _range(p, array, touched, k)
+    for k, extent in enumerate(array.extents):
+        low, high = (Int(0), extent) if extent is not None else _range(p, array, touched, k)
         origin.append(low)
         extents.append(simplify(Binary("-", high, low)))
     pitch = _pitch(extents[-1]) if len(extents) > 1 else None
@@ -129,7 +130,7 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
         union = union.union(other)
     line = union.project_out(D.set, k + 1, union.dim(D.set) - k - 1).project_out(D.set, 0, k)
     # exact where memory is the caller's, which may end with the last element touched
-    line = bounded_hull(line) if array.storage == "region" else line.coalesce()
+    line = bounded_hull(line) if array.storage == "region" else coalesced(line)
     context = p.context
     high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
     high = _if_touched(high, line, context)
@@ -156,7 +157,7 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
     """
     if len(array.extents) < 2 or array.extents[0] is not None or any(o != Int(0) for o in origin[1:]):
         return ()
-    together = reduce(isl.Set.union, touched).coalesce()
+    together = coalesced(reduce(isl.Set.union, touched))
     if together.is_empty():
         return ()
     sides: list[isl.PwAff] = []
@@ -200,16 +201,5 @@ def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
         union = union.union(other)
     if not array.extents:
         return bool(union.params().gist_params(p.context).plain_is_universe())
-    builder = AffineBuilder(union.get_space())
-    whole = isl.Set.universe(union.get_space())
-    try:
-        for k, extent in enumerate(array.extents):
-            assert extent is not None
-            index = isl.PwAff.from_aff(
-                isl.Aff.var_on_domain(isl.LocalSpace.from_space(union.get_space()), D.set, k)
-            )
-            whole = whole.intersect(index.lt_set(builder.value(extent)))
-            whole = whole.lower_bound_val(D.set, k, isl.Val(0))
-    except ValueError:
-        return False
-    return bool(whole.is_subset(union))
+    whole = declared(p, array)
+    return whole is not None and bool(whole.is_subset(union))

@@ -22,7 +22,7 @@ from polygpu.model.expr import (
 )
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
 from polygpu.schedule.owned import Promoted
-from polygpu.support.isl_idioms import D, identifier
+from polygpu.support.isl_idioms import D, coalesced, identifier
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class NestContext:
             values = self.m.domain(s, fixed).apply(isl.Map.from_pw_aff(first))
             starts = values if starts is None else starts.union(values)
         assert starts is not None
-        return starts.coalesce()
+        return coalesced(starts)
 
     def _step_context(self, step: Fixed) -> isl.Set:
         context: isl.Set | None = None

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.analysis.rewrite import rewrite, substitute, walk
-from polygpu.codegen.linear import simplify, subtract
+from polygpu.codegen.linear import conjunction, simplify, subtract
 from polygpu.codegen.lower.context import NestContext
 from polygpu.codegen.lower.scan import (
     ScanLeaf,
@@ -48,11 +48,20 @@ class Instances(NestContext):
         values = dict(zip(s.iterators, leaf.arguments, strict=True))
         here = replace(stage, statement=s.name)
         arguments = tuple(simplify(a) for a in leaf.arguments)
+        inside = None if stage.guarded else self._inside(arguments)
         return tuple(
-            replace(out, origin=Origin(s.whole or s.name, number, arguments))
+            replace(out, origin=Origin(s.whole or s.name, number, arguments, inside))
             for number, a in enumerate(s.body)
             for out in self._action(a, values, here)
         )
+
+    def _inside(self, arguments: tuple[Expr, ...]) -> Expr | None:
+        """Whether the point is one of the nest's, as far as `arguments` leave that open."""
+        axes = [(k, a) for k, a in enumerate(self.m.mapping.axes) if Name(a.name) not in arguments]
+        tests = [test for k, _ in axes for test in self.points.guards(k)]
+        if axes and self.points.corner_test is not None:
+            tests.append(self.points.corner_test)
+        return conjunction(tests)
 
     def _action(self, a: Action, values: dict[str, Expr], stage: Stage) -> tuple[Assign | Declare | If, ...]:
         match a:

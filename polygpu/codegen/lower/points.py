@@ -13,8 +13,10 @@ from polygpu.codegen.lower.scan import test_of, value_of
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.schedule.mapped import Axis, MappedNest
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
+_CASES = 8  # of a bound of the grid
+_STEPS = 200_000  # of isl, to find one
 _PIECES = 100  # a context of hundreds makes isl slow; one that says less only leaves more to be tested
 _THREAD = ("thread_x", "thread_y", "thread_z")
 _BLOCK = ("block_x", "block_y", "block_z")
@@ -48,22 +50,25 @@ class Points:
 
     @cached_property
     def bounds(self) -> tuple[Bounds, ...]:
-        return tuple(self._bounds(a.name) for a in self.m.mapping.axes)
+        return tuple(
+            Bounds(value_of(low, self.context), add(value_of(high, self.context), 1))
+            for low, high in self._ends
+        )
 
-    def _bounds(self, name: str) -> Bounds:
-        low, high = self._ends(name)
-        return Bounds(value_of(low, self.context), add(value_of(high, self.context), 1))
+    @cached_property
+    def _ends(self) -> tuple[tuple[isl.PwAff, isl.PwAff], ...]:
+        """The first and the last point along each axis, or bounds of these that have few cases."""
+        return tuple(_ends_of(self._line(a.name)) for a in self.m.mapping.axes)
 
-    def _ends(self, name: str) -> tuple[isl.PwAff, isl.PwAff]:
-        """The first and the last point along the axis."""
+    def _line(self, name: str) -> isl.Set:
+        """The points along an axis, as a set of one dimension."""
         line = self.hull
         for axis in self.m.mapping.axes:
             position = line.find_dim_by_name(D.param, axis.name)
             if axis.name != name and position >= 0:
                 line = line.project_out(D.param, position, 1)
         line = line.from_params() if line.is_params() else line
-        line = line.move_dims(D.set, 0, D.param, line.find_dim_by_name(D.param, name), 1)
-        return line.dim_min(0), line.dim_max(0)
+        return line.move_dims(D.set, 0, D.param, line.find_dim_by_name(D.param, name), 1)
 
     def first(self, k: int) -> Expr:
         """The first tile's origin along axis k, a multiple of the tile."""
@@ -175,15 +180,15 @@ class Points:
         """The bounds of all axes together: what `guards` test. Points between strides are inside."""
         box = self.context
         space = self.hull.get_space()
-        for axis in self.m.mapping.axes:
+        for axis, ends in zip(self.m.mapping.axes, self._ends, strict=True):
             position = space.find_dim_by_name(D.param, axis.name)
             point = isl.PwAff.from_aff(
                 isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position)
             )
-            low, high = (end.align_params(space) for end in self._ends(axis.name))
-            box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
-            if box.n_basic_set() > _PIECES:
+            low, high = (end.align_params(space) for end in ends)
+            if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
                 return self.context.align_params(space)
+            box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
         return box
 
     @cached_property
@@ -211,6 +216,18 @@ class Points:
             points = points.intersect(_between(distance, 0, axis.tile - 1))
             points = points.project_out(D.param, q, 1)
         return isl.Set.from_basic_set(points.remove_divs().simple_hull())
+
+
+def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
+    try:
+        with bounded(_STEPS):
+            low, high = line.dim_min(0), line.dim_max(0)
+        if max(low.n_piece(), high.n_piece()) <= _CASES:
+            return low, high
+    except isl.Error:
+        pass
+    hull = bounded_hull(line)
+    return hull.dim_min(0), hull.dim_max(0)
 
 
 def _between(value: isl.Aff, low: int, high: int) -> isl.Set:

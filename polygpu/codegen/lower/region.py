@@ -30,7 +30,7 @@ from polygpu.schedule.map import map_nest, member_name
 from polygpu.schedule.mapped import Fixed
 from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, bounded_hull, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
 
 
 @dataclass
@@ -118,7 +118,7 @@ class RegionLowering:
             part = mapped.domain(s).params()
             exists = part if exists is None else exists.union(part)
         assert exists is not None
-        test = test_of(exists.coalesce(), context)
+        test = test_of(coalesced(exists), context)
         return (HostIf(test, (launch,)),) if test is not None else (launch,)
 
 

@@ -63,7 +63,7 @@ class Segments(Stages):
             return found
         step = step_of(self.m, segment)
         assert step is not None
-        if not _one_loop(self._steps(segment, step, ())):
+        if not _one_loop(self._steps(segment, step, ()), step):
             return [*found, *self._plain(number, segment, step, stepped)]
         if self._in_ring(segment):
             return [*found, *self._ring(number, segment, step, stepped)]
@@ -76,12 +76,14 @@ class Segments(Stages):
         return tuple(
             super(Segments, self)._in_ring(segment)
             and (step := step_of(self.m, segment)) is not None
-            and _one_loop(self._steps(segment, step, ()))
+            and _one_loop(self._steps(segment, step, ()), step)
             for segment in self.placement.segments
         )
 
     def _in_ring(self, segment: Segment) -> bool:
-        """Tiles that several loops visit, one after the other, have no common number."""
+        """Tiles that several loops visit, one after the other, or that some are left out of, have no
+        common number.
+        """
         return self._rings[self.placement.segments.index(segment)]
 
     def _plain(
@@ -249,13 +251,16 @@ class Segments(Stages):
                 return leaf(tree)
 
 
-def _one_loop(loop: tuple[Statement, ...]) -> bool:
-    """Whether tiles are visited by one loop, perhaps behind a test, or are just one."""
+def _one_loop(loop: tuple[Statement, ...], step: Fixed) -> bool:
+    """Whether tiles are visited by one loop that leaves none out, perhaps behind a test, or are just one.
+
+    Only then is the next tile one width ahead. `loop` is the one around nothing.
+    """
     match loop:
-        case (For(),) | (Declare(),):
+        case (For(step.name, _, _, step.width, (), _, _),) | (Declare(),):
             return True
         case (If(_, then, (), True),):
-            return _one_loop(then)
+            return _one_loop(then, step)
     return False
 
 

@@ -57,7 +57,8 @@ MAPPING = {
     "PG308": Entry(
         "the time budget ended the search for a better schedule",
         "Components that were left take the schedule of isl's scheduler, which is legal and parallel but\n"
-        "does not ask for coalescing. --time-budget SECONDS gives more time.",
+        "does not ask for coalescing, or the source's own order where isl took too long as well.\n"
+        "--time-budget SECONDS gives each region more time.",
         "polygpu compile --time-budget 0.01 large.c",
         "polygpu compile --time-budget 30 large.c",
     ),

@@ -1,0 +1,28 @@
+"""The elements that arrays have by their declarations."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
+from polygpu.model.scop import Array
+from polygpu.support.isl_idioms import D
+
+
+def declared(p: Polyhedra, array: Array) -> isl.Set | None:
+    """All elements of `array`, without an end where the outermost extent is not known.
+
+    None where an extent is no affine function of the parameters.
+    """
+    space = p.context.get_space().set_from_params().add_dims(D.set, len(array.extents))
+    builder = AffineBuilder(space)
+    found = isl.Set.universe(space).intersect_params(p.context)
+    for k, extent in enumerate(array.extents):
+        if extent is not None:
+            index = isl.PwAff.from_aff(isl.Aff.var_on_domain(builder.local, D.set, k))
+            try:
+                found = found.intersect(index.lt_set(builder.value(extent)))
+            except (ValueError, isl.Error):
+                return None
+        found = found.lower_bound_val(D.set, k, isl.Val(0))
+    return found
