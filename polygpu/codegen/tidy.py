@@ -145,7 +145,10 @@ def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[S
 
 
 def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement, ...]:
-    """`body` with the types of scalars, which polyhedra do not know; `min` and `max` get their arguments'."""
+    """`body` with the types of scalars, which polyhedra do not know; `min` and `max` get their arguments'.
+
+    Those of polyhedra are of integers with a sign, also where the scalars have none.
+    """
 
     def change(expr: Expr) -> Expr | None:
         match expr:
@@ -153,7 +156,9 @@ def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement
                 return Name(name, types[name])
             case Call("min" | "max", arguments, ctype) if not is_floating(ctype):
                 made = tuple(rewrite(a, change) for a in arguments)
-                return replace(expr, arguments=made, type=reduce(common_type, map(type_of, made)))
+                common = reduce(common_type, map(type_of, made))
+                signed = common.removeprefix("unsigned ") if ctype == "int" else common
+                return replace(expr, arguments=made, type=signed)
         return None
 
     return _rewritten(body, lambda expr: rewrite(expr, change))

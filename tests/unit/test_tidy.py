@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polygpu.codegen.tidy import substituted, tidy, used_names
-from polygpu.model.expr import Binary, Expr, Int, Literal, Name, Reference
+from polygpu.codegen.tidy import substituted, tidy, typed, used_names
+from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
 
 IT, J, K = Name("i"), Name("j"), Name("k")
@@ -30,6 +30,14 @@ def test_unread_declarations_go() -> None:
         Declare("i", "int", Int(0)),
         STORE,
     )
+
+
+def test_bounds_of_unsigned_scalars_have_a_sign() -> None:
+    """What polyhedra say of m - j may be negative; a minimum that the source takes of unsigned values not."""
+    m = Name("m", "unsigned int")
+    bound, own = Call("min", (Int(16), Binary("-", Name("m"), J)), "int"), Call("min", (m, m), "unsigned int")
+    (found,) = typed((loop(Assign(at("x", IT), own), upper=bound),), {"m": "unsigned int"})
+    assert found == loop(Assign(at("x", IT), own), upper=Call("min", (Int(16), Binary("-", m, J)), "int"))
 
 
 def test_chains_of_unread_declarations_go() -> None:
