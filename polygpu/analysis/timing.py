@@ -141,7 +141,7 @@ def kernel_time(device: Device, grid: Sequence[Blocks], resident: int, imbalance
     terms = {name: value / device.clock for name, value in cycles.items()}
     terms["dispatch"] = blocks * device.costs["dispatch"]
     seconds = _started(device, max(local / device.clock, terms["memory"]), terms["dispatch"])
-    stages = tuple(_stage_times(device, mean))
+    stages = tuple(_stage_times(device, mean, min(blocks, device.multiprocessors)))
     return KernelTime(seconds, _limit(device, terms, mean, stages), tuple(terms.items()), stages)
 
 
@@ -235,10 +235,10 @@ def _pipes(device: Device, cost: _Cost, active: float) -> dict[str, float]:
     }
 
 
-def _stage_times(device: Device, costs: Sequence[_Cost]) -> Iterator[StageTime]:
-    total = _alone(device, costs, device.multiprocessors)
+def _stage_times(device: Device, costs: Sequence[_Cost], active: float) -> Iterator[StageTime]:
+    total = _alone(device, costs, active)
     for cost in costs:
-        pipes = _pipes(device, cost, device.multiprocessors)
+        pipes = _pipes(device, cost, active)
         pipe = max(pipes, key=lambda name: pipes[name])
         share = cost.repeats * pipes[pipe] / total if total else 0.0
         yield StageTime(cost.name, share, _in_words(device, pipe, [cost]))

@@ -224,3 +224,11 @@ def test_stages_say_where_the_time_goes() -> None:
     assert (copy.limited_by, product.limited_by) == ("latency", "bank conflicts")
     assert copy.share + product.share == pytest.approx(1)
     assert product.share > copy.share
+
+
+def test_a_block_alone_on_the_chip_waits_for_no_bandwidth() -> None:
+    """It has all of it: what a warp streams takes longer than its waits where all multiprocessors stream."""
+    gtx = devices.load("8800gtx")
+    stage = Stage(1, (Warps(8, slots=1, rounds=4, half_warps=16, wide_bytes=1024),))
+    one, many = (kernel_time(gtx, [Blocks(count, (stage,))], 1) for count in (1, 16))
+    assert (one.limited_by, many.stages[0].limited_by) == ("latency", "memory bandwidth")
