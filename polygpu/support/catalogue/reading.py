@@ -41,9 +41,8 @@ READING = {
     ),
     "PG007": Entry(
         "a function that cannot be parsed",
-        "The function uses an extension of the C compiler that is not understood here. It stays as it is; its"
-        "\n"
-        "loops are not considered.",
+        "The function uses an extension of the C compiler that is not understood here. It stays as it is; "
+        "its\nloops are not considered.",
         "void f(int n) { void inner(void) { } for (...) ... }",
         "static void inner(void) { }\nvoid f(int n) { for (...) ... }",
     ),
