@@ -52,7 +52,7 @@ def _predicted(compilation: Compilation, values: dict[str, Any]) -> Prediction |
     from polygpu.report.predicted import predict_all
 
     sizes, regions = values["sizes"], [r.region for r in compilation.regions]
-    known = {s.name for r in regions for s in r.scalars if s.type not in ("float", "double")}
+    known = {s.name for r in regions for s in r.integers}
     for name in sizes.keys() - known:
         names = ", ".join(sorted(known)) or "none: all sizes are constants"
         raise Diagnosed(_error(f"--size: no region has an integer scalar '{name}'", f"they are {names}"))

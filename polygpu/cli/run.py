@@ -81,6 +81,10 @@ def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # f
 
     The program's output and exit status are passed through; the report goes to standard error. With --check
     the status is 3 when the program does not print what the original prints.
+
+    The report has each kernel's time, rates, place under the roofline, occupancy and costliest accesses. The
+    emulator counts, and times are modelled, with what launching takes beside them. On a GPU (--target cuda
+    or opencl) times are measured, without what launching takes; what --device would count is predicted.
     """
     if values["model_only"] and (values["target"] != "emulator" or values["check"]):
         raise click.UsageError("--model-only goes with --target emulator, and not with --check")
@@ -181,8 +185,16 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         sys.stdout.buffer.flush()
         wanted = not values["quiet"] or values["roofline"]
         if wanted and (document.exists() or execution.status == 0):
-            _report(profile.read_profile(document).document, compilation, values)
+            _report(_with_counts(profile.read_profile(document).document, compilation), compilation, values)
     return execution
+
+
+def _with_counts(document: Mapping[str, Any], compilation: Compilation) -> Mapping[str, Any]:
+    """The profile, with counters also where the device has none."""
+    from polygpu.report.counted import with_counts
+
+    with console.progress("predicting what the kernels count"):
+        return with_counts(document, [r.region for r in compilation.regions], compilation.device)
 
 
 def _report(document: Mapping[str, Any], compilation: Compilation, values: dict[str, Any]) -> None:

@@ -92,10 +92,11 @@ _OPENCL_FUNCTIONS = words("""
 """)
 _HOST_NAMES = words("""
     region description kernels kernel wide grid grid_x grid_y grid_z from_x from_y from_z block cl
+    scalar_names scalar_values called_with PROFILED_SIZES
 """) | (
     _RUNTIME := words("""
-    name_device write_string write_kernel write_region write_profile open_profile profile_launch
-    profiled_device
+    name_device write_string write_kernel write_region write_profile write_sizes open_profile
+    profile_launch profile_sizes profiled_device
     open_region close_region check allocate upload download begin_launch end_launch set_argument open_kernel
     run_kernel find_device device_of open_device close_device status_text build_program print_build_log source
 """)

@@ -31,6 +31,14 @@ class TypicalLaunch:
         yield x // 2, y // 2, z // 2
 
 
+@dataclass(frozen=True)
+class Calls:
+    """`times` calls of a region with the same values of its integer scalars."""
+
+    times: int
+    sizes: Mapping[str, int]
+
+
 def typical_launch(
     region: Region, kernel: str, sizes: Mapping[str, int] | None = None
 ) -> TypicalLaunch | None:
@@ -49,7 +57,7 @@ def typical_launch(
 
 def host_values(region: Region, sizes: Mapping[str, int]) -> dict[str, int]:
     """Values of the region's integer scalars, and of the pitches that follow from them."""
-    values = {s.name: SIZE for s in region.scalars if s.type not in ("float", "double")} | dict(sizes)
+    values = {s.name: SIZE for s in region.integers} | dict(sizes)
     for b in region.buffers:
         if isinstance(b.pitch, Name):
             length = uniform(b.extents[-1], values)

@@ -54,11 +54,16 @@ class BufferText:
 
 @dataclass(frozen=True, slots=True)
 class RegionText:
-    """One device function. `unused` are parameters that nothing of it names."""
+    """One device function. `unused` are parameters that nothing of it names.
+
+    `scalar_names` and `scalar_values` are those of the integers among the parameters, as C text.
+    """
 
     name: str
     place: str
     parameters: tuple[str, ...]
+    scalar_names: tuple[str, ...]
+    scalar_values: tuple[str, ...]
     kernels: tuple[KernelText, ...]
     buffers: tuple[BufferText, ...]
     unused: tuple[str, ...]
@@ -74,10 +79,13 @@ def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
     touched = {array.name for kernel in region.kernels for array in kernel.arrays}
     used = tuple(buffer for buffer in region.buffers if buffer.name in touched)
     buffers = tuple(_buffer_text(buffer, dialect) for buffer in used)
+    integers = region.integers
     return RegionText(
         name=region.name,
         place=_place(region),
         parameters=region_parameters(region, host_dialect(dialect)) or ("void",),
+        scalar_names=tuple(f'"{s.name}"' for s in integers),
+        scalar_values=tuple(f"(long long){HOST_C.spell(s.name)}" for s in integers),
         kernels=kernels,
         buffers=buffers,
         unused=_unused(region, buffers, body),
@@ -110,7 +118,9 @@ def pointer_type(buffer: Buffer, dialect: Dialect) -> str:
 
 
 def _unused(region: Region, buffers: tuple[BufferText, ...], body: Iterable[str]) -> tuple[str, ...]:
-    parameters = [*(s.name for s in region.scalars), *(b.name for b in region.buffers if b.host)]
+    integers = {s.name for s in region.integers}  # a profile has their values
+    scalars = [s.name for s in region.scalars if s.name not in integers]
+    parameters = [*scalars, *(b.name for b in region.buffers if b.host)]
     copied = [t for buffer in buffers if buffer.copy_in or buffer.copy_out for t in buffer.transfers]
     sizes = [(buffer.sizes, buffer.elements) for buffer in buffers]
     words = set(re.findall(r"\w+", f"{sizes} {[astuple(t) for t in copied]} {' '.join(body)}"))

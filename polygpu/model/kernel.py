@@ -260,6 +260,11 @@ class Region:
     functions: tuple[str, ...] = ()
     position: Position | None = None
 
+    @property
+    def integers(self) -> tuple[ScalarArgument, ...]:
+        """The scalars that bounds, subscripts and grids can depend on."""
+        return tuple(s for s in self.scalars if s.type not in ("float", "double"))
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from polygpu.analysis.timing import KernelTime
 from polygpu.report.layout import Line, Span, indented, line, table
-from polygpu.report.measures import Costly, Measures, Record
+from polygpu.report.measures import Costly, Measures, Record, launch_time, together
 from polygpu.report.quantities import byte_count, count, counted, duration, product, share, significant
 from polygpu.report.roofline import drawing
 from polygpu.report.text import occupancy_text
@@ -41,19 +41,33 @@ def kernel_lines(kernels: Sequence[Measures], width: int = 0) -> Iterator[Line]:
 
 
 def _summary(kernels: Sequence[Measures], total: float) -> Iterator[Line]:
-    titles = ("kernel", "launches", "time", "share", "GFLOP/s", "GB/s", "limited by")
+    limit = "modelled limit" if any(k.measured for k in kernels) else "limited by"
+    titles = ("kernel", "launches", "launching", "time", "share", "GFLOP/s", "GB/s", limit)
     rows: list[list[Span | str]] = [[Span(title, "dim") for title in titles]]
     longest = max(k.seconds or 0.0 for k in kernels)
     for k in kernels:
         seconds = k.seconds or 0.0
         style = "bad" if seconds == longest else ""
-        rates = [significant(r / seconds / 1e9) if r and seconds else "-" for r in (k.operations, k.moved)]
+        launched = [count(k.record["launches"]), _optional(k.launch_seconds)]
         times = [Span(duration(seconds), style), Span(share(seconds / total), style)]
-        limit = k.time.limited_by if k.time else ""
-        rows.append([k.record["name"], count(k.record["launches"]), *times, *rates, limit])
+        rates = [significant(r / seconds / 1e9) if r and seconds else "-" for r in (k.operations, k.moved)]
+        rows.append([k.record["name"], *launched, *times, *rates, k.time.limited_by if k.time else ""])
     launches = sum(k.record["launches"] for k in kernels)
-    rows.append([Span("together", "dim"), count(launches), duration(total), "", "", "", ""])
-    yield from table(rows)
+    launching = launch_time(kernels)
+    rows.append([Span("all", "dim"), count(launches), _optional(launching), duration(total), *[""] * 4])
+    both = together(total, launching)
+    columns = [c for c in range(len(titles)) if any(_text(row[c]) for row in rows[1:])]
+    yield from table([[row[c] for c in columns] for row in rows])
+    if both is not None:
+        yield line(Span(f"time and launching together: {duration(both)}", "dim"))
+
+
+def _optional(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)
+
+
+def _text(cell: Span | str) -> str:
+    return cell.text if isinstance(cell, Span) else cell
 
 
 def _kernel(run: Measures) -> Iterator[Line]:
@@ -69,12 +83,14 @@ def _kernel(run: Measures) -> Iterator[Line]:
     yield from indented(table([(Span(name, "dim"), text) for name, text in _rows(run) if text]))
     if run.time is not None:
         yield line()
-        yield from indented(_terms(run.time))
+        yield from indented(_terms(run, run.time))
         yield from indented(_costliest(run))
 
 
 def _rows(run: Measures) -> Iterator[tuple[str, str | Span]]:
     yield "time", _time(run)
+    yield "modelled", _modelled(run)
+    yield "counted", _counted(run)
     yield "launching", _launching(run)
     yield "rate", _rate(run)
     yield "roofline", _position(run)
@@ -91,9 +107,23 @@ def _time(run: Measures) -> str:
         return ""
     launches = run.record["launches"]
     each = f", {duration(run.seconds / launches)} a launch" if launches > 1 else ""
-    if run.time is None:
-        return f"{duration(run.seconds)} on the device{each}"
+    if run.measured or run.time is None:
+        return f"{duration(run.seconds)} measured{each}"
     return f"{duration(run.seconds)} modelled{each}, limited by {run.time.limited_by}"
+
+
+def _modelled(run: Measures) -> str:
+    """What the model says beside a measured time."""
+    if not run.measured or run.time is None or run.modelled is None:
+        return ""
+    return f"{duration(run.modelled)} for {run.device.title}, limited by {run.time.limited_by}"
+
+
+def _counted(run: Measures) -> str:
+    """What is special about the counters."""
+    if run.not_counted:
+        return f"nothing: {run.not_counted}"
+    return "by prediction, from some iterations for all" if run.record.get("predicted") == "in part" else ""
 
 
 def _launching(run: Measures) -> str:
@@ -118,6 +148,8 @@ def _of_peak(rate: float, peak: float, unit: str) -> str:
 
 def _position(run: Measures) -> str:
     """What the roofline allows at the kernel's intensity, and how much of it the kernel reaches."""
+    if run.moved and not run.operations:
+        return "no floating-point operation: there is nothing but bandwidth"
     if run.intensity is None or run.attainable is None or not run.seconds:
         return ""
     reached = run.operations / run.seconds / run.attainable
@@ -153,9 +185,11 @@ def _divergence(counters: Record) -> str:
     return f"{share(divergent / branches) if branches else count(divergent)} of {counted(branches, 'branch')}"
 
 
-def _terms(time: KernelTime) -> Iterator[Line]:
+def _terms(run: Measures, time: KernelTime) -> Iterator[Line]:
     """How long each resource would take by itself: they overlap, so the longest is most of the time."""
-    yield line(Span("what each resource takes by itself", "dim"))
+    launch = " in a launch" if run.record["launches"] > 1 else ""
+    modelled = ", as modelled" if run.measured else ""
+    yield line(Span(f"what each resource takes by itself{launch}{modelled}", "dim"))
     rows: list[list[Span | str]] = []
     for name, seconds in sorted(time.terms, key=lambda term: -term[1]):
         part = min(1.0, seconds / time.seconds) if time.seconds else 0.0
@@ -169,7 +203,7 @@ def _costliest(run: Measures) -> Iterator[Line]:
     costly = list(run.costliest())
     if costly:
         yield line()
-        yield line(Span("costliest accesses", "dim"))
+        yield line(Span("costliest accesses, and their share of what all cost", "dim"))
         yield from indented(table([_site(c) for c in costly]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -28,7 +28,10 @@ class Costly:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """All launches of one kernel. `time` is modelled, None where the record has no counters."""
+    """All launches of one kernel. `time` is modelled, None where the record has no counters.
+
+    The counters of a record with a measured time are predicted.
+    """
 
     record: Record
     device: Device
@@ -36,17 +39,31 @@ class Measures:
     time: KernelTime | None
 
     @property
+    def measured(self) -> bool:
+        """Whether `seconds` were measured."""
+        return self.record.get("ms") is not None
+
+    @property
     def seconds(self) -> float | None:
         """Device time of all launches, measured or modelled, without what it takes to launch them."""
-        if self.time is not None:
-            return self.time.seconds * float(self.record["launches"])
-        milliseconds = self.record.get("ms")
-        return None if milliseconds is None else milliseconds / 1e3
+        return float(self.record["ms"]) / 1e3 if self.measured else self.modelled
+
+    @property
+    def modelled(self) -> float | None:
+        """Modelled device time of all launches."""
+        return None if self.time is None else self.time.seconds * float(self.record["launches"])
 
     @property
     def launch_seconds(self) -> float | None:
-        """What launching takes beside `seconds`; None where that is measured."""
-        return None if self.time is None else self.record["launches"] * self.device.costs["launch"]
+        """What launching takes beside `seconds`; None where that is measured, which has no part for it."""
+        if self.measured or self.time is None:
+            return None
+        return float(self.record["launches"] * self.device.costs["launch"])
+
+    @property
+    def not_counted(self) -> str:
+        """Why the record has no counters, if that is known."""
+        return str(self.record.get("not_counted", ""))
 
     @property
     def operations(self) -> float:
@@ -125,10 +142,12 @@ def measures_record(m: Measures) -> dict[str, Any]:
         "time_s": seconds,
         "time_per_launch_s": seconds / launches if seconds is not None and launches else None,
         "launch_time_s": m.launch_seconds,
-        "time_with_launches_s": (
-            None if seconds is None or m.launch_seconds is None else seconds + m.launch_seconds
-        ),
-        "time_is_modelled": m.time is not None,
+        "time_with_launches_s": together(seconds, m.launch_seconds),
+        "time_is_modelled": m.time is not None and not m.measured,
+        "modelled_time_s": m.modelled,
+        "counters_are_predicted": "predicted" in m.record,
+        "counters_are_of_a_part": m.record.get("predicted") == "in part",
+        "not_counted_because": m.not_counted or None,
         "limited_by": m.time.limited_by if m.time else None,
         "terms_per_launch": [_term(m.time, *term) for term in m.time.terms] if m.time else [],
         "stages": [asdict(stage) for stage in m.time.stages] if m.time else [],
@@ -141,6 +160,23 @@ def measures_record(m: Measures) -> dict[str, Any]:
         "costliest_accesses": [_costly(c) for c in m.costliest()],
         "counters": m.record.get("counters"),
     }
+
+
+def basis(kernels: Iterable[Measures]) -> str:
+    """What is to be said of kernels with counters that are predicted and a time that is not; "" of others."""
+    devices = {k.device.title for k in kernels if "predicted" in k.record}
+    return f"counted by prediction for {', '.join(devices)}, time measured" if devices else ""
+
+
+def launch_time(kernels: Sequence[Measures]) -> float | None:
+    """What all launches take; None where it is measured, or nothing is modelled."""
+    seconds = [k.launch_seconds for k in kernels if k.launch_seconds is not None]
+    return sum(seconds) if seconds else None
+
+
+def together(seconds: float | None, launching: float | None) -> float | None:
+    """Both times; None where one of them is not known."""
+    return None if seconds is None or launching is None else seconds + launching
 
 
 def _giga(amount: float, seconds: float | None) -> float | None:

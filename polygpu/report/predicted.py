@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
-from math import prod
 from typing import Any
 
-from polygpu.codegen.lanes import uniform
-from polygpu.codegen.launches import SIZE, host_values
+from polygpu.codegen.launches import SIZE, Calls, host_values
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
-from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
+from polygpu.model.kernel import Region
+from polygpu.report.effort import ITERATIONS, QUICK, THOROUGH, Called, Patience, look, too_many
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, indented, line
 from polygpu.report.run import measures, region_record
 
-_ITERATIONS = 16  # of a host loop, that stand for all where these are too many
 _SMALLEST = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Patience:
-    """How many `blocks` and `launches` are looked at before iterations of host loops are left out, and how
-    many `elements` of arrays, all kernels together, before those of the kernels' loops are.
-    """
-
-    blocks: int
-    launches: int
-    elements: int
-
-
-_QUICK = _Patience(2**17, 2**13, 2 * 10**8)  # where no sizes are asked for: a second or two
-_THOROUGH = _Patience(2**21, 2**15, 4 * 10**8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +42,15 @@ def predict_all(
 
     Raises ImportError without numpy; MemoryError where a part of the iterations of each loop is too much.
     """
-    scalars = {s.name for r in regions for s in r.scalars if s.type not in ("float", "double")}
+    scalars = {s.name for r in regions for s in r.integers}
     if sizes or not scalars:
-        return _at_sizes(regions, device, facts, sizes, _THOROUGH)
+        return _at_sizes(regions, device, facts, sizes, THOROUGH)
     size = SIZE
     while True:
         quick = dict.fromkeys(scalars, size)
         try:
-            if size <= _SMALLEST or not _too_many(regions, quick, _ITERATIONS, _QUICK):
-                return replace(_at_sizes(regions, device, facts, quick, _QUICK), chosen=False)
+            if size <= _SMALLEST or not too_many(_once(regions, quick), ITERATIONS, QUICK):
+                return replace(_at_sizes(regions, device, facts, quick, QUICK), chosen=False)
         except MemoryError:
             if size <= _SMALLEST:
                 raise
@@ -81,21 +63,10 @@ def _at_sizes(
     device: Device,
     facts: CompilationFacts,
     sizes: Mapping[str, int],
-    patience: _Patience,
+    patience: Patience,
 ) -> Prediction:
-    from polygpu.codegen.predict import Work, predict  # noqa: PLC0415 - numpy is optional, and slow to import
-
-    scalars = {s.name for r in regions for s in r.scalars if s.type not in ("float", "double")}
-    looped = any(_loops(r.body) for r in regions)
-    most = _ITERATIONS if looped and _too_many(regions, sizes, None, patience) else None
-    try:
-        work = Work(patience.elements)
-        found = [predict(region, device, sizes, most, work) for region in regions]
-    except MemoryError:
-        if most or not looped:
-            raise
-        most, work = _ITERATIONS, Work(patience.elements)
-        found = [predict(region, device, sizes, most, work) for region in regions]
+    found, most = look(_once(regions, sizes), device, patience)
+    scalars = {s.name for r in regions for s in r.integers}
     values = {n: value for r in regions for n, value in host_values(r, sizes).items() if n in scalars}
     inexact = tuple(name for p in found for name in p.inexact)
     sampled = tuple(name for p in found for name in p.sampled)
@@ -103,27 +74,8 @@ def _at_sizes(
     return Prediction(device, facts, records, values, bool(scalars), inexact, sampled, most)
 
 
-def _loops(body: Iterable[HostStatement]) -> bool:
-    return any(isinstance(s, HostFor) or (isinstance(s, HostIf) and _loops(s.body)) for s in body)
-
-
-def _too_many(regions: list[Region], sizes: Mapping[str, int], most: int | None, patience: _Patience) -> bool:
-    """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
-    from polygpu.codegen.predict import launches  # noqa: PLC0415
-
-    made = [launches(r.body, host_values(r, sizes), most) for r in regions]
-    found = [(launch, at) for each in made for launch, at, _ in islice(each, patience.launches + 1)]
-    if len(found) > patience.launches:
-        return True
-    blocks, seen = 0, set()
-    for launch, at in found:
-        grid = tuple(max(0, uniform(extent, at) or 0) for extent in launch.grid)
-        key = launch.kernel, grid, tuple(uniform(value, at) for value in launch.scalars)
-        blocks += 0 if key in seen else max(1, prod(grid))
-        if blocks > patience.blocks:
-            return True
-        seen.add(key)
-    return False
+def _once(regions: list[Region], sizes: Mapping[str, int]) -> Called:
+    return [(region, (Calls(1, sizes),)) for region in regions]
 
 
 def prediction_lines(p: Prediction, width: int = 0) -> Iterator[Line]:

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 
 from polygpu.model.device import Device
 from polygpu.report.layout import Line, Span, line
-from polygpu.report.measures import Measures, peak
+from polygpu.report.measures import Measures, basis, peak
 from polygpu.report.quantities import significant
 from polygpu.support.templates import environment
 
@@ -65,13 +65,16 @@ def highest(kernels: Sequence[Measures], device: Device) -> float:
 
 
 def scale(peak: float, bandwidth: float, kernels: Sequence[Mark]) -> Scale:
-    """Edges at powers of two; four octaves either side of the ridge at least, and every kernel."""
+    """Edges at powers of two; four octaves either side of the ridge at least, and every kernel.
+
+    A kernel is above the peak where its time was measured on a faster device.
+    """
     ridge = log2(peak / bandwidth)
     intensities = [log2(m.intensity) for m in kernels]
     left = floor(min([ridge - 4, *(i - 0.5 for i in intensities)]))
     right = ceil(max([ridge + 4, *(i + 0.5 for i in intensities)]))
     bottom = floor(min([log2(bandwidth) + left, *(log2(m.rate) - 0.5 for m in kernels)]))
-    return Scale(left, right, bottom, log2(peak) + 0.5)
+    return Scale(left, right, bottom, max([log2(peak), *(log2(m.rate) for m in kernels)]) + 0.5)
 
 
 def drawing(measures: Sequence[Measures], device: Device, width: int) -> Iterator[Line]:
@@ -170,6 +173,7 @@ def roofline_svg(measures: Sequence[Measures], device: Device) -> str:
             size=(_WIDE, _HIGH),
             frame=(_LEFT, _TOP, _RIGHT, _FOOT),
             title=device.title,
+            note=basis(measures),
             roof=[
                 (x(slope), y(slope * device.bandwidth)),
                 (x(top / device.bandwidth), y(top)),

@@ -9,7 +9,7 @@ from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, ansi, indented, line, plain
-from polygpu.report.measures import Measures, Record, measured, measures_record
+from polygpu.report.measures import Measures, Record, basis, launch_time, measured, measures_record, together
 from polygpu.report.quantities import byte_count, counted
 from polygpu.report.roofline import roofline_svg
 
@@ -24,11 +24,14 @@ def run_lines(document: Record, device: Device, facts: CompilationFacts, width: 
     """The report; a drawing of the roofline is part of it where `width` columns are enough."""
     where = f"emulated {device.title}" if document["target"] == "emulator" else document.get("device", "")
     yield line(Span(f"{document['target']}: {where}" if where else document["target"], "title"))
-    for region in document["regions"]:
+    regions = [(region, measures(region["kernels"], device, facts)) for region in document["regions"]]
+    if note := basis(k for _, kernels in regions for k in kernels):
+        yield line(Span(note, "dim"))
+    for region, kernels in regions:
         yield line()
-        moved = f"{byte_count(region['bytes_in'])} in, {byte_count(region['bytes_out'])} out"
+        moved = f"{byte_count(region['bytes_in'])} to the device, {byte_count(region['bytes_out'])} back"
         yield line(Span(region["name"], "title"), f"  {counted(region.get('calls', 1), 'call')}, {moved}")
-        yield from indented(kernel_lines(measures(region["kernels"], device, facts), width - 2))
+        yield from indented(kernel_lines(kernels, width - 2))
 
 
 def measures(kernels: list[Record], device: Device, facts: CompilationFacts) -> list[Measures]:
@@ -52,11 +55,15 @@ def run_roofline(regions: Iterable[Record], device: Device, facts: CompilationFa
 
 def region_record(region: Record, kernels: list[Measures]) -> dict[str, object]:
     seconds = [k.seconds for k in kernels if k.seconds is not None]
+    total, launching = sum(seconds) if seconds else None, launch_time(kernels)
     return {
         "name": region["name"],
         "calls": region.get("calls", 1),
         "bytes_to_device": region["bytes_in"],
         "bytes_from_device": region["bytes_out"],
-        "kernel_time_s": sum(seconds) if seconds else None,
+        "launches": sum(k.record["launches"] for k in kernels),
+        "kernel_time_s": total,
+        "launch_time_s": launching,
+        "time_with_launches_s": together(total, launching),
         "kernels": [measures_record(k) for k in kernels],
     }

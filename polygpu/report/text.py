@@ -69,10 +69,9 @@ def _because(loop: LoopVerdict, region: RegionFacts) -> str:
 
 def _kernel(kernel: KernelFact, region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:
     yield line(Span("kernel", "label"), f" {kernel.name}", Span(f"  {place(kernel.position, region)}", "dim"))
-    threads = counted(prod(kernel.block), "thread")
     rows: list[tuple[str, str]] = [
         ("grid", kernel.grid),
-        ("block", f"{product(kernel.block)}, {threads}"),
+        ("block", block_text(kernel.block)),
         ("tile", kernel.tile),
         ("mapping", kernel.distribution),
         ("shared memory", shared_text(kernel)),
@@ -84,6 +83,12 @@ def _kernel(kernel: KernelFact, region: RegionFacts, facts: CompilationFacts) ->
     if accesses:
         yield line()
         yield from indented(access_table(accesses, region))
+
+
+def block_text(block: tuple[int, int, int]) -> str:
+    """`64 threads`; `16 x 8, 128 threads`"""
+    threads, shape = counted(prod(block), "thread"), product(block)
+    return threads if shape == str(prod(block)) else f"{shape}, {threads}"
 
 
 def occupancy_text(kernel: KernelFact, warps: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygpu.pipeline import CompiledRegion
+from polygpu.report.quantities import duration
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
 from polygpu.verify.verdict import COUNTED, PROPERTIES, Certificate
@@ -88,7 +89,7 @@ def certificate_lines(certificate: Certificate | None) -> Iterator[str]:
             yield f"NOT PROVED  {kind}: {_gaps(gaps)}"
         elif any(proof.property == kind for proof in certificate.proofs):
             yield f"proved  {kind}: {_PROPERTIES[kind]} ({_counted(certificate, kind)})"
-    yield f"{'proved' if certificate.holds else 'stopped'} after {certificate.seconds:.1f} s"
+    yield f"{'proved' if certificate.holds else 'stopped'} after {duration(certificate.seconds)}"
 
 
 def _counted(certificate: Certificate, kind: str) -> str:

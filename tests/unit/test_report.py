@@ -113,7 +113,7 @@ def test_a_region_with_nothing_known() -> None:
     facts = CompilationFacts("h100", "cuda", (RegionFacts("r", "f", at(1), (), (kernel,), (access,)),))
     assert inspect_text(facts) == (
         "cuda for h100\n\nregion r  mm.c:1:5, in f()\n\n  kernel k  line 2\n    grid           n\n"
-        "    block          32, 32 threads\n    shared memory  none\n\n"
+        "    block          32 threads\n    shared memory  none\n\n"
         "    access        at      space   transactions a warp  banks\n"
         "    a[i]    read  line 3  global  -                    -\n"
     )
@@ -195,7 +195,7 @@ NO_FACTS = CompilationFacts("8800gtx", "emulator", ())
 RUN = """\
 emulator: emulated NVIDIA GeForce 8800 GTX
 
-polygpu_mv_1  1 call, 64 MiB in, 16 KiB out
+polygpu_mv_1  1 call, 64 MiB to the device, 16 KiB back
   kernel polygpu_mv_1_0  1 launch, grid 16, block 128
     time           6.39 ms modelled, limited by stages: bank conflicts
     launching      10 us more, 6.4 ms together
@@ -212,7 +212,7 @@ polygpu_mv_1  1 call, 64 MiB in, 16 KiB out
       load/store  97.1 us  2 %                  passes of memory requests
       dispatch    267 ns   < 1 %                blocks started
 
-    costliest accesses
+    costliest accesses, and their share of what all cost
       75 %  shared_a  write, shared  made by the compiler
       25 %  a[i][j]   read, global   mv.c:7
 """
@@ -241,14 +241,31 @@ def test_launches_take_time_of_their_own() -> None:
     assert kernel["time_with_launches_s"] == pytest.approx(kernel["time_s"] + 0.01)
 
 
+def test_a_summary_has_what_all_launches_take() -> None:
+    """Twice 10 and 1000 launches of 6.39 ms, at 10 us each."""
+    gtx = devices.load("8800gtx")
+    profile = document(4, 16_000, 1000)
+    (few,) = document(4, 160, 10)["regions"][0]["kernels"]
+    profile["regions"][0]["kernels"].append(few | {"name": "other"})
+    rows = [row.split() for row in run_text(profile, gtx, NO_FACTS).splitlines()[3:8]]
+    assert rows[0][:4] == ["kernel", "launches", "launching", "time"]
+    assert rows[1][1:6] == ["1,000", "10", "ms", "6.39", "s"]
+    assert rows[2][:6] == ["other", "10", "100", "us", "63.9", "ms"]
+    assert rows[3] == ["all", "1,010", "10.1", "ms", "6.45", "s"]
+    assert " ".join(rows[4]) == "time and launching together: 6.46 s"
+    (region,) = json.loads(run_json(profile, gtx, NO_FACTS))["regions"]
+    assert (region["launches"], region["launch_time_s"]) == (1010, pytest.approx(0.0101))
+    assert region["time_with_launches_s"] == pytest.approx(region["kernel_time_s"] + 0.0101)
+
+
 def test_a_run_on_a_gpu_has_its_measured_time() -> None:
     kernel = {"name": KERNEL, "launches": 2, "grid": [8, 4, 1], "block": [16, 16, 1], "ms": 3.0}
     region = {"name": "polygpu_mm_1", "calls": 2, "bytes_in": 100, "bytes_out": 0, "kernels": [kernel]}
     profile = {"target": "cuda", "device": "NVIDIA H100", "regions": [region]}
     assert run_text(profile, devices.load("h100"), FACTS) == (
-        "cuda: NVIDIA H100\n\npolygpu_mm_1  2 calls, 100 B in, 0 B out\n"
+        "cuda: NVIDIA H100\n\npolygpu_mm_1  2 calls, 100 B to the device, 0 B back\n"
         "  kernel polygpu_mm_1_0  2 launches, grid 8 x 4, block 16 x 16\n"
-        "    time       3 ms on the device, 1.5 ms a launch\n"
+        "    time       3 ms measured, 1.5 ms a launch\n"
         "    occupancy  3 blocks, 24 of 64 warps (38 %) a multiprocessor, limited by threads\n"
     )
 

@@ -76,10 +76,21 @@ def test_the_peak_of_a_mixture() -> None:
 
 
 def test_a_kernel_that_computes_nothing_has_no_place() -> None:
-    (k,) = of("8800gtx", record("copy", 0, wide_bytes=10**6))
+    copy = record("copy", 0, wide_bytes=10**6)
+    (k,) = of("8800gtx", copy)
     assert (k.intensity, k.attainable, marks([k])) == (None, None, [])
     assert measures_record(k)["roofline"]["share_of_attainable"] is None
     assert not list(drawing([k], GTX, 200))
+    text = run_text(document(copy), GTX, NO_FACTS)
+    assert "roofline       no floating-point operation: there is nothing but bandwidth" in text
+
+
+def test_a_kernel_measured_on_a_faster_device_is_above_the_roof() -> None:
+    fast = of("8800gtx", record("fast", 54_000_000, wide_bytes=864_000_000))  # ten times the peak
+    root = ElementTree.fromstring(roofline_svg(fast, GTX))
+    point = next(c for c in root.iter(f"{SVG}circle") if c.find(f"{SVG}title") is not None)
+    corner = (next(root.iter(f"{SVG}polyline")).get("points") or "").split()[-1]
+    assert 20 < float(point.get("cy") or 0) < float(corner.split(",")[1])
 
 
 def test_the_drawing_places_kernels_by_their_logarithms() -> None:
@@ -130,14 +141,12 @@ def document(*records: dict[str, Any]) -> dict[str, Any]:
 def test_many_kernels_have_a_summary_and_small_ones_only_that() -> None:
     long, short = record("long", 10**6, ms=99.5, wide_bytes=10**6), record("short", 10, ms=0.5, wide_bytes=64)
     text = run_text(document(long, short), GTX, NO_FACTS)
-    rows = [
-        row.split("  ") for row in text.splitlines() if row.startswith(("  long", "  short", "  together"))
-    ]
+    rows = [row.split("  ") for row in text.splitlines() if row.startswith(("  long", "  short", "  all"))]
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     assert cells == [
         ["long", "1", "99.5 ms", "> 99 %", "0.643", "0.0101"],
         ["short", "1", "500 us", "< 1 %", "0.00128", "0.000128"],
-        ["together", "2", "100 ms"],
+        ["all", "2", "100 ms"],
     ]
     assert "kernel long" in text and "kernel short" not in text
 

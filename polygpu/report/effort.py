@@ -1,0 +1,85 @@
+"""How much of a region's iterations is looked at to predict what its calls count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
+
+from polygpu.codegen.lanes import uniform
+from polygpu.codegen.launches import Calls, host_values
+from polygpu.model.device import Device
+from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
+
+if TYPE_CHECKING:
+    from polygpu.codegen.predict import Predicted
+
+ITERATIONS = 16  # of a host loop, that stand for all where these are too many
+
+Called: TypeAlias = Sequence[tuple[Region, Sequence[Calls]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many `blocks` and `launches` are looked at before iterations of host loops are left out, and how
+    many `elements` of arrays, all kernels together, before those of the kernels' loops are.
+    """
+
+    blocks: int
+    launches: int
+    elements: int
+
+
+QUICK = Patience(2**17, 2**13, 2 * 10**8)  # where nobody asked for sizes: a second or two
+THOROUGH = Patience(2**21, 2**15, 4 * 10**8)
+
+
+def look(called: Called, device: Device, patience: Patience) -> tuple[list[Predicted], int | None]:
+    """What the calls of each region count, and how many iterations of each host loop stand for all of them;
+    None where all are looked at.
+
+    Raises ImportError without numpy; MemoryError where a part of the iterations of each loop is too much.
+    """
+    looped = any(_loops(region.body) for region, _ in called)
+    most = ITERATIONS if looped and too_many(called, None, patience) else None
+    try:
+        return _look(called, device, most, patience), most
+    except MemoryError:
+        if most or not looped:
+            raise
+    return _look(called, device, ITERATIONS, patience), ITERATIONS
+
+
+def _look(called: Called, device: Device, most: int | None, patience: Patience) -> list[Predicted]:
+    from polygpu.codegen.predict import (  # noqa: PLC0415 - numpy is optional, and slow to import
+        Work,
+        predict_calls,
+    )
+
+    work = Work(patience.elements)
+    return [predict_calls(region, device, calls, most, work) for region, calls in called]
+
+
+def _loops(body: Iterable[HostStatement]) -> bool:
+    return any(isinstance(s, HostFor) or (isinstance(s, HostIf) and _loops(s.body)) for s in body)
+
+
+def too_many(called: Called, most: int | None, patience: Patience) -> bool:
+    """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
+    from polygpu.codegen.predict import launches  # noqa: PLC0415
+
+    made = [launches(r.body, host_values(r, c.sizes), most) for r, calls in called for c in calls]
+    found = [(launch, at) for each in made for launch, at, _ in islice(each, patience.launches + 1)]
+    if len(found) > patience.launches:
+        return True
+    blocks, seen = 0, set()
+    for launch, at in found:
+        grid = tuple(max(0, uniform(extent, at) or 0) for extent in launch.grid)
+        key = launch.kernel, grid, tuple(uniform(value, at) for value in launch.scalars)
+        blocks += 0 if key in seen else max(1, prod(grid))
+        if blocks > patience.blocks:
+            return True
+        seen.add(key)
+    return False
