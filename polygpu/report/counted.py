@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from polygpu.codegen.launches import Calls
 from polygpu.model.device import Device
 from polygpu.model.kernel import Region
-from polygpu.report.effort import QUICK, look
+from polygpu.report.effort import QUICK, look, marked
 from polygpu.report.measures import Record
 
 
 def with_counts(document: Record, regions: Sequence[Region], device: Device) -> dict[str, Any]:
     """The profile `document` with what `device` would count added to the kernels that have a time only.
 
-    These have "predicted", which is "exactly" or "in part" (where some iterations stand for all), or else
-    "not_counted", the reason.
+    These have "predicted", which is "exactly" or "in part", as `marked` has it, or else "not_counted", the
+    reason.
     """
     known = {region.name: region for region in regions}
     found = [_region(record, known.get(record["name"]), device) for record in document["regions"]]
@@ -35,14 +35,8 @@ def _region(record: Record, region: Region | None, device: Device) -> Record:
         return _none_of(record, "predicting needs numpy: pip install 'polygpu[predict]'")
     except MemoryError:
         return _none_of(record, "there are too many blocks and iterations to predict what they count")
-    by_name = {kernel["name"]: kernel for kernel in found.record["kernels"]}
-    kernels = [
-        _uncounted(kernel, "data decide what it accesses, or how often")
-        if kernel["name"] in found.inexact
-        else _counted(kernel, by_name[kernel["name"]], bool(most) or kernel["name"] in found.sampled)
-        for kernel in record["kernels"]
-    ]
-    return {**record, "kernels": kernels}
+    predicted = {kernel["name"]: kernel for kernel in marked(found, most)}
+    return {**record, "kernels": [_counted(k, predicted[k["name"]]) for k in record["kernels"]]}
 
 
 def _none_of(record: Record, reason: str) -> Record:
@@ -53,6 +47,8 @@ def _uncounted(kernel: Record, reason: str) -> Record:
     return {**kernel, "not_counted": reason}
 
 
-def _counted(kernel: Record, predicted: Mapping[str, Any], in_part: bool) -> Record:
+def _counted(kernel: Record, predicted: Record) -> Record:
     """What was measured, where both know it: a grid too large for the device is launched in parts."""
-    return {**predicted, **kernel, "predicted": "in part" if in_part else "exactly"}
+    if predicted["predicted"] == "at most":
+        return _uncounted(kernel, "data decide what it accesses, or how often")
+    return {**predicted, **kernel}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polygpu.codegen.lanes import uniform
 from polygpu.codegen.launches import Calls, host_values
@@ -50,6 +50,15 @@ def look(called: Called, device: Device, patience: Patience) -> tuple[list[Predi
         if most or not looped:
             raise
     return _look(called, device, ITERATIONS, patience), ITERATIONS
+
+
+def marked(found: Predicted, host_iterations: int | None) -> list[dict[str, Any]]:
+    """The kernels of what was predicted, each with "predicted": "exactly", "in part" where some iterations
+    stand for all, or "at most" where data decide.
+    """
+    in_part = {k["name"] for k in found.record["kernels"]} if host_iterations else set(found.sampled)
+    how = dict.fromkeys(in_part, "in part") | dict.fromkeys(found.inexact, "at most")
+    return [k | {"predicted": how.get(k["name"], "exactly")} for k in found.record["kernels"]]
 
 
 def _look(called: Called, device: Device, most: int | None, patience: Patience) -> list[Predicted]:

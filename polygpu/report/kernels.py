@@ -123,7 +123,9 @@ def _counted(run: Measures) -> str:
     """What is special about the counters."""
     if run.not_counted:
         return f"nothing: {run.not_counted}"
-    return "by prediction, from some iterations for all" if run.record.get("predicted") == "in part" else ""
+    if run.measured and run.record.get("predicted") == "in part":
+        return "by prediction, from some iterations for all"
+    return ""
 
 
 def _launching(run: Measures) -> str:

@@ -145,8 +145,7 @@ def measures_record(m: Measures) -> dict[str, Any]:
         "time_with_launches_s": together(seconds, m.launch_seconds),
         "time_is_modelled": m.time is not None and not m.measured,
         "modelled_time_s": m.modelled,
-        "counters_are_predicted": "predicted" in m.record,
-        "counters_are_of_a_part": m.record.get("predicted") == "in part",
+        "counters_are": counted_how(m.record),
         "not_counted_because": m.not_counted or None,
         "limited_by": m.time.limited_by if m.time else None,
         "terms_per_launch": [_term(m.time, *term) for term in m.time.terms] if m.time else [],
@@ -162,9 +161,19 @@ def measures_record(m: Measures) -> dict[str, Any]:
     }
 
 
+def counted_how(record: Record) -> str | None:
+    """`counted` or `predicted`, with `in part` where a part stands for all, or `at most`; None: neither."""
+    if not record.get("counters"):
+        return None
+    if "predicted" in record:
+        return f"predicted {record['predicted']}".removesuffix(" exactly")
+    blocks = record.get("blocks_total", 0)
+    return "counted in part" if record.get("blocks_run", blocks) < blocks else "counted"
+
+
 def basis(kernels: Iterable[Measures]) -> str:
     """What is to be said of kernels with counters that are predicted and a time that is not; "" of others."""
-    devices = {k.device.title for k in kernels if "predicted" in k.record}
+    devices = {k.device.title for k in kernels if k.measured and "predicted" in k.record}
     return f"counted by prediction for {', '.join(devices)}, time measured" if devices else ""
 
 

@@ -10,7 +10,7 @@ from polygpu.codegen.launches import SIZE, Calls, host_values
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region
-from polygpu.report.effort import ITERATIONS, QUICK, THOROUGH, Called, Patience, look, too_many
+from polygpu.report.effort import ITERATIONS, QUICK, THOROUGH, Called, Patience, look, marked, too_many
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, indented, line
 from polygpu.report.run import measures, region_record
@@ -70,7 +70,7 @@ def _at_sizes(
     values = {n: value for r in regions for n, value in host_values(r, sizes).items() if n in scalars}
     inexact = tuple(name for p in found for name in p.inexact)
     sampled = tuple(name for p in found for name in p.sampled)
-    records = tuple(p.record for p in found)
+    records = tuple(p.record | {"kernels": marked(p, most)} for p in found)
     return Prediction(device, facts, records, values, bool(scalars), inexact, sampled, most)
 
 

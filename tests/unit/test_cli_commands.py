@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import polygpu
 from polygpu import cli, devices
 from polygpu.cli import console
+from polygpu.report import predicted as prediction
 
 SCALE = """\
 void scale(int n, float x[restrict n])
@@ -193,3 +195,19 @@ def test_decisions_on_scalars_say_what_becomes_of_them(
     )
     assert cli.invoke(["inspect", str(path)]) == 0
     assert "    line 4: only scalars: s is written directly\n" in capsys.readouterr().out
+
+
+def test_predictions_that_take_long_show_progress(
+    source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = prediction.predict_all
+
+    def slow(*arguments: Any) -> prediction.Prediction:
+        time.sleep(0.3)
+        return honest(*arguments)
+
+    monkeypatch.setattr(prediction, "predict_all", slow)
+    monkeypatch.setattr(console, "PATIENCE", 0.05)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert cli.invoke(["inspect", source]) == 0
+    assert "predicting what the kernels of" in capsys.readouterr().err
