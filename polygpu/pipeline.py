@@ -1,6 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
-preprocess, parse, lift -> polyhedra -> dependences -> expand -> schedule -> map, place, lower -> pad -> emit
+preprocess, parse, lift -> polyhedra -> dependences -> expand -> schedule
+    -> map, place, lower -> pad -> spaces -> emit
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.region import RegionLowering
 from polygpu.codegen.lower.scan import test_of
 from polygpu.codegen.padding import Padded, pad
+from polygpu.codegen.spaces import put_in_spaces
 from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.model.decisions import Decisions
 from polygpu.model.decisions import parse as parse_decision
@@ -148,7 +150,8 @@ def compile_file(path: str, options: Options) -> Compilation:
         _compile_region(scop, device, decisions, values, options.time_budget, clock) for scop in lifted.scops
     )
     detected = any(d.id == "PG180" for d in lifted.diagnostics)
-    regions = tuple(r for r in compiled if not detected or _has_parallelism(r))
+    kept = tuple(r for r in compiled if not detected or _has_parallelism(r))
+    regions, spaces = clock.run("spaces", lambda: _in_spaces(kept, device, decisions))
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
     files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
     return Compilation(
@@ -158,6 +161,7 @@ def compile_file(path: str, options: Options) -> Compilation:
             *_over_budget(regions),
             *_left_on_host(compiled, regions),
             *(d for r in regions for d in _in_one_thread(r)),
+            *spaces,
         ),
         lifted.dependencies,
         lifted.system_dependencies,
@@ -168,6 +172,20 @@ def compile_file(path: str, options: Options) -> Compilation:
         regions,
         tuple(clock.seconds.items()),
     )
+
+
+def _in_spaces(
+    regions: tuple[CompiledRegion, ...], device: Device, decisions: Decisions
+) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
+    """The regions with the arrays of their kernels in the memory spaces that decisions ask for."""
+    made = put_in_spaces((r.region for r in regions), device, decisions)
+    done = (_with_kernels(r, region) for r, region in zip(regions, made.regions, strict=True))
+    return tuple(done), made.diagnostics
+
+
+def _with_kernels(r: CompiledRegion, region: Region) -> CompiledRegion:
+    pairs = zip(r.padded, region.kernels, strict=True)
+    return replace(r, region=region, padded=tuple(replace(p, kernel=k) for p, k in pairs))
 
 
 def _decisions(options: Options) -> Decisions:

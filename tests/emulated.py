@@ -43,20 +43,30 @@ class Counted:
 
 @cache
 def compiled(
-    kernel: str, device: str, decisions: tuple[str, ...] = (), defines: tuple[str, ...] = ()
+    kernel: str,
+    device: str,
+    decisions: tuple[str, ...] = (),
+    defines: tuple[str, ...] = (),
+    assume: tuple[str, ...] = (),
 ) -> Compilation:
-    options = Options(target="emulator", device=device, decisions=decisions, defines=defines)
+    options = Options(target="emulator", device=device, decisions=decisions, defines=defines, assume=assume)
     return compile_file(str(programs.source_of(kernel)), options)
 
 
 @cache
-def program(kernel: str, device: str, decisions: tuple[str, ...] = (), defines: tuple[str, ...] = ()) -> Path:
+def program(
+    kernel: str,
+    device: str,
+    decisions: tuple[str, ...] = (),
+    defines: tuple[str, ...] = (),
+    assume: tuple[str, ...] = (),
+) -> Path:
     """The kernel's program for the emulator, in a directory that lives as long as the tests do."""
-    directory = Path(_directory().name, "_".join([device, *decisions, *defines]))
+    directory = Path(_directory().name, "_".join([device, *decisions, *defines, *assume]))
     directory.mkdir(exist_ok=True)
     files = {suffix: directory / f"{kernel}{suffix}" for suffix in ("_host.c", "_emulator.c")}
     for suffix, path in files.items():
-        path.write_text(compiled(kernel, device, decisions, defines).files[suffix])
+        path.write_text(compiled(kernel, device, decisions, defines, assume).files[suffix])
     made = directory / kernel
     programs.call(("gcc", *FLAGS, *(f"-D{d}" for d in defines), *files.values(), "-o", made, "-lm"))
     return made

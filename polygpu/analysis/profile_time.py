@@ -18,13 +18,14 @@ CLASSES = (
 def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> KernelTime:
     """The mean time of a launch of the kernel that `record` describes.
 
-    `record` needs "launches", "blocks_total" and "stages", and may have "partitions". Raises KeyError or
-    TypeError when it is no such record.
+    `record` needs "launches", "blocks_total" and "stages", and may have "partitions" and "texture_arrays".
+    Raises KeyError or TypeError when it is no such record.
     """
     blocks = record["blocks_total"]
+    missed = missed_share(record, device)
     if not blocks:
         return kernel_time(device, (), resident)
-    stages = tuple(_stages(record["stages"], device, blocks))
+    stages = tuple(_stages(record["stages"], device, blocks, missed))
     a_launch = max(1, round(blocks / record["launches"]))
     return kernel_time(device, [Blocks(a_launch, stages)], max(1, resident), _imbalance(record))
 
@@ -36,20 +37,40 @@ def _imbalance(record: Mapping[str, Any]) -> float:
     return partitions["fullest"] / streamed if streamed else 1.0
 
 
-def _stages(records: list[Mapping[str, Any]], device: Device, blocks: int) -> Iterator[Stage]:
+def missed_share(record: Mapping[str, Any], device: Device) -> float:
+    """The share of the lines asked of the texture cache that it does not have (a rough guess).
+
+    Arrays that fit into the cache of a multiprocessor are fetched once by each: the first miss of a line is
+    the only one. Of larger ones nothing is still there when it is asked for again.
+    """
+    groups = (group["counters"] for stage in record.get("stages", ()) for group in stage["groups"])
+    asked = device.texture_line * sum(counters.get("texture_lines", 0) for counters in groups)
+    arrays = record.get("texture_arrays", 0)
+    if not asked or arrays > device.texture_cache * record["launches"]:
+        return 1.0
+    return min(1.0, float(arrays * device.multiprocessors / asked))
+
+
+def texture_bytes(record: Mapping[str, Any], device: Device) -> float:
+    """What the texture cache fetches for all launches."""
+    lines = record["counters"].get("texture_lines", 0)
+    return missed_share(record, device) * device.texture_line * float(lines)
+
+
+def _stages(records: list[Mapping[str, Any]], device: Device, blocks: int, missed: float) -> Iterator[Stage]:
     """Executions and counts are totals of all blocks; a Stage has those of one block and one warp."""
     for record in records:
         times = record["executions"]
         if times:
-            groups = tuple(_warps(group, device, times) for group in record["groups"])
+            groups = tuple(_warps(group, device, times, missed) for group in record["groups"])
             yield Stage(times / blocks, groups, f"stage {record['stage']}")
 
 
-def _warps(group: Mapping[str, Any], device: Device, executions: int) -> Warps:
+def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: float) -> Warps:
     counters = group["counters"]
 
     def each(name: str) -> float:
-        return float(counters[name] / (group["warps"] * executions))
+        return float(counters.get(name, 0) / (group["warps"] * executions))
 
     classes = counters["instructions"]
     extra = sum(classes.get(name, 0) * device.costs[name] for name in CLASSES)
@@ -58,10 +79,11 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int) -> Warps:
         slots=each("slots"),
         extra_cycles=extra / (group["warps"] * executions),
         conflict_steps=each("conflict_steps"),
+        constant_steps=each("constant_steps"),
         rounds=each("rounds"),
         lanes=each("lanes"),
         half_warps=each("coalesced"),
-        wide_bytes=each("wide_bytes"),
+        wide_bytes=each("wide_bytes") + missed * device.texture_line * each("texture_lines"),
         near=each("near"),
         far=each("far"),
         spread=each("spread"),
@@ -75,10 +97,12 @@ def access_cycles(counters: Mapping[str, float], device: Device) -> float:
     """
     costs = device.costs
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
-    memory = counters["wide_bytes"] / bytes_per_cycle
+    lines = device.texture_line * counters.get("texture_lines", 0)
+    memory = (counters["wide_bytes"] + lines) / bytes_per_cycle
     memory += counters["near"] * costs["near32"]
     memory += far_cycles(device, counters["far"], counters["spread"])
-    return memory + costs["replay"] * (counters["lanes"] + counters["conflict_steps"])
+    steps = counters["conflict_steps"] + counters.get("constant_steps", 0)
+    return memory + costs["replay"] * (counters["lanes"] + steps)
 
 
 def float_operations(instructions: Mapping[str, int], warp: int) -> float:

@@ -21,16 +21,19 @@ class Warps:
     """`warps` warps that do the same in a stage; the other counts are those of one warp.
 
     `slots`: instructions issued. `extra_cycles`: what their classes cost beyond an issue slot.
-    `conflict_steps`: sum over shared requests of steps - 1. `rounds`: waits for global loads, those waited
-    for together counting once. `lanes`: passes of uncoalesced requests; `half_warps`: coalesced requests.
-    `wide_bytes`: bytes of 64 and 128 B transactions; `near`, `far`: 32 B fetches of distinct addresses, in an
-    open row of the memory and in another one; `spread`: bytes between the rows of a request's far fetches.
+    `conflict_steps`: sum over shared requests of steps - 1; `constant_steps`: the same of requests to the
+    constant cache, which serves one address a step and is taken to hold what is asked for. `rounds`: waits
+    for global and texture loads, those waited for together counting once. `lanes`: passes of uncoalesced
+    requests; `half_warps`: coalesced requests. `wide_bytes`: bytes of 64 and 128 B transactions, and of what
+    the texture cache fetches; `near`, `far`: 32 B fetches of distinct addresses, in an open row of the memory
+    and in another one; `spread`: bytes between the rows of a request's far fetches.
     """
 
     warps: float
     slots: float
     extra_cycles: float = 0.0
     conflict_steps: float = 0.0
+    constant_steps: float = 0.0
     rounds: float = 0.0
     lanes: float = 0.0
     half_warps: float = 0.0
@@ -71,9 +74,10 @@ class KernelTime:
     """`terms` are the seconds each resource would need by itself, the largest of which is `seconds`, but
     for what blocks wait to be started.
 
-    The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "load/store passes",
-    "latency", "memory bandwidth", "partition camping", "uncoalesced memory", "memory rows", "block dispatch",
-    with "stages: " before it when it is barriers that keep the resources from overlapping.
+    The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "constant addresses",
+    "load/store passes", "latency", "memory bandwidth", "partition camping", "uncoalesced memory",
+    "memory rows", "block dispatch", with "stages: " before it when it is barriers that keep the resources
+    from overlapping.
     """
 
     seconds: float
@@ -86,7 +90,8 @@ class KernelTime:
 class _Cost:
     """One repetition of a stage by one block, in cycles of a multiprocessor.
 
-    `conflicts` is the part that bank conflicts have in `issue` or `passes`; `camping` what streaming takes
+    `conflicts` and `constants` are the parts that bank conflicts and distinct addresses in constant memory
+    have in `issue` or `passes`; `camping` what streaming takes
     beyond `wide` because of full partitions; `path` the longest warp's time.
     """
 
@@ -96,6 +101,7 @@ class _Cost:
     issue: float
     passes: float
     conflicts: float
+    constants: float
     wide: float
     camping: float
     near: float
@@ -178,9 +184,9 @@ def camping_factor(device: Device, imbalance: float) -> float:
 def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
     costs = device.costs
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
-    issue = passes = conflicts = path = 0.0
+    issue = passes = conflicts = constants = path = 0.0
     for g in stage.groups:
-        steps = costs["replay"] * g.conflict_steps
+        steps = costs["replay"] * (g.conflict_steps + g.constant_steps)
         cycles = costs["issue"] * g.slots + g.extra_cycles
         pipe = costs["replay"] * g.lanes + costs["coalesced"] * g.half_warps
         if costs["conflict_in_issue"]:
@@ -189,7 +195,8 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
             pipe += steps
         issue += g.warps * cycles
         passes += g.warps * pipe
-        conflicts += g.warps * steps
+        conflicts += g.warps * costs["replay"] * g.conflict_steps
+        constants += g.warps * costs["replay"] * g.constant_steps
         waits = g.rounds * costs["latency"] + (pipe if g.lanes else 0.0)
         path = max(path, cycles + (waits if g.rounds else 0.0))
     streamed = sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle
@@ -200,6 +207,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         issue,
         passes,
         conflicts,
+        constants,
         streamed,
         streamed * (camping - 1),
         sum(g.warps * g.near for g in stage.groups) * costs["near32"],
@@ -260,8 +268,10 @@ def _in_words(device: Device, pipe: str, costs: Sequence[_Cost]) -> str:
     match pipe:
         case "issue" | "load/store":
             filled = sum(c.repeats * (c.issue if pipe == "issue" else c.passes) for c in costs)
-            if pipe == conflicts and 2 * sum(c.repeats * c.conflicts for c in costs) > filled:
-                return "bank conflicts"
+            banks = sum(c.repeats * c.conflicts for c in costs)
+            constants = sum(c.repeats * c.constants for c in costs)
+            if pipe == conflicts and 2 * (banks + constants) > filled:
+                return "bank conflicts" if banks >= constants else "constant addresses"
             return "issue" if pipe == "issue" else "load/store passes"
         case "memory":
             parts = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import mul
 
+from polygpu.analysis.cached_reads import CachedReads
 from polygpu.analysis.coalescing import Address, Coalescing, Cost, request_cost
 from polygpu.codegen.lanes import uniform
 from polygpu.codegen.launches import TypicalLaunch
@@ -69,9 +70,9 @@ def _access(
     sizes: Mapping[str, int],
 ) -> AccessFact:
     inside = {s.name: s for s in kernel.shared}
-    outside = {a.name for a in kernel.arrays}
+    outside = {a.name: a.space for a in kernel.arrays}
     shared = next((inside[r.reference.array] for r in mine if r.reference.array in inside), None)
-    direct = any(r.reference.array in outside for r in mine)
+    direct = next((outside[r.reference.array] for r in mine if r.reference.array in outside), "")
     counts, coalesced = _transactions(kernel, mine, device, sizes)
     before, after, steps = _banks(shared, mine, device)
     return AccessFact(
@@ -90,15 +91,32 @@ def _access(
         degree_before=before,
         degree_after=after,
         bank_steps=steps,
+        note=_parts(kernel, mine, device, sizes),
     )
 
 
-def _space(register: bool, shared: bool, direct: bool) -> str:
+def _parts(kernel: Kernel, found: Sequence[Requests], device: Device, sizes: Mapping[str, int]) -> str:
+    """`2.5 lines a request`: in how many parts requests to the constant or texture cache are served."""
+    arrays = {a.name: a for a in kernel.arrays if a.structure is None and a.space != "global"}
+    mine = [r for r in found if r.reference.array in arrays and r.lanes]
+    if not mine:
+        return ""
+    array = arrays[mine[0].reference.array]
+    rule, total, served = CachedReads.of(device, array.space), 0.0, 0.0
+    for r in mine:
+        strides, start = _strides(array, SIZES.get(r.reference.type, 4), sizes)
+        total += r.weight * len(r.lanes)
+        served += r.weight * sum(rule.parts(_addresses(lanes, strides, start)) for lanes in r.lanes)
+    one, many = ("address", "addresses") if array.space == "constant" else ("line", "lines")
+    return f"{served / total:.3g} {one if served == total else many} a request to the {array.space} cache"
+
+
+def _space(register: bool, shared: bool, direct: str) -> str:
     if shared:
         return "shared, staged" if direct else "shared"
     if register:
         return "register"
-    return "global" if direct else "register"
+    return direct or "register"
 
 
 def _transactions(
@@ -120,7 +138,7 @@ def global_costs(
     kernel: Kernel, found: Sequence[Requests], device: Device, sizes: Mapping[str, int]
 ) -> Iterator[tuple[Cost, float]]:
     """The cost of each request, and how often it is made; shifts by whole periods cost the same."""
-    arrays = {a.name: a for a in kernel.arrays if a.structure is None}
+    arrays = {a.name: a for a in kernel.arrays if a.structure is None and a.space == "global"}
     known: dict[tuple[tuple[Address, ...], int], Cost] = {}
     rule = Coalescing.of(device)
     for r in found:

@@ -14,6 +14,12 @@ class Dialect:
     `calls` maps C's functions. Formats take their parts by name; an empty one stands for nothing to
     print. `reserved` are words that a C program may use as names and this dialect may not, `functions`
     those it may not use as names of functions.
+
+    Textures. CUDA: `__ldg`, the read-only data path, which is the texture unit's cache on every chip that
+    nvcc 13 compiles for (compute capability 7.5 and later; texture references are gone, and texture objects
+    take the same path). OpenCL: a plain `__global const` pointer that is `restrict`, which is what compilers
+    need to know to take that path by themselves. Images would change what is computed, as they have no
+    doubles and no 64-bit integers, limit the sizes, and lay rows out in their own way.
     """
 
     name: str
@@ -27,6 +33,9 @@ class Dialect:
     function: str = "static"
     global_space: str = ""
     shared_space: str = ""
+    constant_space: str = ""  # of an argument
+    constants_apart: bool = False  # constant arrays are no arguments but variables of the file
+    texture_load: str = ""  # a load through the texture cache; "": the compiler chooses the path
     alignment: str = ""
     barrier: str = ""
     unroll: str = ""
@@ -119,6 +128,8 @@ CUDA = Dialect(
     restrict="__restrict__",
     function="[[maybe_unused]] static __device__",
     shared_space="__shared__ ",
+    constants_apart=True,
+    texture_load="__ldg(&{place})",
     alignment="__align__({bytes}) ",
     barrier="__syncthreads();",
     unroll="#pragma unroll",
@@ -148,6 +159,7 @@ OPENCL = Dialect(
     function="",
     global_space="__global ",
     shared_space="__local ",
+    constant_space="__constant ",
     alignment="__attribute__((aligned({bytes}))) ",
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     unroll="#pragma unroll",

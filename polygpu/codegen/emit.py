@@ -45,6 +45,7 @@ def _emit_cuda(unit: Unit, device: Device) -> str:
         weak='extern "C" {\n__attribute__((weak))',
         weak_end="\n}",
         asynchronous=any("__pipeline_" in kernel.body for kernel in kernels),
+        constants=[constant for region in regions for constant in region.constants],
     )
 
 

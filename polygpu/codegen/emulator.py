@@ -170,11 +170,16 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         "points": [_point(point) for point in out.points],
         "accesses": [_access(a, rows, sites) for a in out.accesses],
         "globals": sum(a.space == "global" for a in out.accesses),
+        "constants": sum(a.space == "constant" for a in out.accesses),
+        "textures": sum(a.space == "texture" for a in out.accesses),
         "shareds": sum(a.space == "shared" for a in out.accesses),
         "private_arrays": out.private_arrays,
         "sites": [c_string(_site(a, sites)) for a in rows.values()],
         "shared": [{"name": s.c, "type": s.type, "poison": poison(s.type)} for s in shared],
-        "arrays": [{"name": s.c, "type": s.type} for s in arrays],
+        "arrays": [
+            {"name": s.c, "type": s.type, "space": a.space}
+            for s, a in zip(arrays, kernel.arrays, strict=True)
+        ],
         "parameters": [
             *(f"{s.type} {spell(s.name)}" for s in kernel.scalars),
             *(f"polygpu_array *pg_array_{s.c}" for s in arrays),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from polygpu.codegen.emulator_hoist import Hoister
-from polygpu.codegen.emulator_names import has_barrier, names_in, operands, references, reloaded
+from polygpu.codegen.emulator_names import Space, has_barrier, names_in, operands, references, reloaded
 from polygpu.codegen.linear import linear
 from polygpu.model.expr import (
     COMPARISONS,
@@ -33,13 +33,13 @@ from polygpu.model.expr import (
 from polygpu.model.expr import Literal as Constant
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement
 
-Space: TypeAlias = Literal["global", "shared", "private"]
 Cost: TypeAlias = Counter[str]
 
 CLASSES = (
     "add", "multiply", "mad", "divide", "sqrt", "special", "double_add", "double_multiply", "double_mad",
     "double_divide", "double_sqrt", "double_special", "int", "int_multiply", "int_divide", "compare",
-    "select", "convert", "move", "call", "load_global", "store_global", "load_shared", "store_shared",
+    "select", "convert", "move", "call", "load_global", "store_global", "load_constant", "load_texture",
+    "load_shared", "store_shared",
     "load_private", "store_private", "copy", "branch", "barrier",
 )  # fmt: skip
 

@@ -226,15 +226,15 @@ class Lanes(Text):
 
     def _count(self, place: Place, reference: Reference, number: int, width: int) -> None:
         symbol, same = place.symbol, "_SAME" if place.same else ""
-        space = "global" if symbol.kind is Kind.GLOBAL else "shared"
-        base = f"pg_array_{symbol.c}->address" if space == "global" else str(symbol.base)
+        outside = symbol.kind is Kind.GLOBAL
+        base = f"pg_array_{symbol.c}->address" if outside else str(symbol.base)
         field = f"(int)offsetof({symbol.type}, {reference.field})" if reference.field else "0"
         first = base if field == "0" else f"{base} + {field}"
         stride, size = size_text(symbol.type), size_text(reference.type, width)
-        array = f"pg_array_{symbol.c}" if space == "global" else f"{symbol.number}, {symbol.elements}"
+        array = f"pg_array_{symbol.c}" if outside else f"{symbol.number}, {symbol.elements}"
         where = f"{place.offset}, {self.mask.bits}"
-        self.out.emit(f"POLYGPU_COUNT{same}({space}, {number}, {where}, {first}, {stride}, {size});")
-        check = f"POLYGPU_CHECK_{space.upper()}{same}"
+        self.out.emit(f"POLYGPU_COUNT{same}({symbol.space}, {number}, {where}, {first}, {stride}, {size});")
+        check = f"POLYGPU_CHECK_{'GLOBAL' if outside else 'SHARED'}{same}"
         self.out.emit(f"{check}({place.number}, {array}, {where}, {field}, {stride}, {size}, {width});")
 
 

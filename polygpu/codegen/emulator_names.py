@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import Literal, TypeAlias
 
 from polygpu.analysis.rewrite import rewrite
 from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
@@ -18,6 +19,8 @@ from polygpu.model.kernel import (
     Move,
     Statement,
 )
+
+Space: TypeAlias = Literal["global", "constant", "texture", "shared", "private"]
 
 
 class Kind(Enum):
@@ -46,6 +49,18 @@ class Symbol:
     base: int = 0
     persistent: bool = False
     argument: ArrayArgument | None = None
+
+    @property
+    def space(self) -> Space | None:
+        """Where an array's elements lie, as the counters tell memories apart; None for other names."""
+        match self.kind:
+            case Kind.PRIVATE:
+                return "private"
+            case Kind.SHARED:
+                return "shared"
+            case Kind.GLOBAL:
+                return self.argument.space if self.argument is not None else "global"
+        return None
 
     @property
     def elements(self) -> int:

@@ -1,8 +1,9 @@
 """How often a warp waits for global loads: TIMING's rounds, counted in the code's own order.
 
-Loads issued before the first use of any of them share one round. Values that are used where they are
-loaded (stored to shared memory, accumulated) are waited for together at the end of a run of statements:
-an iteration of a rolled loop, or a barrier.
+Loads through the texture cache are waited for as well, those through the constant cache are not. Loads
+issued before the first use of any of them share one round. Values that are used where they are loaded
+(stored to shared memory, accumulated) are waited for together at the end of a run of statements: an
+iteration of a rolled loop, or a barrier.
 """
 
 from __future__ import annotations

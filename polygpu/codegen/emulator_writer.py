@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from polygpu.codegen.emulator_cost import Coster, Space
+from polygpu.codegen.emulator_cost import Coster
 from polygpu.codegen.emulator_hoist import Hoister
-from polygpu.codegen.emulator_names import Kind, Symbol, names_in, references, spell
+from polygpu.codegen.emulator_names import Kind, Space, Symbol, names_in, references, spell
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.emulator_text import PLAIN
 from polygpu.model.device import WARP
 from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.model.kernel import ArrayArgument, For, Kernel, SharedArray
-
-_SPACES: Mapping[Kind, Space] = {Kind.PRIVATE: "private", Kind.SHARED: "shared", Kind.GLOBAL: "global"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class KernelWriter:
         self.stage = 0
         self.hoister = Hoister(self._charge_start)
         self.coster = Coster(self.space, doubles, self.hoister)
-        self.rounds = Rounds(self._lies_in("global"), self._lies_in("private"))
+        self.rounds = Rounds(self._lies_in("global", "texture"), self._lies_in("private"))
         self._stage_used = False
         self._depth = 0
         self._serial = 0
@@ -130,14 +128,16 @@ class KernelWriter:
         return all(symbol.kind is Kind.UNIFORM for _, symbol in known)
 
     def space(self, array: str) -> Space:
-        return _SPACES[self.symbol(array).kind]
+        space = self.symbol(array).space
+        assert space is not None, "it is an array"
+        return space
 
-    def _lies_in(self, space: Space) -> Callable[[str], bool]:
+    def _lies_in(self, *spaces: Space) -> Callable[[str], bool]:
         def lies(name: str) -> bool:
             seen = self.symbols(frozenset({name}))
             if not seen:  # a private array of statements that are looked at ahead
-                return space == "private"
-            return _SPACES.get(seen[0][1].kind) == space
+                return "private" in spaces
+            return seen[0][1].space in spaces
 
         return lies
 

@@ -55,6 +55,7 @@ class KernelText:
     launch_parameters: tuple[str, ...]
     arguments: tuple[str, ...]
     chunk_arguments: tuple[str, ...]
+    constants: tuple[str, ...]  # arrays that it reads from variables of the file
 
 
 def host_dialect(dialect: Dialect) -> Dialect:
@@ -66,13 +67,14 @@ def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dial
     """Prints the parts of one kernel of `region`."""
     offset = _offset_type(kernel, region)
     axes, chunks = _grid(kernel, region, device, dialect)
-    names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect))
+    constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
+    names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
     dynamic = _shared_bytes(kernel) if dialect is CUDA and _shared_bytes(kernel) > STATIC_SHARED else 0
     body = [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
     threads = prod(kernel.block)
     host = host_dialect(dialect)
     scalars = [f"{host.type(s.type)} {HOST_C.spell(s.name)}" for s in kernel.scalars]
-    arguments = [*(s.name for s in kernel.scalars), *(a.name for a in kernel.arrays)]
+    arguments = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
     return KernelText(
         index=index,
         name=kernel.name,
@@ -96,7 +98,23 @@ def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dial
         launch_parameters=(*scalars, *_launch_arrays(kernel, dialect)),
         arguments=tuple(map(HOST_C.spell, arguments)),
         chunk_arguments=tuple(f"(int)from_{axis}" for axis in chunks),
+        constants=tuple(constants),
     )
+
+
+def constant_arrays(kernel: Kernel, dialect: Dialect) -> tuple[ArrayArgument, ...]:
+    """The arrays that the kernel finds as variables of the file."""
+    return tuple(a for a in kernel.arrays if dialect.constants_apart and a.space == "constant")
+
+
+def array_arguments(kernel: Kernel, dialect: Dialect) -> tuple[ArrayArgument, ...]:
+    """The arrays that are passed to the kernel."""
+    return tuple(a for a in kernel.arrays if a not in constant_arrays(kernel, dialect))
+
+
+def constant_name(region: Region, array: str) -> str:
+    """The variable of the file that holds an array of `region` in constant memory."""
+    return f"{array}_of_{region.name}"
 
 
 def _offset_type(kernel: Kernel, region: Region) -> str:
@@ -184,20 +202,22 @@ def _chunk_builtins(chunks: dict[str, int], dialect: Dialect) -> dict[str, str]:
 
 def _parameters(kernel: Kernel, dialect: Dialect) -> list[str]:
     scalars = [f"{dialect.stored_type(s.type)} {dialect.spell(s.name)}" for s in kernel.scalars]
-    return [*scalars, *(_array_parameter(array, dialect) for array in kernel.arrays)]
+    return [*scalars, *(_array_parameter(array, dialect) for array in array_arguments(kernel, dialect))]
 
 
 def _array_parameter(array: ArrayArgument, dialect: Dialect) -> str:
     const = "" if array.written else "const "
-    element = f"{dialect.global_space}{const}{dialect.stored_type(array.type)}"
+    space = dialect.constant_space if array.space == "constant" else dialect.global_space
+    element = f"{space}{const}{dialect.stored_type(array.type)}"
     return f"{element} *{dialect.restrict} {dialect.spell(array.name)}"
 
 
 def _launch_arrays(kernel: Kernel, dialect: Dialect) -> list[str]:
     if dialect is not CUDA:
         return [f"cl_mem {HOST_C.spell(array.name)}" for array in kernel.arrays]
-    consts = {array.name: "" if array.written else "const " for array in kernel.arrays}
-    return [f"{consts[a.name]}{dialect.stored_type(a.type)} *{HOST_C.spell(a.name)}" for a in kernel.arrays]
+    arrays = array_arguments(kernel, dialect)
+    consts = {array.name: "" if array.written else "const " for array in arrays}
+    return [f"{consts[a.name]}{dialect.stored_type(a.type)} *{HOST_C.spell(a.name)}" for a in arrays]
 
 
 def _shared_size(array: SharedArray) -> int:

@@ -8,7 +8,15 @@ from dataclasses import astuple, dataclass, replace
 
 from polygpu.codegen.dialects import CUDA, HOST_C, Dialect
 from polygpu.codegen.folding import basename, folded
-from polygpu.codegen.kernel_text import AXES, KernelText, host_dialect, kernel_text, row_pitch
+from polygpu.codegen.kernel_text import (
+    AXES,
+    KernelText,
+    array_arguments,
+    constant_name,
+    host_dialect,
+    kernel_text,
+    row_pitch,
+)
 from polygpu.codegen.linear import subtract
 from polygpu.codegen.printer import (
     HOST_NAMES,
@@ -19,6 +27,7 @@ from polygpu.codegen.printer import (
     product_of,
     sum_of,
 )
+from polygpu.codegen.spaces import WIDEST, Constant
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select
 from polygpu.model.kernel import Buffer, Launch, Region
@@ -53,6 +62,18 @@ class BufferText:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantText:
+    """A variable in constant memory with `room` elements, for the `elements` of `array`'s device copy."""
+
+    name: str
+    type: str
+    array: str
+    elements: int
+    room: int
+    alignment: int
+
+
+@dataclass(frozen=True, slots=True)
 class RegionText:
     """One device function. `unused` are parameters that nothing of it names.
 
@@ -66,6 +87,7 @@ class RegionText:
     scalar_values: tuple[str, ...]
     kernels: tuple[KernelText, ...]
     buffers: tuple[BufferText, ...]
+    constants: tuple[ConstantText, ...]
     unused: tuple[str, ...]
     wide: str  # the test that 32-bit offsets do not reach; "" where no kernel asks
     body: str
@@ -88,10 +110,21 @@ def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
         scalar_values=tuple(f"(long long){HOST_C.spell(s.name)}" for s in integers),
         kernels=kernels,
         buffers=buffers,
+        constants=tuple(_constants(region, kernels, dialect)),
         unused=_unused(region, buffers, body),
         wide=_wide_test(used, buffers) if any(kernel.wide for kernel in kernels) else "",
         body="\n".join(folded(indented(body))),
     )
+
+
+def _constants(region: Region, kernels: Iterable[KernelText], dialect: Dialect) -> Iterator[ConstantText]:
+    read = {array for kernel in kernels for array in kernel.constants}
+    for buffer in region.buffers:
+        if buffer.name in read:
+            made = Constant.of(buffer)
+            assert made is not None, "arrays of unknown size are not in constant memory"
+            name, ctype = constant_name(region, buffer.name), dialect.stored_type(buffer.type)
+            yield ConstantText(name, ctype, buffer.name, made.elements, made.room, WIDEST)
 
 
 def _place(region: Region) -> str:
@@ -133,7 +166,7 @@ def _wide_test(used: tuple[Buffer, ...], buffers: tuple[BufferText, ...]) -> str
 
 
 def _launch(launch: Launch, kernel: KernelText, region: Region, dialect: Dialect) -> str:
-    arrays = next(k.arrays for k in region.kernels if k.name == launch.kernel)
+    arrays = next(array_arguments(k, dialect) for k in region.kernels if k.name == launch.kernel)
     arguments = [
         "region" if dialect is CUDA else "&region",
         *(["wide"] if kernel.wide else []),

@@ -56,17 +56,37 @@ class Names:
     """How the names of a kernel or of host code are spelled.
 
     `offset` is the integer type in which offsets into arrays of two or more dimensions are computed;
-    "" where int is known to hold them. `builtins` overrides the dialect's spelling of built-in indices.
+    "" where int is known to hold them. `builtins` overrides the dialect's spelling of built-in indices,
+    `constants` that of arrays that are variables of the file.
     """
 
     dialect: Dialect
     arrays: Mapping[str, AnyArray] = field(default_factory=dict)
     offset: str = ""
     builtins: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
 
     def spell(self, name: str) -> str:
         """A scalar, an iterator or a built-in index."""
         return self.builtins.get(name) or self.dialect.builtins.get(name) or self.dialect.spell(name)
+
+    def spell_array(self, name: str) -> str:
+        return self.constants.get(name) or self.dialect.spell(name)
+
+    def space(self, reference: Reference) -> str:
+        """The memory space of an array that is not private, as types of pointers to its elements have it."""
+        match self.arrays[reference.array]:
+            case SharedArray():
+                return self.dialect.shared_space
+            case ArrayArgument(space="constant"):
+                return self.dialect.constant_space
+        return self.dialect.global_space
+
+    def texture(self, reference: Reference) -> bool:
+        """Whether the element is loaded by the dialect's load through the texture cache."""
+        array = self.arrays[reference.array]
+        through = isinstance(array, ArrayArgument) and array.space == "texture"
+        return through and bool(self.dialect.texture_load) and reference.type in self.dialect.vectors
 
     def private(self, reference: Reference) -> bool:
         """Whether the element is in an array that each thread has for itself."""
@@ -96,7 +116,8 @@ def _print(expr: Expr, names: Names) -> tuple[str, int]:
         case Name(name, _):
             return _name(names.spell(name))
         case Reference():
-            return print_place(expr, names), PRIMARY
+            place = print_place(expr, names)
+            return names.dialect.texture_load.format(place=place) if names.texture(expr) else place, PRIMARY
         case Unary(op, operand):
             inner = _operand(operand, UNARY, names)
             return f"{op}({inner})" if inner.startswith(op) else f"{op}{inner}", UNARY
@@ -210,7 +231,7 @@ def size_of(ctype: str) -> int:
 def print_place(reference: Reference, names: Names) -> str:
     """The lvalue of an array element in its memory space."""
     array = names.arrays[reference.array]
-    name = names.dialect.spell(reference.array)
+    name = names.spell_array(reference.array)
     if isinstance(array, ArrayArgument):
         text = f"{name}[{print_expr(_offset(reference, array, names.offset), names)}]"
     else:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
+from polygpu.model.decisions import SPACES
 from polygpu.model.facts import AccessFact
 from polygpu.schedule.adjacency import AdjacencySolution, ArrayReference, Instance, Row, classify
 from polygpu.schedule.driver import Scheduled
@@ -125,6 +126,8 @@ def _place(use: PolyAccess, fact: AccessFact | None) -> str:
         return "kept in registers"
     if space == "global":
         return "written directly" if use.write else "read directly"
+    if space in SPACES:
+        return f"read through the {space} cache"
     return "staged in shared memory"
 
 

@@ -27,7 +27,6 @@ from polygpu.model.kernel import (
     For,
     If,
     Move,
-    SharedArray,
     Statement,
     WaitCopies,
 )
@@ -163,7 +162,6 @@ def _wide_move(move: Move, names: Names) -> list[str]:
 
 
 def _wide(reference: Reference, vector: str, const: str, names: Names) -> str:
-    shared = isinstance(names.arrays[reference.array], SharedArray)
-    space = names.dialect.shared_space if shared else names.dialect.global_space
-    place = print_place(reference, names)
-    return names.dialect.wide_access.format(const=const, space=space, vector=vector, place=place)
+    dialect, place = names.dialect, print_place(reference, names)
+    wide = dialect.wide_access.format(const=const, space=names.space(reference), vector=vector, place=place)
+    return dialect.texture_load.format(place=wide).replace("&*", "") if names.texture(reference) else wide

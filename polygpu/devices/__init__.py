@@ -29,6 +29,7 @@ _MAY_BE_ZERO = frozenset({"shared_reserved", "l2_bytes", "spare_transactions"})
 _TRANSACTIONS = (32, 64, 128)  # bytes that have a counter
 _POWERS_OF_TWO = (
     "request_lanes", "bank_bytes", "narrowest_coalesced", "widest_access", "allocation_alignment",
+    "texture_line",
 )  # fmt: skip
 _MOST_BANKS = 64  # a word of the emulator's holds those that are busy
 _POSITIVE_COSTS = frozenset({"issue", "efficiency", "dispatch_overlap"})
@@ -132,8 +133,10 @@ def _unsupported(limits: Mapping[str, Any]) -> Iterator[str]:
     if limits["warp"] != WARP:
         yield f"limits.warp is not {WARP}"
     for key in _POWERS_OF_TWO:
-        if limits[key].bit_count() != 1:
+        if limits.get(key, 1).bit_count() != 1:
             yield f"limits.{key} is no power of two"
+    if limits.get("texture_line", limits["widest_access"]) < limits["widest_access"]:
+        yield "limits.texture_line is less than limits.widest_access"
     if limits["request_lanes"] > WARP:
         yield f"limits.request_lanes is more than {WARP}"
     if limits["banks"] > _MOST_BANKS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 KEYS = {
     "tile": "points of a block along each parallel dimension, outermost first: 64x128",
@@ -16,11 +17,14 @@ KEYS = {
     "buffering": "how staged tiles follow each other: none, prefetch or ring",
     "stages": "tiles in a ring: 3",
     "stage": "whether arrays go through shared memory: on, off, or the names of those that do: A+B",
+    "constant": "arrays that kernels read through the constant cache: A+B, or off",
+    "texture": "arrays that kernels read through the texture cache: A+B, or off",
     "loads": "global loads that a thread has in flight while it copies a tile: 2, or all",
     "pad": "elements of padding on rows of shared arrays, or auto",
     "unroll": "iterations of innermost loops in a row: a number, full or none",
     "registers": "registers a thread, instead of the estimate: 10",
 }
+SPACES: tuple[Literal["constant", "texture"], ...] = ("constant", "texture")
 _WORDS = {
     "deal": ("cyclic", "blocked", "grouped"),
     "buffering": ("none", "prefetch", "ring"),
@@ -77,7 +81,7 @@ def parse(text: str) -> Decision:
     decision = Decision(kernel, key, value)
     if key in _WORDS and value not in _WORDS[key]:
         raise ValueError(f"'{text}': {key} is one of {', '.join(_WORDS[key])}")
-    if key == "stage":
+    if key in ("stage", *SPACES):
         _check_arrays(text, decision)
     elif key not in _WORDS and value not in _OR_A_NUMBER.get(key, ()):
         _check_sizes(text, decision)
@@ -85,7 +89,7 @@ def parse(text: str) -> Decision:
 
 
 def _check_arrays(text: str, decision: Decision) -> None:
-    if not _ARRAYS.fullmatch(decision.value):
+    if not _ARRAYS.fullmatch(decision.value) or (decision.key in SPACES and decision.value == "on"):
         raise ValueError(f"'{text}': {decision.key} takes {KEYS[decision.key]}")
 
 

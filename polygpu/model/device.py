@@ -57,4 +57,6 @@ class Device:
     registers_reserved: int = 4  # a compiler's, beside the values that live at once
     shared_operands: bool = False  # arithmetic reads shared memory without a register for value or address
     loads_ahead: int = 12  # iterations of an innermost loop whose loads a compiler issues together
+    texture_line: int = 32  # bytes that a miss of the texture cache fetches
+    texture_cache: int = 8192  # bytes of it that serve one multiprocessor
     single_broadcast: bool = False  # shared memory broadcasts one word a step (CC 1.x), else any number

@@ -31,7 +31,7 @@ class LoopVerdict:
 class AccessFact:
     """One source access in one kernel.
 
-    `space` is where its instances read or write: "global", "shared", "register", "constant", or
+    `space` is where its instances read or write: "global", "constant", "texture", "shared", "register", or
     "shared, staged" for one served by copy code. `transactions` is the mean per full request of
     `request_lanes` lanes of its global part, `coalesced` whether all those requests coalesce; both are
     None without a global part or where no prediction was made. Bank degrees: 1 is free of conflicts, 0

@@ -15,10 +15,12 @@ arguments, iterators, and the built-ins `thread_x|y|z` and `block_x|y|z` (int).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Structure
+
+ArraySpace: TypeAlias = Literal["global", "constant", "texture"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,9 @@ class ArrayArgument:
 
     `extents` are expressions over the kernel's scalar arguments (None: the outermost, not needed for
     addresses). With two or more dimensions the row pitch is the scalar argument `pitch` (elements), or a
-    constant. `origin` is subtracted from each subscript before addressing.
+    constant. `origin` is subtracted from each subscript before addressing. `space` is how the kernel gets
+    at it: device memory itself, or, where it only reads, the constant or the texture cache. Constant arrays
+    have constant sizes and are written nowhere in the region.
     """
 
     name: str
@@ -162,6 +166,7 @@ class ArrayArgument:
     written: bool
     structure: Structure | None = None
     origin: tuple[Expr, ...] = ()
+    space: ArraySpace = "global"
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,9 @@ def _rows(run: Measures) -> Iterator[tuple[str, str | Span]]:
     yield "occupancy", occupancy_text(run.fact, run.device.warps_per_multiprocessor) if run.fact else ""
     counters = run.record.get("counters") or {}
     if counters:
-        yield "global memory", _global(counters, run.moved)
+        yield "global memory", _global(counters, run.moved - run.fetched)
+        yield "constant memory", _constant(counters)
+        yield "texture cache", _texture(counters, run.fetched)
         yield "shared memory", _shared(counters)
         yield "divergence", _divergence(counters)
 
@@ -168,6 +170,25 @@ def _global(counters: Record, moved: float) -> Span:
         return Span("no requests")
     text = f"{share(coalesced / requests)} of {counted(requests, 'request')} coalesced"
     return Span(f"{text}, {byte_count(moved)} moved", "good" if requests == coalesced else "bad")
+
+
+def _constant(counters: Record) -> str | Span:
+    requests, steps = counters.get("constant_requests", 0), counters.get("constant_steps", 0)
+    if not requests:
+        return ""
+    if not steps:
+        return Span(f"one address in each of {counted(requests, 'request')}", "good")
+    return Span(
+        f"{significant(1 + steps / requests)} addresses in a request, {counted(requests, 'request')}", "bad"
+    )
+
+
+def _texture(counters: Record, fetched: float) -> str:
+    requests, lines = counters.get("texture_requests", 0), counters.get("texture_lines", 0)
+    if not requests:
+        return ""
+    each = significant(lines / requests)
+    return f"{each} lines in a request, {counted(requests, 'request')}, about {byte_count(fetched)} moved"
 
 
 def _shared(counters: Record) -> Span:

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from polygpu.analysis.occupancy import occupancy
-from polygpu.analysis.profile_time import access_cycles, float_operations, from_profile
+from polygpu.analysis.profile_time import access_cycles, float_operations, from_profile, texture_bytes
 from polygpu.analysis.timing import KernelTime
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts, KernelFact
@@ -79,7 +79,14 @@ class Measures:
     def moved(self) -> float:
         """Bytes from and to device memory; lanes of a request that want the same word fetch it once."""
         counters = self.record.get("counters") or {}
-        return counters["wide_bytes"] + 32.0 * (counters["near"] + counters["far"]) if counters else 0.0
+        if not counters:
+            return 0.0
+        return self.fetched + float(counters["wide_bytes"] + 32 * (counters["near"] + counters["far"]))
+
+    @property
+    def fetched(self) -> float:
+        """The part of `moved` that the texture cache fetches."""
+        return texture_bytes(self.record, self.device) if self.record.get("counters") else 0.0
 
     @property
     def intensity(self) -> float | None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from polygpu.analysis.banks import Banks, access_steps
+from polygpu.analysis.cached_reads import CachedReads
 from polygpu.analysis.coalescing import Coalescing, Memory, request_cost
 from polygpu.support.templates import template_directory
 from tests.unit.emulator_harness import CC, FLAGS
@@ -25,6 +26,9 @@ GLOBAL = (
     "wide_bytes", "near", "far", "spread",
 )  # fmt: skip
 SHARED = ("requests", "steps")
+CACHED = ("requests", "parts")
+
+Rule = Coalescing | Banks | CachedReads
 
 Integers = npt.NDArray[np.int64]
 Lanes = list[int | None]
@@ -43,6 +47,14 @@ void shared_requests(int count, const int64_t *address, const uint32_t *mask, co
 {
     for (int i = 0; i < count; i++)
         polygpu_banks_%s(&address[32 * i], mask[i], size[i], banks, &cost[i]);
+}
+
+void cached_requests(int count, const int64_t *address, const uint32_t *mask, const int *size,
+    int granule, polygpu_cached_cost *cost)
+{
+    (void)size;
+    for (int i = 0; i < count; i++)
+        polygpu_cached(&address[32 * i], mask[i], granule, &cost[i]);
 }
 """
 
@@ -84,32 +96,38 @@ def random_requests(count: int, lanes: int, seed: int) -> Requests:
     return Requests(word * size[:, None], chance.random((count, lanes)) >= idle, size)
 
 
-def by_emulator(requests: Requests, rule: Coalescing | Banks) -> list[list[int]]:
-    """What C's rule adds for each request: the fields GLOBAL or SHARED."""
+def by_emulator(requests: Requests, rule: Rule) -> list[list[int]]:
+    """What C's rule adds for each request: the fields GLOBAL, SHARED or CACHED."""
     count, lanes = requests.address.shape
     address = np.zeros((count, LANES), np.int64)
     address[:, :lanes] = requests.address
     bits = (requests.active << np.arange(lanes, dtype=np.uint32)).sum(1).astype(np.uint32)
-    fields = GLOBAL if isinstance(rule, Coalescing) else SHARED
+    fields = {Coalescing: GLOBAL, Banks: SHARED, CachedReads: CACHED}[type(rule)]
     cost = np.zeros((count, len(fields)), np.int64)
     arrays = [
         a.ctypes.data_as(ctypes.c_void_p) for a in (address, bits, requests.size.astype(np.int32), cost)
     ]
     library = _library(rule)
-    if isinstance(rule, Coalescing):
-        shape = ctypes.c_int64(MEMORY.row), ctypes.c_int64(MEMORY.page)
-        library.global_requests(count, *arrays[:3], *shape, arrays[3])
-    else:
-        library.shared_requests(count, *arrays[:3], rule.count, arrays[3])
+    match rule:
+        case Coalescing():
+            shape = ctypes.c_int64(MEMORY.row), ctypes.c_int64(MEMORY.page)
+            library.global_requests(count, *arrays[:3], *shape, arrays[3])
+        case Banks():
+            library.shared_requests(count, *arrays[:3], rule.count, arrays[3])
+        case CachedReads():
+            library.cached_requests(count, *arrays[:3], rule.granule, arrays[3])
     found: list[list[int]] = cost.tolist()
     return found
 
 
-def by_python(lanes: Lanes, size: int, rule: Coalescing | Banks) -> list[int]:
+def by_python(lanes: Lanes, size: int, rule: Rule) -> list[int]:
     """What Python's rule says of one request."""
     if isinstance(rule, Banks):
         steps = access_steps(lanes, size, rule)
         return [steps.requests, steps.steps]
+    if isinstance(rule, CachedReads):
+        parts = rule.parts(lanes)
+        return [int(parts > 0), parts]
     cost = request_cost(lanes, size, rule, MEMORY)
     active = any(a is not None for a in lanes)
     by_size = dict(cost.transactions)
@@ -120,7 +138,7 @@ def by_python(lanes: Lanes, size: int, rule: Coalescing | Banks) -> list[int]:
 
 
 @cache
-def _library(rule: Coalescing | Banks) -> ctypes.CDLL:
+def _library(rule: Rule) -> ctypes.CDLL:
     """The rules with the numbers of one device, compiled as C99 without warnings."""
     if CC is None:
         pytest.skip("no C compiler")
@@ -128,7 +146,7 @@ def _library(rule: Coalescing | Banks) -> ctypes.CDLL:
     folder.mkdir()
     coalescing = rule if isinstance(rule, Coalescing) else Coalescing("cc10", 32, 32, 128, 4, 16, 0)
     banks = rule if isinstance(rule, Banks) else Banks(1, 4, single_broadcast=True)
-    lanes = coalescing.lanes if isinstance(rule, Coalescing) else lanes_of(banks)
+    lanes = lanes_of(rule)
     numbers = {
         "REQUEST": lanes, "SMALLEST": coalescing.smallest, "LARGEST": coalescing.largest,
         "NARROWEST": coalescing.narrowest, "WIDEST": coalescing.widest, "SPARE": coalescing.spare,
@@ -143,9 +161,9 @@ def _library(rule: Coalescing | Banks) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / "rules.so"))
 
 
-def lanes_of(rule: Coalescing | Banks) -> int:
+def lanes_of(rule: Rule) -> int:
     """Lanes of a request: a half-warp on chips that broadcast one word a step."""
-    if isinstance(rule, Coalescing):
+    if not isinstance(rule, Banks):
         return rule.lanes
     return LANES // 2 if rule.single_broadcast else LANES
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from polygpu import devices
+from polygpu.analysis.cached_reads import CachedReads
 from polygpu.analysis.coalescing import Coalescing, Memory, request_cost
-from polygpu.analysis.profile_time import CLASSES, from_profile
+from polygpu.analysis.profile_time import CLASSES, from_profile, missed_share
 from polygpu.codegen.emulator_cost import CLASSES as INSTRUCTIONS
 from polygpu.codegen.predict.counters import OF_WARPS
 from polygpu.model.device import Device
@@ -56,6 +57,44 @@ def test_each_cost_changes_a_time(cost: str) -> None:
     if cost == "conflict_in_issue":
         other = replace(device, costs=device.costs | {cost: 0.0})
     assert times(other) != times(device)
+
+
+def textured(device: Device, lines: int) -> list[object]:
+    """A kernel that reads arrays of 8000 and of 8200 bytes through the texture cache."""
+    found = record(slots=10, rounds=1, texture_requests=lines, texture_lines=lines)
+    return [from_profile(found | {"texture_arrays": size}, device, 8) for size in (8000, 8200)]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("texture_line", 64), ("texture_cache", 8200)])
+def test_the_texture_cache_changes_a_time(limit: str, value: int) -> None:
+    device = devices.load("gtx285")
+    changed: dict[str, Any] = {limit: value}
+    assert textured(replace(device, **changed), 10_000) != textured(device, 10_000)
+
+
+def test_lines_change_what_is_counted_of_textures() -> None:
+    device = devices.load("gtx285")
+    rules = (CachedReads.of(d, "texture") for d in (device, replace(device, texture_line=64)))
+    assert [rule.parts([4 * k for k in range(16)]) for rule in rules] == [2, 1]
+
+
+def test_an_array_that_fits_into_the_texture_cache_is_fetched_once_by_each_multiprocessor() -> None:
+    device = devices.load("gtx285")
+    fitting = record(texture_lines=10_000) | {"texture_arrays": device.texture_cache}
+    larger = fitting | {"texture_arrays": device.texture_cache + 1}
+    once = device.texture_cache * device.multiprocessors / (BLOCKS * 10_000 * device.texture_line)
+    assert missed_share(fitting, device) == pytest.approx(once)
+    assert missed_share(larger, device) == missed_share(record(slots=1), device) == 1
+
+
+def test_addresses_in_constant_memory_take_as_long_as_bank_conflicts() -> None:
+    device = devices.load("8800gtx")
+    times = {
+        name: from_profile(record(slots=100, **{name: 1000}), device, 8)
+        for name in ("conflict_steps", "constant_steps")
+    }
+    assert times["conflict_steps"].seconds == times["constant_steps"].seconds
+    assert [t.limited_by for t in times.values()] == ["bank conflicts", "constant addresses"]
 
 
 @pytest.mark.parametrize(

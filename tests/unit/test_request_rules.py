@@ -12,11 +12,14 @@ import pytest
 
 from polygpu import devices
 from polygpu.analysis.banks import Banks
+from polygpu.analysis.cached_reads import CachedReads
 from polygpu.analysis.coalescing import Coalescing
+from polygpu.model.kernel import ArraySpace
 from tests.unit.request_rules import (
     GLOBAL,
     MEMORY,
     Lanes,
+    Rule,
     by_emulator,
     by_python,
     lanes_of,
@@ -28,26 +31,34 @@ LITERAL = 4_000
 DEVICES = ("8800gtx", "gtx285", "h100")
 RULES = {f"{name} global": Coalescing.of(devices.load(name)) for name in DEVICES}
 BANKS = {f"{name} shared": Banks.of(devices.load(name)) for name in ("8800gtx", "h100")}
-MADE_UP: dict[str, Coalescing | Banks] = {
+SPACES: tuple[ArraySpace, ...] = ("constant", "texture")
+CACHES = {
+    f"{name} {space}": CachedReads.of(devices.load(name), space)
+    for name in ("8800gtx", "h100")
+    for space in SPACES
+}
+ALL: dict[str, Rule] = {**RULES, **BANKS, **CACHES}
+MADE_UP: dict[str, Rule] = {
     "strict warps": Coalescing("cc10", 32, 64, 128, 2, 8, 0),
     "small segments": Coalescing("cc13", 8, 32, 64, 1, 16, 0),
     "half-warps of sectors": Coalescing("sector", 16, 64, 128, 1, 16, 3),
     "8 banks": Banks(8, 4, single_broadcast=True),
     "24 banks": Banks(24, 4, single_broadcast=False),
     "64-bit banks": Banks(32, 8, single_broadcast=False),
+    "lines of 128 bytes": CachedReads(8, 128),
 }
 
 
-def assert_alike(rule: Coalescing | Banks, count: int, seed: int) -> None:
+def assert_alike(rule: Rule, count: int, seed: int) -> None:
     requests = random_requests(count, lanes_of(rule), seed)
     counted = by_emulator(requests, rule)
     for (lanes, size), found in zip(requests.lists(), counted, strict=True):
         assert found == by_python(lanes, size, rule), (lanes, size)
 
 
-@pytest.mark.parametrize("name", [*RULES, *BANKS])
+@pytest.mark.parametrize("name", ALL)
 def test_python_and_c_agree(name: str) -> None:
-    assert_alike((RULES | BANKS)[name], REQUESTS, seed=1)
+    assert_alike(ALL[name], REQUESTS, seed=1)
 
 
 @pytest.mark.parametrize("name", MADE_UP)
@@ -137,18 +148,38 @@ def literal_banks(lanes: Lanes, size: int) -> list[int]:
     return [parts, steps]
 
 
+def literal_addresses(lanes: Lanes, size: int) -> list[int]:
+    """5.3.2: a request is split into as many requests as it has different memory addresses."""
+    left = [a for a in lanes if a is not None]
+    made = 0
+    while left:
+        left = [a for a in left if a != left[0]]
+        made += 1
+    return [int(made > 0), made]
+
+
+def literal_lines(lanes: Lanes, size: int) -> list[int]:
+    """The lines of 32 bytes that hold the bytes of the lanes' words."""
+    touched = {byte // 32 for a in lanes if a is not None for byte in range(a, a + size)}
+    return [int(bool(touched)), len(touched)]
+
+
 MANUAL = {
     "8800gtx global": literal_cc10,
     "gtx285 global": literal_cc13,
     "h100 global": literal_sectors,
     "8800gtx shared": literal_broadcasts,
     "h100 shared": literal_banks,
+    "8800gtx constant": literal_addresses,
+    "h100 constant": literal_addresses,
+    "8800gtx texture": literal_lines,
+    "h100 texture": literal_lines,
 }
 
 
 @pytest.mark.parametrize(("name", "literal"), MANUAL.items(), ids=MANUAL)
 def test_both_are_what_the_manual_says(name: str, literal: Callable[[Lanes, int], list[int]]) -> None:
-    rule = (RULES | BANKS)[name]
+    rule = ALL[name]
     requests = random_requests(LITERAL, lanes_of(rule), seed=3)
     for (lanes, size), found in zip(requests.lists(), by_emulator(requests, rule), strict=True):
         assert found == by_python(lanes, size, rule) == literal(lanes, size), (lanes, size)
@@ -157,7 +188,7 @@ def test_both_are_what_the_manual_says(name: str, literal: Callable[[Lanes, int]
 @pytest.mark.parametrize("name", MANUAL)
 def test_the_requests_tell_costs_apart(name: str) -> None:
     """Many outcomes of each rule occur, idle requests among them."""
-    rule = (RULES | BANKS)[name]
+    rule = ALL[name]
     outcomes = set(map(tuple, by_emulator(random_requests(LITERAL, lanes_of(rule), seed=3), rule)))
     assert any(not any(row) for row in outcomes)
-    assert len(outcomes) > (150 if name in RULES else 30)
+    assert len(outcomes) > (150 if name in RULES else 30 if name in BANKS else 3 * lanes_of(rule) // 4)

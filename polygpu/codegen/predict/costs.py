@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.analysis.banks import Banks, access_steps
+from polygpu.analysis.cached_reads import CachedReads
 from polygpu.analysis.coalescing import Address, Coalescing, Memory, request_cost
+from polygpu.codegen.emulator_names import Space
 from polygpu.codegen.predict.counters import OF_ACCESSES
 from polygpu.codegen.predict.digits import Digits, combined, digits_of
 from polygpu.codegen.predict.masks import distinct_rows, joint
@@ -23,7 +25,7 @@ _ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7  # elements looked at in the
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
 _WIDE, _REQUESTS = OF_ACCESSES.index("wide_bytes"), OF_ACCESSES.index("requests")
 
-Key = tuple[bytes, int, int, int, bool]  # distances of the lanes, mask, phase, bytes of a word, shared
+Key = tuple[bytes, int, int, int, Space]  # distances of the lanes, mask, phase, bytes of a word, space
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Costs:
 
     def __post_init__(self) -> None:
         self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
+        self.constant, self.texture = (CachedReads.of(self.device, s) for s in ("constant", "texture"))
         self.memory = Memory.of(self.device)
         self.forget_streams()
 
@@ -49,14 +52,14 @@ class Costs:
         self,
         address: Value,
         size: int,
-        shared: bool,
+        space: Space,
         masks: Sequence[Bits],
         axes: Sequence[Integers],
         warps: int,
     ) -> Integers:
         """The counters `OF_ACCESSES` of each warp when its lanes access `size` bytes at `address`."""
         spend(_ACCESS)
-        period = self.banks.word if shared else self._period()
+        period = self._period(space)
         kinds = [_kinds(term) for term in address.threads]
         numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
         phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
@@ -76,19 +79,24 @@ class Costs:
         distances = apart.values[codes // at.radix % apart.radix]
         lanes = bits.values[codes // at.radix // apart.radix]
         first = phase
-        if not shared:
+        if space == "global":
             phase = self._shortened(phase, distances)
         each = [
-            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, shared) for k in range(len(codes))
+            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(codes))
         ]
-        if not shared and len(self.streamed):
+        if space == "global" and len(self.streamed):
             for k, cost in enumerate(each):
                 self._stream(int(counts[k].sum()), cost, int(lanes[k]), first[k] + distances[k])
         total: Integers = counts.T @ np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
         return total
 
-    def _period(self) -> int:
+    def _period(self, space: Space) -> int:
         """Addresses that differ by a multiple of it cost the same."""
+        match space:
+            case "shared":
+                return self.banks.word
+            case "constant" | "texture":
+                return self._cache(space).granule
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
@@ -103,6 +111,9 @@ class Costs:
                 place = int(addresses[lane]) // int(self.device.costs["interleave"]) % len(self.streamed)
                 self.streamed[place] += times * bytes_each
 
+    def _cache(self, space: Space) -> CachedReads:
+        return self.constant if space == "constant" else self.texture
+
     def _shortened(self, phase: Integers, distances: Integers) -> Integers:
         """The phase within a period of the rule, where all lanes lie in one row of the memory."""
         stripe = self.memory.row
@@ -112,29 +123,33 @@ class Costs:
         low, high = phase + least, phase + distances.max(1, initial=0)
         return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
 
-    def _cost(self, distances: Integers, bits: int, phase: int, size: int, shared: bool) -> Integers:
+    def _cost(self, distances: Integers, bits: int, phase: int, size: int, space: Space) -> Integers:
         if not bits:
             return _NOTHING
-        key = distances.tobytes(), bits, phase, size, shared
+        key = distances.tobytes(), bits, phase, size, space
         if key not in self.known:
             spend(_REQUEST)
             # Distances may be negative: a multiple of the period keeps the addresses positive.
-            start = phase - int(distances.min()) // self._period() * self._period()
+            period = self._period(space)
+            start = phase - int(distances.min()) // period * period
             lanes = [start + int(d) if bits >> k & 1 else None for k, d in enumerate(distances)]
             found = dict.fromkeys(OF_ACCESSES, 0)
-            for name, count in self._counted(lanes, size, shared):
+            for name, count in self._counted(lanes, size, space):
                 found[name] += count
             found["lane_accesses"] = bits.bit_count()
             self.known[key] = np.fromiter(found.values(), np.int64)
         return self.known[key]
 
-    def _counted(self, lanes: list[Address], size: int, shared: bool) -> Iterator[tuple[str, int]]:
+    def _counted(self, lanes: list[Address], size: int, space: Space) -> Iterator[tuple[str, int]]:
         width = self.device.request_lanes
         for start in range(0, WARP, width):
             request = lanes[start : start + width]
             if all(a is None for a in request):
                 continue
-            if shared:
+            if space in ("constant", "texture"):
+                yield from self._parts(request, space)
+                continue
+            if space == "shared":
                 steps = access_steps(request, size, self.banks)
                 yield "shared_requests", steps.requests
                 yield "conflict_steps", steps.steps - steps.requests
@@ -149,6 +164,11 @@ class Costs:
             yield "far", cost.far
             yield "spread", cost.spread
             yield "bytes", cost.bytes
+
+    def _parts(self, request: list[Address], space: Space) -> Iterator[tuple[str, int]]:
+        parts = self._cache(space).parts(request)
+        yield f"{space}_requests", 1
+        yield from (("constant_steps", parts - 1),) if space == "constant" else (("texture_lines", parts),)
 
 
 @dataclass(frozen=True)

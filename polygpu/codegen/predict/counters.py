@@ -14,7 +14,8 @@ from polygpu.codegen.predict.values import Integers
 
 OF_ACCESSES = (
     "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes", "wide_bytes",
-    "near", "far", "spread", "bytes", "shared_requests", "conflict_steps", "lane_accesses",
+    "near", "far", "spread", "bytes", "shared_requests", "conflict_steps",
+    "constant_requests", "constant_steps", "texture_requests", "texture_lines", "lane_accesses",
 )  # fmt: skip
 OF_WARPS = (*OF_ACCESSES, "divergent", "barriers", "rounds", "slots")
 FIELDS = (*OF_WARPS, *CLASSES)

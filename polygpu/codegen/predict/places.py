@@ -8,6 +8,7 @@ from typing import Any
 
 from polygpu.codegen.emulator_text import PLAIN
 from polygpu.codegen.site_entries import site_entry
+from polygpu.codegen.structures import size_of
 from polygpu.model.expr import SIZES, Expr, Int, Reference
 from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray, Site
 from polygpu.model.scop import Structure
@@ -70,27 +71,3 @@ def _shared(arrays: Sequence[SharedArray]) -> dict[str, Placed]:
             size *= extent
         end += size
     return found
-
-
-def size_of(ctype: str, structure: Structure | None) -> int | None:
-    """Bytes of one element; None for a structure with members that are structures themselves."""
-    return SIZES.get(ctype) if structure is None else _layout(structure).get("")
-
-
-def field_place(structure: Structure | None, path: str) -> int | None:
-    """The byte of a field in a structure."""
-    return _layout(structure).get(path) if structure is not None else 0
-
-
-def _layout(structure: Structure) -> dict[str, int]:
-    """The first byte of each field, and under "" the size: members in order, each aligned to its size."""
-    if any("." in path or "[" in path for path, _ in structure.fields):
-        return {}
-    found: dict[str, int] = {}
-    end, widest = 0, 1
-    for path, ctype in structure.fields:
-        size = SIZES[ctype]
-        end += -end % size
-        found[path] = end
-        end, widest = end + size, max(widest, size)
-    return found | {"": end + -end % widest}

@@ -14,7 +14,7 @@ from polygpu.codegen.launches import host_values
 from polygpu.codegen.layout import last_row
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import Counts
-from polygpu.codegen.predict.places import Places, size_of
+from polygpu.codegen.predict.places import Places
 from polygpu.codegen.predict.values import (
     ALL,
     Bits,
@@ -27,6 +27,7 @@ from polygpu.codegen.predict.values import (
 )
 from polygpu.codegen.predict.walk import Context, Walk
 from polygpu.codegen.resources import wave
+from polygpu.codegen.structures import size_of
 from polygpu.model.device import WARP, Device
 from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 
@@ -62,11 +63,14 @@ class _Launched:
 
 @dataclass(frozen=True)
 class _Launches:
-    """All `runs` of a kernel, the `waves` that are looked at by themselves, where arrays start."""
+    """All `runs` of a kernel, the `waves` that are looked at by themselves; where arrays start, and how many
+    `bytes` they have.
+    """
 
     runs: list[_Launched]
     waves: list[_Launched]
     starts: Mapping[str, int | None]
+    bytes: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,11 @@ def predict(
             if _looked_at(number[launch.kernel]):
                 waves[launch.kernel].append(_Launched(*key, 1))
     starts = _starts(region, values, device.allocation_alignment)
+    held = {b.name: (_elements(b, values) or 0) * (size_of(b.type, b.structure) or 0) for b in region.buffers}
     kernels, inexact, sampled = [], [], []
     for kernel in region.kernels:
         runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
-        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts), work)
+        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts, held), work)
         kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | found.record)
         if not found.exact:
             inexact.append(kernel.name)
@@ -189,8 +194,15 @@ def _counted(
         walk = Walk(kernel, places, costs, counts, most)
         walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
         exact, sampled = exact and walk.exact, sampled or walk.sampled
+    textured = sum(r.times * _texture_bytes(kernel, launched.bytes) for r in launched.runs)
     streams = _partitions(kernel, places, costs, launched.waves if exact else [], most)
-    return _Counted(counts.record() | {"partitions": streams}, exact, sampled)
+    record = counts.record() | {"partitions": streams, "texture_arrays": textured}
+    return _Counted(record, exact, sampled)
+
+
+def _texture_bytes(kernel: Kernel, sizes: Mapping[str, int]) -> int:
+    """Of the arrays that a launch reads through the texture cache."""
+    return sum(sizes[a.name] for a in kernel.arrays if a.space == "texture")
 
 
 def _looked_at(number: int) -> bool:

@@ -18,15 +18,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from polygpu.codegen.emulator_cost import Coster, Space
+from polygpu.codegen.emulator_cost import Coster
 from polygpu.codegen.emulator_hoist import Hoister
-from polygpu.codegen.emulator_names import children, has_barrier, names_in, references, reloaded
+from polygpu.codegen.emulator_names import Space, children, has_barrier, names_in, references, reloaded
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import OF_ACCESSES, Counts
 from polygpu.codegen.predict.masks import active, below, executions, joint, lanes_where
-from polygpu.codegen.predict.places import Places, field_place
+from polygpu.codegen.predict.places import Places
 from polygpu.codegen.predict.values import ALL, Bits, Integers, Value, constant, evaluate, packed, plus
+from polygpu.codegen.structures import field_place
 from polygpu.model.device import WARP
 from polygpu.model.expr import Binary, Expr, Name, Reference, Select
 from polygpu.model.kernel import (
@@ -91,11 +92,13 @@ class Walk:
         self.stage, self.used = 0, False
         self.scopes: list[Scope] = []
         self.spaces: dict[str, Space] = {s.name: "shared" for s in kernel.shared}
-        self.spaces |= {a.name: "global" for a in kernel.arrays}
+        self.spaces |= {a.name: a.space for a in kernel.arrays}
         self.start: Context | None = None
         self.hoister = Hoister(self.charge_start)
         self.coster = Coster(self.space, costs.device.doubles, self.hoister)
-        self.rounds = Rounds(lambda n: self.space(n) == "global", lambda n: self.space(n) == "private")
+        self.rounds = Rounds(
+            lambda n: self.space(n) in ("global", "texture"), lambda n: self.space(n) == "private"
+        )
 
     def run(self, context: Context, arguments: dict[str, Value | None]) -> None:
         """Adds to the counters what all points of `context` do; its axes are block z, y, x and the launch."""
@@ -400,19 +403,19 @@ class Walk:
     def access(self, r: Reference, context: Context, *, write: bool = False, width: int = 1) -> None:
         for subscript in r.subscripts:
             self.reads(subscript, context)
-        if self.space(r.array) == "private":
+        space = self.space(r.array)
+        if space == "private":
             return
-        row = self.places.row(r, self.space(r.array), write)
+        row = self.places.row(r, space, write)
         if row not in self.counts.rows:
-            self.counts.rows[row] = self.places.entry(r, self.space(r.array), write)
+            self.counts.rows[row] = self.places.entry(r, space, write)
             self.counts.sites[row] = np.zeros(len(OF_ACCESSES), np.int64)
         address = self.address(r)
         if address is None:
             self.exact = False
             return
         size = self.places.size(r) * width
-        shared = self.space(r.array) == "shared"
-        found = self.costs.of_access(address, size, shared, context.masks, context.axes, self.counts.warps)
+        found = self.costs.of_access(address, size, space, context.masks, context.axes, self.counts.warps)
         self.counts.access(self.stage, row, found)
 
     def address(self, r: Reference) -> Value | None:

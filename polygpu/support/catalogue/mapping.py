@@ -23,9 +23,10 @@ MAPPING = {
         "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
         "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged\n"
         "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off, or the arrays that\n"
-        "go through shared memory: A+B), loads (in flight while a tile is copied: a number, or all), pad\n"
-        "(elements, or auto), unroll (iterations of innermost loops in a row: a number, full or none) and\n"
-        "registers (of a thread, which the model takes instead of its estimate).",
+        "go through shared memory: A+B), constant and texture (the arrays that are read through that cache:\n"
+        "A+B, or off), loads (in flight while a tile is copied: a number, or all), pad (elements, or auto),\n"
+        "unroll (iterations of innermost loops in a row: a number, full or none) and registers (of a\n"
+        "thread, which the model takes instead of its estimate).",
         "polygpu compile --decide tiles=64 mm.c",
         "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
     ),
@@ -88,6 +89,16 @@ MAPPING = {
         "that this value makes superfluous disappear; a call with another value runs the original loop.",
         "polygpu compile --assume n%16=0 mm.c",
         "polygpu compile --assume n=4096 --assume m=4096 --assume p=4096 mm.c",
+    ),
+    "PG313": Entry(
+        "an array cannot be read through the constant or texture cache",
+        "--decide constant=A+B and --decide texture=A name arrays that a kernel reads and does not write;\n"
+        "they stay in global memory where that is not possible. The texture cache takes any such array.\n"
+        "Constant memory takes what no kernel of the region writes, if its size is known at compile time\n"
+        "(--assume gives the sizes of a region) and as long as it fits, all regions of a file together.\n"
+        "Tiles that are copied asynchronously to shared memory bypass both caches.",
+        "polygpu compile --decide constant=y mv.c",
+        "polygpu compile --decide constant=y --assume n=512 --assume m=512 mv.c",
     ),
     "PG330": Entry(
         "a loop runs in one thread of the device",

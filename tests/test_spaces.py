@@ -1,0 +1,239 @@
+"""Arrays in constant and texture memory: what is counted and predicted, what runs, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu import pipeline
+from polygpu.codegen.predict import predict
+from polygpu.model.kernel import ArrayArgument
+from polygpu.verify.certificate import certify
+from tests.emulated import compiled
+from tests.support_kernels import require_nvcc, require_opencl
+from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
+
+# Broadcast, column-wise and row-wise reads, direct and by copy code, with tiles that divide no size.
+CASES = [
+    ("conv2d", "constant=filter texture=image stage=off"),
+    ("conv2d", "constant=filter texture=image"),
+    ("mv", "constant=y texture=A stage=off"),
+    ("mv", "constant=A+y tile=48 threads=48"),
+    ("mm", "constant=B texture=A stage=off tile=7x9"),
+    ("mm", "constant=A texture=B step=8"),
+    ("transpose", "constant=A stage=off"),
+    ("gesummv", "constant=x texture=A+B stage=off unroll=3"),
+]
+
+
+def assumed(kernel: str) -> tuple[str, ...]:
+    names = programs.parameters_of(kernel)
+    return tuple(f"{n}={v}" for n, v in zip(names, sizes_of(kernel, LARGER), strict=True))
+
+
+def made(kernel: str, choice: str, device: str = "8800gtx") -> pipeline.Compilation:
+    return compiled(kernel, device, tuple(choice.split()), (), assumed(kernel))
+
+
+def arrays(kernel: str, choice: str, device: str = "8800gtx") -> dict[str, ArrayArgument]:
+    """The arrays of the marked region's kernels, all of which read them alike."""
+    regions = [r for r in made(kernel, choice, device).regions if "_kernel_" in r.region.name]
+    return {a.name: a for r in regions for k in r.region.kernels for a in k.arrays}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("kernel", "choice"), CASES)
+def test_profiles_are_predicted(kernel: str, choice: str, device: str) -> None:
+    assert_same(kernel, device, LARGER, tuple(choice.split()), (), assumed(kernel))
+
+
+@pytest.mark.parametrize(("kernel", "choice"), CASES)
+def test_the_arrays_are_where_they_are_asked_for(kernel: str, choice: str) -> None:
+    found = arrays(kernel, choice)
+    for key, names in (d.split("=") for d in choice.split() if d.startswith(("constant", "texture"))):
+        assert {found[name].space for name in names.split("+")} == {key}
+
+
+def test_counts_of_a_filter_by_hand() -> None:
+    """16 x 16 threads, all of which read one element of the filter and one of the image, nine times."""
+    found = predict(
+        compiled("conv2d", "8800gtx", ("constant=filter", "texture=image", "stage=off")).regions[0].region,
+        compiled("conv2d", "8800gtx").device,
+        {"n": 64, "m": 64},
+    )
+    counters = found.record["kernels"][0]["counters"]
+    half_warps = 64 * 64 // 16
+    assert counters["constant_requests"] == counters["texture_requests"] == 9 * half_warps
+    assert counters["constant_steps"] == 0
+    # 16 pixels from a multiple of 16 on are two lines of 8; from there and one or two further on, three
+    assert counters["texture_lines"] == 3 * half_warps * (2 + 3 + 3)
+    assert counters["requests"] == counters["coalesced"] == half_warps
+    assert counters["instructions"]["load_constant"] == counters["instructions"]["load_texture"] > 0
+    assert counters["lane_accesses"] == 64 * 64 * (9 + 9 + 1)
+
+
+def test_lanes_with_addresses_of_their_own_are_served_one_by_one() -> None:
+    """The lanes of a half-warp read 16 elements of a row of B, or as many as a tile 9 wide has."""
+    found = predict(
+        made("mm", "constant=B stage=off tile=16x16").regions[0].region, made("mm", "").device, {}
+    ).record["kernels"][0]["counters"]
+    rows, columns, inner = sizes_of("mm", LARGER)
+    whole, rest = divmod(columns, 16)
+    assert found["constant_requests"] == rows * inner * (whole + 1)
+    assert found["constant_steps"] == rows * inner * (whole * 15 + rest - 1)
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+@pytest.mark.parametrize(("kernel", "choice"), CASES)
+def test_the_output_is_the_originals(kernel: str, choice: str, device: str, tmp_path: Path) -> None:
+    """With the emulator's checks on."""
+    assert_output(kernel, "emulator", device, choice, tmp_path)
+
+
+@pytest.mark.parametrize(("kernel", "choice"), [CASES[0], CASES[3], CASES[5], CASES[7]])
+def test_opencl(kernel: str, choice: str, tmp_path: Path) -> None:
+    require_opencl()
+    assert_output(kernel, "opencl", None, choice, tmp_path)
+
+
+def assert_output(kernel: str, target: str, device: str | None, choice: str, directory: Path) -> None:
+    options = [w for d in choice.split() for w in ("--decide", d)]
+    options += [w for a in assumed(kernel) for w in ("--assume", a)]
+    programs.translate(kernel, target, device, directory, *options)
+    build = programs.build_opencl if target == "opencl" else programs.build_emulator
+    sizes = sizes_of(kernel, LARGER)
+    program, original = build(kernel, directory), programs.build_original(kernel, directory)
+    comparison = programs.compare(programs.run(original, sizes), programs.run(program, sizes))
+    assert comparison.identical if target == "emulator" else comparison.agrees
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+@pytest.mark.parametrize(
+    ("kernel", "choice"),
+    [
+        ("conv2d", "constant=filter texture=image stage=off"),
+        ("mm", "constant=A texture=B buffering=none"),
+        ("gesummv", "constant=x texture=A+B buffering=prefetch"),
+    ],
+)
+def test_cuda_compiles_without_warnings(kernel: str, choice: str, architecture: str, tmp_path: Path) -> None:
+    require_nvcc()
+    options = [w for d in choice.split() for w in ("--decide", d)]
+    options += [w for a in assumed(kernel) for w in ("--assume", a)]
+    programs.translate(kernel, "cuda", None, tmp_path, *options)
+    source = tmp_path / f"{kernel}_cuda.cu"
+    text = source.read_text()
+    assert text.count("__constant__") == text.count("cudaMemcpyToSymbol") == 1
+    assert "__ldg(" in text
+    programs.compile_cuda(source, tmp_path / "device.o", architecture)
+
+
+@pytest.mark.parametrize(("kernel", "choice"), CASES)
+def test_certificates_hold(kernel: str, choice: str) -> None:
+    for r in made(kernel, choice).regions:
+        assert certify(r).holds
+
+
+def refused(text: str, *decisions: str, assume: tuple[str, ...] = (), device: str = "8800gtx") -> list[str]:
+    """The warnings PG313 of a compilation; all of its arrays are then in global memory."""
+    done = pipeline.compile_file(
+        text, pipeline.Options("emulator", device, decisions=decisions, assume=assume)
+    )
+    kept = {a.space for r in done.regions for k in r.region.kernels for a in k.arrays}
+    assert kept <= {"global"}
+    return [d.message.partition(": ")[2] for d in done.diagnostics if d.id == "PG313"]
+
+
+MM = str(programs.source_of("mm"))
+FULL = ("n=256", "m=256", "p=256")
+
+
+@pytest.mark.parametrize(
+    ("decision", "assume", "why"),
+    [
+        ("texture=C", (), "'C' stays in global memory in kernel_mm_0_k0: the kernel writes it"),
+        ("constant=C", FULL, "'C' stays in global memory in kernel_mm_0_k0: the kernel writes it"),
+        ("texture=D", (), "no kernel reads an array 'D'"),
+        ("kernel_mm_0_k7:texture=A", (), "kernel kernel_mm_0_k7 does not read an array 'A'"),
+        (
+            "constant=A",
+            (),
+            "'A' stays in global memory in kernel_mm_0_k0: its size is not known at compile time",
+        ),
+        (
+            "constant=A",
+            FULL,
+            "'A' stays in global memory in kernel_mm_0_k0: it takes 262144 bytes of constant memory, and "
+            "65536 are left",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said(decision: str, assume: tuple[str, ...], why: str) -> None:
+    assert refused(MM, decision, assume=assume) == [why]
+
+
+def test_asynchronous_copies_read_global_memory() -> None:
+    said = refused(MM, "texture=B", "buffering=ring", "stages=3", device="h100")
+    assert said == [
+        "'B' stays in global memory in kernel_mm_0_k0: its tiles are copied asynchronously, which bypasses "
+        "that cache"
+    ]
+
+
+CHAIN = """
+void f(float x[restrict 64], float y[restrict 64], float z[restrict 64][64])
+{
+#pragma scop
+    for (int i = 0; i < 64; i++)
+        y[i] = 2 * x[i];
+    for (int j = 0; j < 64; j++)
+        for (int i = 0; i < 64; i++)
+            z[i][j] += y[63 - i];
+#pragma endscop
+}
+"""
+
+
+def test_constant_memory_is_not_for_what_another_kernel_writes(tmp_path: Path) -> None:
+    """The texture cache is: a launch sees what the ones before it wrote."""
+    file = tmp_path / "f.c"
+    file.write_text(CHAIN)
+    options = pipeline.Options("emulator", decisions=("constant=y",))
+    done = pipeline.compile_file(str(file), options)
+    (said,) = [d.message for d in done.diagnostics if d.id == "PG313"]
+    assert said.endswith("f_0_k0 writes it")
+    done = pipeline.compile_file(str(file), pipeline.Options("emulator", decisions=("texture=y",)))
+    first, second = done.regions[0].region.kernels
+    assert [d for d in done.diagnostics if d.id == "PG313"] == []
+    assert {a.name: a.space for a in second.arrays}["y"] == "texture"
+    assert {a.name: a.space for a in first.arrays}["y"] == "global"
+
+
+TWO = """
+void f(float x[restrict 10000], float y[restrict 10000])
+{
+#pragma scop
+    for (int i = 0; i < 10000; i++)
+        y[i] = 2 * x[i];
+#pragma endscop
+#pragma scop
+    for (int i = 0; i < 10000; i++)
+        y[i] += x[i];
+#pragma endscop
+}
+"""
+
+
+def test_regions_of_a_file_share_constant_memory(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(TWO)
+    done = pipeline.compile_file(str(file), pipeline.Options("cuda", decisions=("constant=x",)))
+    (said,) = [d.message for d in done.diagnostics if d.id == "PG313"]
+    assert said.endswith("it takes 40000 bytes of constant memory, and 25536 are left")
+    assert done.files["_cuda.cu"].count("static __constant__") == 1
+
+
+def test_off_takes_a_decision_back() -> None:
+    assert refused(MM, "texture=A", "texture=off") == []
