@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from benchmarks import programs
 from polygpu import pipeline
 from polygpu.codegen.predict import predict
-from polygpu.model.kernel import ArrayArgument
+from polygpu.model.kernel import ArrayArgument, ArraySpace, Region
 from polygpu.verify.certificate import certify
+from polygpu.verify.verdict import VALUES
 from tests.emulated import compiled
 from tests.support_kernels import require_nvcc, require_opencl
 from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
@@ -134,6 +136,42 @@ def test_cuda_compiles_without_warnings(kernel: str, choice: str, architecture: 
 def test_certificates_hold(kernel: str, choice: str) -> None:
     for r in made(kernel, choice).regions:
         assert certify(r).holds
+
+
+def read_as(region: Region, array: str, space: ArraySpace) -> Region:
+    """The region with an array of its kernels in another space, as it is not."""
+    kernels = tuple(
+        replace(k, arrays=tuple(replace(a, space=space) if a.name == array else a for a in k.arrays))
+        for k in region.kernels
+    )
+    return replace(region, kernels=kernels)
+
+
+@pytest.mark.parametrize("space", ["constant", "texture"])
+def test_no_certificate_for_what_the_kernel_writes(space: ArraySpace) -> None:
+    r = made("mm", "").regions[0]
+    failures = certify(replace(r, region=read_as(r.region, "C", space))).failures
+    messages = [f.message for f in failures if f.property == VALUES]
+    assert messages == [f"'C' is read through the {space} cache, and kernel_mm_0_k0 writes it"]
+
+
+def test_no_certificate_for_constants_that_change_between_launches(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(CHAIN)
+    r = pipeline.compile_file(str(file), pipeline.Options("emulator")).regions[0]
+    first, second = r.region.kernels
+    (later,) = read_as(replace(r.region, kernels=(second,)), "y", "constant").kernels
+    failures = certify(replace(r, region=replace(r.region, kernels=(first, later)))).failures
+    messages = [f.message for f in failures if f.property == VALUES]
+    assert messages == ["'y' is read through the constant cache, and f_0_k0 writes it"]
+
+
+def test_no_certificate_for_asynchronous_copies_through_a_cache() -> None:
+    options = pipeline.Options("emulator", "h100", decisions=("buffering=ring", "stages=3"))
+    r = pipeline.compile_file(str(programs.source_of("mm")), options).regions[0]
+    failures = certify(replace(r, region=read_as(r.region, "B", "texture"))).failures
+    messages = [f.message for f in failures if f.property == VALUES]
+    assert messages == ["'B' is copied asynchronously, which the texture cache cannot"]
 
 
 def refused(text: str, *decisions: str, assume: tuple[str, ...] = (), device: str = "8800gtx") -> list[str]:

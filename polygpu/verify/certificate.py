@@ -24,6 +24,7 @@ from polygpu.verify.match import MismatchError
 from polygpu.verify.races import check_races
 from polygpu.verify.session import OutOfBudgetError, Session, limited
 from polygpu.verify.source import Source
+from polygpu.verify.spaces import check_spaces
 from polygpu.verify.values import check_values
 from polygpu.verify.verdict import (
     DEPENDENCES,
@@ -54,6 +55,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
         return Certificate((), (Failure(VALUES, "", str(error)),), ())
     check_barriers(session)
     check_layouts(session)
+    check_spaces(session)
     check_bounds(session)
     uses = check_values(session)
     check_races(session)

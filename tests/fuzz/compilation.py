@@ -33,21 +33,36 @@ class Setup:
     device: str
     decisions: tuple[str, ...] = ()
     pragmas: bool = True
+    assume: tuple[str, ...] = ()
 
     def options(self) -> Options:
-        return Options(target=self.target, device=self.device, decisions=self.decisions)
+        return Options(target=self.target, device=self.device, decisions=self.decisions, assume=self.assume)
 
     def words(self) -> str:
         """As options of the command line."""
         words = ["--target", self.target, *(("--device", self.device) if self.device else ())]
-        return " ".join([*words, *(w for d in self.decisions for w in ("--decide", d))])
+        words += [w for d in self.decisions for w in ("--decide", d)]
+        return " ".join([*words, *(w for a in self.assume for w in ("--assume", a))])
 
 
 def random_setup(random: Random, count: int) -> Setup:
     decisions = [d for k in range(count) for d in _decisions(random, k)]
     if random.random() < 0.5:
         decisions += _tiles(random, random.randrange(count))
-    return Setup("emulator", random.choice(DEVICES), tuple(decisions), random.random() > 0.15)
+    setup = Setup("emulator", random.choice(DEVICES), tuple(decisions), random.random() > 0.15)
+    return _with_spaces(setup, random, count) if random.random() < 0.25 else setup
+
+
+def _with_spaces(setup: Setup, random: Random, count: int) -> Setup:
+    """Arrays of some programs through the caches; the constant one wants sizes that are known."""
+    decisions = list(setup.decisions)
+    for number in range(count):
+        arrays = random.sample(("A0", "A1", "A2", "A3"), 3)
+        picked = {"constant": "+".join(arrays[:2]), "texture": "+".join(arrays[1:])}
+        keys = random.choice((["constant"], ["texture"], ["constant", "texture"], []))
+        decisions += _for_all_kernels(number, {key: picked[key] for key in keys})
+    assume = ("n=7", "m=5") if random.random() < 0.6 else ()
+    return replace(setup, decisions=tuple(decisions), assume=assume)
 
 
 def _decisions(random: Random, number: int) -> list[str]:
@@ -174,14 +189,18 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
 
 
 def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
-    """Compiles, with fewer decisions where a kernel cannot follow them; how many refusals that took."""
-    tries = [setup.decisions, tuple(d for d in setup.decisions if not _TILE.search(d)), ()]
-    for number, decisions in enumerate(dict.fromkeys(tries)):
+    """Compiles, with fewer decisions where a kernel cannot follow them, or nothing assumed where no program
+    has the parameter; how many refusals that took.
+    """
+    tiles = tuple(d for d in setup.decisions if not _TILE.search(d))
+    fewer = [replace(setup, decisions=decisions) for decisions in (setup.decisions, tiles, ())]
+    tries = [*fewer, replace(setup, assume=()), replace(setup, decisions=(), assume=())]
+    for number, tried in enumerate(dict.fromkeys(tries)):
         try:
-            return compile_file(str(file), replace(setup, decisions=decisions).options()), number
+            return compile_file(str(file), tried.options()), number
         except Diagnosed as refused:
             errors = [d for d in refused.diagnostics if d.severity == "error"]
-            if not decisions or errors[0].id not in ("PG304", "PG305"):
+            if not (tried.decisions or tried.assume) or errors[0].id not in ("PG304", "PG305", "PG312"):
                 return Refused(errors[0].id, render(errors, {})), number
     raise AssertionError("no decisions, and yet refused")
 

@@ -28,7 +28,10 @@ def options_of(text: str) -> Options:
     words = shlex.split(text.splitlines()[0].removeprefix("// flags:"))
     values = dict(zip(words[::2], words[1::2], strict=True))
     decisions = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--decide")
-    return Options(target=values["--target"], device=values.get("--device", ""), decisions=decisions)
+    assume = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--assume")
+    return Options(
+        target=values["--target"], device=values.get("--device", ""), decisions=decisions, assume=assume
+    )
 
 
 def check(path: Path, directory: Path) -> None:
