@@ -78,18 +78,34 @@ def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> No
     assert_close(kernel, sizes, "8800gtx")
 
 
-def assert_close(kernel: str, sizes: tuple[int, ...], device: str) -> None:
-    program = emulated.program(kernel, device)
+@pytest.mark.parametrize(
+    ("kernel", "choice", "sizes"),
+    [
+        ("conv2d", ("constant=filter", "texture=image", "stage=off"), (700, 500)),
+        ("mm", ("texture=A+B", "stage=off"), (300, 250, 280)),
+        ("trmm", ("texture=A",), (300, 500)),
+    ],
+)
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_counters_of_cached_reads(
+    kernel: str, choice: tuple[str, ...], sizes: tuple[int, ...], device: str
+) -> None:
+    assert_close(kernel, sizes, device, choice)
+
+
+def assert_close(kernel: str, sizes: tuple[int, ...], device: str, choice: tuple[str, ...] = ()) -> None:
+    program = emulated.program(kernel, device, choice)
     full, few = kernels(program, sizes), kernels(program, sizes, sample="1")
     for whole, sampled in zip(full, few, strict=True):
         assert sampled["launches"] == whole["launches"]
         assert sampled["blocks_total"] == whole["blocks_total"] == whole["blocks_run"]
         assert sampled["partitions"] == whole["partitions"]
+        assert sampled["textures"] == whole["textures"]
         assert flat(sampled["counters"]) == pytest.approx(flat(whole["counters"]), rel=1e-3, abs=2)
         for a, b in zip(whole["stages"], sampled["stages"], strict=True):
             assert b["executions"] == pytest.approx(a["executions"], rel=1e-3, abs=2)
             assert b["counters"]["slots"] == pytest.approx(a["counters"]["slots"], rel=1e-3, abs=2)
-    if kernel in FEW and device == "8800gtx":
+    if kernel in FEW and device == "8800gtx" and not choice:
         ran = sum(k["blocks_run"] for k in few) / sum(k["blocks_total"] for k in few)
         assert ran < FEW[kernel]
 

@@ -18,7 +18,7 @@ CLASSES = (
 def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> KernelTime:
     """The mean time of a launch of the kernel that `record` describes.
 
-    `record` needs "launches", "blocks_total" and "stages", and may have "partitions" and "texture_arrays".
+    `record` needs "launches", "blocks_total" and "stages", and may have "partitions" and "textures".
     Raises KeyError or TypeError when it is no such record.
     """
     blocks = record["blocks_total"]
@@ -38,17 +38,19 @@ def _imbalance(record: Mapping[str, Any]) -> float:
 
 
 def missed_share(record: Mapping[str, Any], device: Device) -> float:
-    """The share of the lines asked of the texture cache that it does not have (a rough guess).
+    """The share of the lines asked of the texture cache that it does not have: compulsory misses only.
 
-    Arrays that fit into the cache of a multiprocessor are fetched once by each: the first miss of a line is
-    the only one. Of larger ones nothing is still there when it is asked for again.
+    A block finds what it has asked for before, and nothing that others have, unless the arrays fit into the
+    cache of a multiprocessor: then each fetches them once a launch.
     """
     groups = (group["counters"] for stage in record.get("stages", ()) for group in stage["groups"])
     asked = device.texture_line * sum(counters.get("texture_lines", 0) for counters in groups)
-    arrays = record.get("texture_arrays", 0)
+    textures = record.get("textures") or {}
+    lines, arrays = textures.get("lines", 0), textures.get("bytes", 0)
+    share = float(textures["distinct"] / lines) if lines else 1.0
     if not asked or arrays > device.texture_cache * record["launches"]:
-        return 1.0
-    return min(1.0, float(arrays * device.multiprocessors / asked))
+        return share
+    return min(share, float(arrays * device.multiprocessors / asked))
 
 
 def texture_bytes(record: Mapping[str, Any], device: Device) -> float:

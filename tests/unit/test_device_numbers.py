@@ -62,7 +62,7 @@ def test_each_cost_changes_a_time(cost: str) -> None:
 def textured(device: Device, lines: int) -> list[object]:
     """A kernel that reads arrays of 8000 and of 8200 bytes through the texture cache."""
     found = record(slots=10, rounds=1, texture_requests=lines, texture_lines=lines)
-    return [from_profile(found | {"texture_arrays": size}, device, 8) for size in (8000, 8200)]
+    return [from_profile(found | {"textures": {"bytes": size}}, device, 8) for size in (8000, 8200)]
 
 
 @pytest.mark.parametrize(("limit", "value"), [("texture_line", 64), ("texture_cache", 8200)])
@@ -80,11 +80,17 @@ def test_lines_change_what_is_counted_of_textures() -> None:
 
 def test_an_array_that_fits_into_the_texture_cache_is_fetched_once_by_each_multiprocessor() -> None:
     device = devices.load("gtx285")
-    fitting = record(texture_lines=10_000) | {"texture_arrays": device.texture_cache}
-    larger = fitting | {"texture_arrays": device.texture_cache + 1}
+    fitting = record(texture_lines=10_000) | {"textures": {"bytes": device.texture_cache}}
+    larger = fitting | {"textures": {"bytes": device.texture_cache + 1}}
     once = device.texture_cache * device.multiprocessors / (BLOCKS * 10_000 * device.texture_line)
     assert missed_share(fitting, device) == pytest.approx(once)
     assert missed_share(larger, device) == missed_share(record(slots=1), device) == 1
+
+
+def test_a_block_fetches_a_line_once() -> None:
+    device = devices.load("gtx285")
+    looked_at = {"bytes": device.texture_cache + 1, "lines": 400, "distinct": 100}
+    assert missed_share(record(texture_lines=10_000) | {"textures": looked_at}, device) == 0.25
 
 
 def test_addresses_in_constant_memory_take_as_long_as_bank_conflicts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import lcm
 from typing import Any
 
@@ -32,12 +33,14 @@ Key = tuple[bytes, int, int, int, Space]  # distances of the lanes, mask, phase,
 class Costs:
     """The rules of one device; costs of requests seen before are remembered.
 
-    `streamed` sums up the bytes that each partition of the memory streams.
+    `streamed` sums up the bytes that each partition of the memory streams. `lines` are those that have been
+    asked of the texture cache, if they are noted.
     """
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
     streamed: Integers = field(init=False)
+    lines: set[int] | None = None
 
     def __post_init__(self) -> None:
         self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
@@ -59,6 +62,8 @@ class Costs:
     ) -> Integers:
         """The counters `OF_ACCESSES` of each warp when its lanes access `size` bytes at `address`."""
         spend(_ACCESS)
+        if self.lines is not None and space == "texture":
+            self._note(self.lines, address, masks)
         period = self._period(space)
         kinds = [_kinds(term) for term in address.threads]
         numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
@@ -110,6 +115,13 @@ class Costs:
                 lane = start + (active & -active).bit_length() - 1
                 place = int(addresses[lane]) // int(self.device.costs["interleave"]) % len(self.streamed)
                 self.streamed[place] += times * bytes_each
+
+    def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
+        found = address.whole() // self.texture.granule
+        shape = fitting(found.shape, *((*mask.shape, WARP) for mask in masks))
+        bits = reduce(np.bitwise_and, masks, np.asarray([ALL]))[..., None]
+        taken = np.broadcast_to(bits >> np.arange(WARP, dtype=np.uint32) & 1, shape) != 0
+        lines.update(np.unique(np.broadcast_to(found, shape)[taken]).tolist())
 
     def _cache(self, space: Space) -> CachedReads:
         return self.constant if space == "constant" else self.texture

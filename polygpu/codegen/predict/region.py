@@ -194,15 +194,30 @@ def _counted(
         walk = Walk(kernel, places, costs, counts, most)
         walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
         exact, sampled = exact and walk.exact, sampled or walk.sampled
-    textured = sum(r.times * _texture_bytes(kernel, launched.bytes) for r in launched.runs)
-    streams = _partitions(kernel, places, costs, launched.waves if exact else [], most)
-    record = counts.record() | {"partitions": streams, "texture_arrays": textured}
-    return _Counted(record, exact, sampled)
+    looked_at = launched.waves if exact else []
+    streams = _partitions(kernel, places, costs, looked_at, most)
+    held = sum(launched.bytes[a.name] for a in kernel.arrays if a.space == "texture")
+    textures = {"bytes": held * sum(r.times for r in launched.runs)}
+    textures |= _textures(kernel, places, costs, looked_at, most)
+    return _Counted(counts.record() | {"partitions": streams, "textures": textures}, exact, sampled)
 
 
-def _texture_bytes(kernel: Kernel, sizes: Mapping[str, int]) -> int:
-    """Of the arrays that a launch reads through the texture cache."""
-    return sum(sizes[a.name] for a in kernel.arrays if a.space == "texture")
+def _textures(
+    kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched], most: int | None
+) -> dict[str, int]:
+    """The lines that the block in the middle of each of `runs` asks of the texture cache."""
+    asked = distinct = 0
+    for run in runs if any(a.space == "texture" for a in kernel.arrays) else []:
+        costs.lines = set()
+        counts = Counts(-(-prod(kernel.block) // WARP))
+        x, y, z = run.grid
+        one = _Launched(run.arguments, (1, 1, 1), 1)
+        walk = Walk(kernel, places, costs, counts, most)
+        walk.run(_context([one], counts.warps), _arguments(kernel, [one]), (x // 2, y // 2, z // 2))
+        asked += counts.record()["counters"]["texture_lines"]
+        distinct += len(costs.lines)
+        costs.lines = None
+    return {"lines": asked, "distinct": distinct}
 
 
 def _looked_at(number: int) -> bool:

@@ -100,9 +100,19 @@ class Walk:
             lambda n: self.space(n) in ("global", "texture"), lambda n: self.space(n) == "private"
         )
 
-    def run(self, context: Context, arguments: dict[str, Value | None]) -> None:
-        """Adds to the counters what all points of `context` do; its axes are block z, y, x and the launch."""
-        block = {f"block_{axis}": Value((context.outermost(k),)) for k, axis in enumerate("zyx")}
+    def run(
+        self,
+        context: Context,
+        arguments: dict[str, Value | None],
+        first: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
+        """Adds to the counters what all points of `context` do; its axes are block z, y, x and the launch.
+
+        Blocks are numbered from `first` (x, y, z) on.
+        """
+        block = {
+            f"block_{axis}": Value((context.outermost(k) + first[2 - k],)) for k, axis in enumerate("zyx")
+        }
         kinds: dict[str, Kind] = dict.fromkeys([*arguments, *block], "uniform")
         self.scopes = [
             Scope(arguments | block | self.threads(), kinds | dict.fromkeys(self.threads(), "lanes"))
