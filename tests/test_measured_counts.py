@@ -111,7 +111,7 @@ def test_more_sizes_than_a_profile_keeps(capfd: pytest.CaptureFixture[str]) -> N
     kept, lost = (kernels(text.replace("CALLS", str(n)), "opencl", capfd) for n in (32, 33))
     (name,) = (name for name in kept if "positive" in name)
     assert kept[name]["bytes_moved"] > 0
-    assert lost[name]["not_counted_because"] == "its region is called with more sizes than are kept"
+    assert lost[name]["not_counted_because"] == "the profile lacks sizes that its region is called with"
 
 
 def test_the_text_and_the_plot_say_so(capfd: pytest.CaptureFixture[str]) -> None:

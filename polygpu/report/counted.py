@@ -28,7 +28,7 @@ def _region(record: Record, region: Region | None, device: Device) -> Record:
         return record
     calls = [Calls(made["calls"], made["values"]) for made in record.get("sizes", ())]
     if not calls or sum(c.times for c in calls) < record["calls"]:
-        return _none_of(record, "its region is called with more sizes than are kept")
+        return _none_of(record, "the profile lacks sizes that its region is called with")
     try:
         (found,), most = look([(region, calls)], device, QUICK)
     except ImportError:

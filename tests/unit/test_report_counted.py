@@ -91,7 +91,7 @@ def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch
 
     known = (1, {"n": 100, "t": 1})
     assert reasons(profile(compilation, known, lost=1)) == {
-        "its region is called with more sizes than are kept"
+        "the profile lacks sizes that its region is called with"
     }
     monkeypatch.setitem(sys.modules, "polygpu.codegen.predict", None)
     assert reasons(profile(compilation, known)) == {"predicting needs numpy: pip install 'polygpu[predict]'"}

@@ -170,18 +170,29 @@ def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
 
 def _kernel(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> _Counted:
     """With all iterations of its loops, or as many as fit into memory and `work`. Raises MemoryError."""
-    too_much = False
-    for blocks, most in _EFFORTS:
-        if too_much and most is None:
-            continue
+    efforts = list(_EFFORTS)
+    while efforts:
+        blocks, most = efforts.pop(0)
         try:
             with half_of(work):
                 return _counted(region, kernel, device, launched, blocks, most)
         except TooMuchError:
-            too_much = True
+            efforts = [effort for effort in efforts if effort[1] is not None]
+            if most is None and not _few_will_do(region, kernel, device, launched, work):
+                efforts = efforts[-1:]
         except TooLargeError:
             pass
     raise MemoryError(f"kernel {kernel.name} has too many blocks, or iterations, to predict what it counts")
+
+
+def _few_will_do(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> bool:
+    """Whether the least effort but the last could do: where it cannot, those before it cannot either."""
+    try:
+        with half_of(Work(work.left)):
+            _counted(region, kernel, device, launched, *_EFFORTS[-2])
+    except TooLargeError:
+        return False
+    return True
 
 
 def _counted(
