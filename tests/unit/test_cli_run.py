@@ -142,6 +142,16 @@ def test_model_only_reports_and_prints_nothing(source: str, capfd: pytest.Captur
     assert "counted in 9 of its 391 blocks" in output.err
 
 
+def test_json_says_what_was_counted(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(SUM.replace("100", "100000"))
+    found = []
+    for words in ((), ("--model-only",)):
+        assert run("--json", *words, source, "--", "0") == 0
+        (region,) = json.loads(capfd.readouterr().err)["regions"]
+        found += [(k["counters_are"], k["time_is_modelled"]) for k in region["kernels"]]
+    assert found == [("counted", True), ("counted in part", True)]
+
+
 @pytest.mark.parametrize("words", [("--check",), ("--target", "opencl")])
 def test_model_only_is_the_emulators(source: str, words: tuple[str, ...]) -> None:
     assert run("--model-only", source, *words) == 2

@@ -63,7 +63,7 @@ def test_isl_is_not_asked_about_large_problems() -> None:
 
 
 def test_isl_is_stopped_when_time_is_up() -> None:
-    """12 statements whose dependences differ in every dimension: a large problem, in no time and in enough."""
+    """12 statements whose dependences differ in each dimension: a large problem, in no time and in enough."""
     domain = isl.UnionSet("{ " + "; ".join(f"S{k}[i, j, l]" for k in range(12)) + " }")
     pairs = [(k, (k + d) % 12) for k in range(12) for d in range(1, 6)]
     validity = isl.UnionMap("{ " + "; ".join(f"S{a}[i, j, l] -> S{b}[i + 1, j, l]" for a, b in pairs) + " }")
