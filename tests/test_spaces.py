@@ -174,6 +174,83 @@ def test_no_certificate_for_asynchronous_copies_through_a_cache() -> None:
     assert messages == ["'B' is copied asynchronously, which the texture cache cannot"]
 
 
+TYPES = """
+#include <stdbool.h>
+#include <stdio.h>
+struct cell { float x; int k; double w; unsigned char c; };
+static struct cell cells[50];
+static double table[7][9];
+static bool flag[40];
+static char c[40];
+static unsigned char u[40];
+static short s[40];
+static long l[40];
+static unsigned long ul[40];
+static float out[40];
+int main(void)
+{
+    for (int i = 0; i < 50; i++) {
+        cells[i] = (struct cell){i, i, i / 3.0, i};
+        table[i / 9][i % 9] = i;
+    }
+    for (int i = 0; i < 40; i++) {
+        flag[i] = i % 3;
+        c[i] = s[i] = -i;
+        u[i] = 200 + i;
+        ul[i] = l[i] = 1L << i;
+    }
+#pragma scop
+    for (int i = 0; i < 40; i++) {
+        double t = flag[i] ? c[i] : u[39 - i];
+        t += s[i] + l[i] + ul[i] + cells[i + 3].x * cells[i].w + cells[i].c;
+        for (int k = 0; k < 7; k++)
+            t += table[k][i % 9];
+        out[i] = t;
+    }
+#pragma endscop
+    for (int i = 0; i < 40; i++)
+        printf("out[%d] %.9g\\n", i, out[i]);
+    return 0;
+}
+"""
+READ = ("cells", "table", "flag", "c", "u", "s", "l", "ul")
+
+
+def types(target: str, space: str, directory: Path) -> Path:
+    """Compiles a program that reads all types of elements through one cache."""
+    source = directory / "types.c"
+    source.write_text(TYPES)
+    made = pipeline.compile_file(
+        str(source), pipeline.Options(target, decisions=(f"{space}={'+'.join(READ)}",))
+    )
+    assert [d.message for d in made.diagnostics if d.id == "PG313"] == []
+    for suffix, text in made.files.items():
+        (directory / f"types{suffix}").write_text(text)
+    return source
+
+
+@pytest.mark.parametrize("space", ["constant", "texture"])
+@pytest.mark.parametrize("target", ["emulator", "opencl"])
+def test_elements_of_all_types(target: str, space: str, tmp_path: Path) -> None:
+    libraries = ["-lOpenCL", "-lm"] if target == "opencl" else ["-lm"]
+    if target == "opencl":
+        require_opencl()
+    source = types(target, space, tmp_path)
+    outputs: list[str] = []
+    for files in ([source], [tmp_path / "types_host.c", tmp_path / f"types_{target}.c"]):
+        program = tmp_path / f"program{len(outputs)}"
+        programs.call(("gcc", "-w", *files, "-o", program, *libraries))
+        outputs.append(programs.call((program,)).stdout)
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("space", ["constant", "texture"])
+def test_cuda_reads_elements_of_all_types(space: str, tmp_path: Path) -> None:
+    require_nvcc()
+    types("cuda", space, tmp_path)
+    programs.compile_cuda(tmp_path / "types_cuda.cu", tmp_path / "types.o", "sm_75")
+
+
 def refused(text: str, *decisions: str, assume: tuple[str, ...] = (), device: str = "8800gtx") -> list[str]:
     """The warnings PG313 of a compilation; all of its arrays are then in global memory."""
     done = pipeline.compile_file(
