@@ -8,7 +8,7 @@ from typing import Any
 from polygpu.codegen.launches import Calls
 from polygpu.model.device import Device
 from polygpu.model.kernel import Region
-from polygpu.report.effort import QUICK, look, marked
+from polygpu.report.effort import THOROUGH, look, marked
 from polygpu.report.measures import Record
 
 
@@ -30,7 +30,7 @@ def _region(record: Record, region: Region | None, device: Device) -> Record:
     if not calls or sum(c.times for c in calls) < record["calls"]:
         return _none_of(record, "the profile lacks sizes that its region is called with")
     try:
-        (found,), most = look([(region, calls)], device, QUICK)
+        (found,), most = look([(region, calls)], device, THOROUGH)
     except ImportError:
         return _none_of(record, "predicting needs numpy: pip install 'polygpu[predict]'")
     except MemoryError:

@@ -33,7 +33,7 @@ class Patience:
 
 
 QUICK = Patience(2**17, 2**13, 2 * 10**8)  # where nobody asked for sizes: a second or two
-THOROUGH = Patience(2**21, 2**15, 4 * 10**8)
+THOROUGH = Patience(2**21, 2**15, 2 * 10**9)  # several seconds at most
 
 
 def look(called: Called, device: Device, patience: Patience) -> tuple[list[Predicted], int | None]:

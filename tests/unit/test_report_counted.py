@@ -70,14 +70,14 @@ def test_calls_add_up(compilation: Compilation) -> None:
 
 
 def test_a_part_of_many_launches_stands_for_all(compilation: Compilation) -> None:
-    document = completed(compilation, profile(compilation, (1, {"n": 100, "t": 10_000})))
+    document = completed(compilation, profile(compilation, (1, {"n": 100, "t": 100_000})))
     text = run_text(document, compilation.device, compilation.facts)
     assert "counted by prediction for NVIDIA H100" in text.splitlines()[1]
     assert "by prediction, from some iterations for all" in text
     report = json.loads(run_json(document, compilation.device, compilation.facts))
     for kernel in report["regions"][0]["kernels"]:
         assert kernel["counters_are"] == "predicted in part"
-        assert kernel["float_operations"] == 10_000 * 128  # four warps
+        assert kernel["float_operations"] == 100_000 * 128  # four warps
 
 
 def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +92,9 @@ def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch
     known = (1, {"n": 100, "t": 1})
     assert reasons(profile(compilation, known, lost=1)) == {
         "the profile lacks sizes that its region is called with"
+    }
+    assert reasons(profile(compilation, (1, {"n": 2**40, "t": 1}))) == {
+        "there are too many blocks and iterations to predict what they count"
     }
     monkeypatch.setitem(sys.modules, "polygpu.codegen.predict", None)
     assert reasons(profile(compilation, known)) == {"predicting needs numpy: pip install 'polygpu[predict]'"}

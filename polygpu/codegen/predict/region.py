@@ -17,6 +17,7 @@ from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places
 from polygpu.codegen.predict.values import (
     ALL,
+    LARGEST,
     Bits,
     TooLargeError,
     TooMuchError,
@@ -279,6 +280,8 @@ def _context(runs: list[_Launched], warps: int) -> Context:
     """Axes block z, y, x and launch; where grids differ, masks leave the blocks of each."""
     times = np.asarray([r.times for r in runs] or [0], np.int64)
     grids = np.asarray([r.grid for r in runs] or [(1, 1, 1)], np.int64)
+    if grids.max() > LARGEST:
+        raise TooLargeError
     masks: list[Bits] = []
     axes = [times]
     for d in range(3):
