@@ -16,6 +16,7 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences, carried, compute
 from polygpu.analysis.final_values import copy_back
+from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.rewrite import rewrite_body
 from polygpu.model.expr import Expr, Name, Reference
@@ -176,8 +177,10 @@ def _flow_of(p: Polyhedra, accesses: list[tuple[PolyStatement, PolyAccess]], d: 
     may = union_of([a.relation for _, a in accesses if a.write and not a.must])
     if reads.is_empty() or must.union(may).is_empty():
         return []
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
-    return maps(info.set_schedule_map(p.schedule()).compute_flow().get_may_dependence())
+    try:
+        return maps(dataflow(reads, must, may, p.schedule()).dependence)
+    except isl.Error:
+        return maps(conflicts(must.union(may), reads, p.schedule()))
 
 
 def _webs(accesses: list[tuple[PolyStatement, PolyAccess]], flow: list[isl.Map]) -> list[frozenset[Node]]:

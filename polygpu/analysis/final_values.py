@@ -134,7 +134,7 @@ def _access(
 
 def _last(p: Polyhedra, domain: isl.Set, length: int, rank: int) -> isl.Map:
     """After all other statements: one past the last position at the top."""
-    top = 1 + max(s.schedule.range().dim_max_val(0).to_python() for s in p.statements)
+    top = p.positions
     local = isl.LocalSpace.from_space(domain.get_space())
     order: isl.Map | None = None
     for k in range(length):

@@ -74,6 +74,12 @@ class Polyhedra:
     def schedule(self) -> isl.UnionMap:
         return union_of([s.schedule for s in self.statements])
 
+    @property
+    def positions(self) -> int:
+        """How many places there are at the top of the source's order, as far as anything is executed."""
+        tops = (s.schedule.range() for s in self.statements if not s.schedule.is_empty())
+        return max((int(top.dim_max_val(0).to_python()) + 1 for top in tops), default=0)
+
     def relation(self, write: bool, must: bool | None = None) -> isl.UnionMap:
         """All read or write relations, of `must` kind only if given."""
         return union_of(

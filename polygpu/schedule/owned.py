@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygpu.analysis.elements import declared
+from polygpu.analysis.flow import dataflow
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.schedule.flatten import flatten
 from polygpu.schedule.mapped import MappedNest
 from polygpu.schedule.tree import members_on
-from polygpu.support.isl_idioms import coalesced, union_of
+from polygpu.support.isl_idioms import coalesced, empty_union_map, union_of
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,11 @@ def _reads_old(m: MappedNest, uses: Uses) -> bool:
     reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write])
     if reads.is_empty():
         return False
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(_must_writes(m, uses)).set_schedule_map(order)
-    return not info.compute_flow().get_may_no_source().is_empty()
+    try:
+        found = dataflow(reads, _must_writes(m, uses), empty_union_map(), order)
+    except isl.Error:
+        return True
+    return not found.unsupplied.is_empty()
 
 
 def _writes_all(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:

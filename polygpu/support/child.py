@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import select
 import signal
@@ -33,6 +34,7 @@ def in_child(work: Callable[[], str], seconds: float) -> str | None:
 
 def _answer(work: Callable[[], str], reader: int, writer: int) -> None:
     """In the child: sends the answer, and ends without the parent's farewells."""
+    faulthandler.disable()  # if it crashes, that is for the parent to know
     try:
         os.close(reader)
         with os.fdopen(writer, "wb") as out:

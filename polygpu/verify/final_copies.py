@@ -61,7 +61,7 @@ def _final_copy(p: Polyhedra, array: str, name: str, number: int) -> PolyStateme
         domain = domain.set_dim_name(D.set, k, e)
     reference = replace(access.reference, subscripts=tuple(Name(e) for e in elements))
     accesses = tuple(_access(space, domain, reference, write, access) for write in (False, True))
-    top = 1 + max(s.schedule.range().dim_max_val(0).to_python() for s in p.statements)
+    top = p.positions
     order = isl.Map.from_domain(domain)
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
     order = isl.Map.from_aff(zero.set_constant_val(isl.Val(top + number)))

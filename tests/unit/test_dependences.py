@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygpu.analysis import dependences
+from polygpu.analysis import flow
 from polygpu.analysis.dependences import carried, compute
 from tests.unit.middle import MATRICES, VECTORS, analysed, dependent, same_map
 
@@ -57,7 +57,7 @@ def test_order_of_a_descending_loop() -> None:
 def test_conflicts_where_dataflow_would_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     p = analysed(VECTORS, "for (int i = 0; i < n; i++) { x[0] = y[i]; z[i] = x[0]; }")
     exact = compute(p)
-    monkeypatch.setattr(dependences, "_STEPS", 1)
+    monkeypatch.setattr(flow, "_STEPS", 1)
     rough = compute(p)
     assert same_map(
         rough.flow, "[n] -> { S0[i] -> S1[j] : 0 <= i <= j < n }"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import islpy as isl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polygpu.codegen.lanes import uniform
+from polygpu.codegen.lower.checked_scan import scan
 from polygpu.codegen.lower.scan import (
     Scan,
     ScanBlock,
     ScanFor,
     ScanIf,
     ScanLeaf,
-    scan,
     value_of,
 )
 from polygpu.codegen.lower.scan import test_of as scan_test
@@ -79,6 +81,50 @@ def test_visits_in_order(schedule: str, n: int) -> None:
     union = isl.UnionMap(f"[n] -> {{ {schedule} }}")
     tree = scan(union, isl.Set("[n] -> { : n >= 0 }"), ("a", "b", "c"))
     assert visits(tree, {"n": n}) == expected(union, n)
+
+
+def _instance(values: dict[str, int], union: isl.UnionMap) -> list[Visit]:
+    """What `expected` enumerates, for given values of all parameters."""
+    names = ", ".join(values)
+    fixed = " and ".join(f"{k} = {v}" for k, v in values.items())
+    return expected(union.intersect_params(isl.Set(f"[{names}] -> {{ : {fixed} }}")), values["n"])
+
+
+TURNS = (
+    "[n, p] -> {"
+    " S1[i, j = p + 2i] -> [1 - n + 4i, 0, 1] : 0 <= i < n and -1 - p <= 2i < n - p;"
+    " S0[i] -> [-1 + 2i, 0, 0] : p = 0 and 0 <= i < n;"
+    " S4[i, j] -> [2i, 4 - 2n + 2j, 4] : p = 0 and 0 <= i < n and -1 <= j < n;"
+    " S2[i, j = -2 + n] -> [2i, -1, 2] : p = 0 and 0 <= i < n;"
+    " S3[i, j = -2 - p] -> [2 - n + 4i, 0, 3] : -n < p < 0 and 0 <= i < n }"
+)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_statements_that_take_turns_in_strides(n: int) -> None:
+    """isl's own code executes S1 three steps early wherever it shares a loop with S0 and S4."""
+    set_options()
+    union = isl.UnionMap(TURNS)
+    tree = scan(union, isl.Set("[n, p] -> { : n > 0 and -2n <= p < n }"), ("a", "b", "c"))
+    for p in range(-2 * n, n):
+        assert visits(tree, {"n": n, "p": p}) == _instance({"n": n, "p": p}, union)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(-4, 4).filter(bool), st.integers(-5, 5)), min_size=2, max_size=4),
+    strides=st.lists(st.integers(1, 4), min_size=4, max_size=4),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_strides_of_several_statements(rows: list[tuple[int, int]], strides: list[int]) -> None:
+    set_options()
+    union = isl.UnionMap("[n] -> { }")
+    for k, ((factor, offset), stride) in enumerate(zip(rows, strides, strict=False)):
+        end = " - n" if k % 2 else ""
+        piece = f"S{k}[i] -> [{factor}i + {offset}{end}, {k}] : 0 <= i < n and i mod {stride} = 0"
+        union = union.union(isl.UnionMap(f"[n] -> {{ {piece} }}"))
+    tree = scan(union, isl.Set("[n] -> { : n >= 0 }"), ("a", "b"))
+    for n in (0, 1, 5, 12):
+        assert visits(tree, {"n": n}) == expected(union, n)
 
 
 def test_names_of_loops() -> None:

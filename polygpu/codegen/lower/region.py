@@ -10,8 +10,9 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import substitute
 from polygpu.codegen.linear import simplify
 from polygpu.codegen.lower.buffers import Layout
+from polygpu.codegen.lower.checked_scan import scan
 from polygpu.codegen.lower.nest import NestLowering
-from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, scan, test_of
+from polygpu.codegen.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
 from polygpu.memory.place import place
 from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device

@@ -53,10 +53,11 @@ class ScanLeaf:
 Scan: TypeAlias = ScanFor | ScanIf | ScanBlock | ScanLeaf
 
 
-def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
-    """Code that visits the domain of `schedule` (every map to the same space) in its order.
+def generated(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
+    """isl's code that visits the domain of `schedule` (every map to the same space) in its order.
 
-    `context` (parameters only) holds when the code runs; `names` are the loops' indices.
+    `context` (parameters only) holds when the code runs; `names` are the loops' indices. isl errs for some
+    statements that take turns in strides: see `checked_scan`.
     """
     build = _under(context, schedule.get_space())
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))

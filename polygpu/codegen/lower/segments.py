@@ -13,13 +13,13 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.codegen.linear import add
+from polygpu.codegen.lower.checked_scan import scan
 from polygpu.codegen.lower.scan import (
     Scan,
     ScanBlock,
     ScanFor,
     ScanIf,
     ScanLeaf,
-    scan,
 )
 from polygpu.codegen.lower.stages import Stages
 from polygpu.codegen.lower.staging import Copy

@@ -10,6 +10,7 @@ from polygpu.analysis.polyhedra import PolyStatement, array_tuple
 from polygpu.analysis.rewrite import actions, substitute
 from polygpu.codegen.emulator_cost import rolled_loops
 from polygpu.codegen.linear import add, conjunction, linear, simplify
+from polygpu.codegen.lower.checked_scan import scan
 from polygpu.codegen.lower.instances import Instances, Stage
 from polygpu.codegen.lower.points import names_in
 from polygpu.codegen.lower.rows import in_a_row, loop_length
@@ -19,7 +20,6 @@ from polygpu.codegen.lower.scan import (
     ScanFor,
     ScanIf,
     ScanLeaf,
-    scan,
 )
 from polygpu.memory.place import Segment, Staged, step_of
 from polygpu.model.expr import (
