@@ -7,7 +7,7 @@ preprocess, parse, lift -> polyhedra -> dependences -> expand -> schedule
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -21,6 +21,7 @@ from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.rewrite import substitute
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.codegen.emit import emit_device
 from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests, print_user
@@ -34,6 +35,7 @@ from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.model.decisions import Decisions
 from polygpu.model.decisions import parse as parse_decision
 from polygpu.model.device import Device
+from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.scop import Scop
@@ -323,6 +325,17 @@ def _emit(
 def call_of(r: CompiledRegion) -> HostCall:
     """The call of the region's device function, as it stands in the host file."""
     tests = [(test_of(c.holds, r.polyhedra.context), c.reason) for c in r.conditions]
-    texts = [(print_user(test), reason) for test, reason in tests if test is not None]
+    signed: dict[str, Expr] = {
+        s.name: Cast("long long", Name(s.name)) for s in r.scop.scalars if s.affine and not s.fits
+    }
+    texts = [(print_user(substitute(test, signed)), why) for test, why in tests if test is not None]
     assumed = [(f"{name} == {value}", f"'{name}' is not {value}") for name, value in r.assumed.items()]
-    return host_call(r.scop, r.region, [*assumed, *texts])
+    return host_call(r.scop, r.region, [*assumed, *_fitting(r.scop), *texts])
+
+
+def _fitting(scop: Scop) -> Iterator[tuple[str, str]]:
+    """Tests that parameters of wider types are int's: kernels count in these."""
+    for s in scop.scalars:
+        if s.affine and not s.fits:
+            least = "" if s.type.startswith("unsigned") else f" && {s.name} >= -2147483647"
+            yield f"{s.name} <= 2147483647{least}", f"'{s.name}' is beyond the range of int"

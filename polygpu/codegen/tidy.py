@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import reduce
 
 from polygpu.analysis.rewrite import rewrite, substitute, walk
 from polygpu.codegen.linear import simplify
-from polygpu.model.expr import Binary, Call, Expr, Name, Reference, common_type, is_floating, type_of
+from polygpu.model.expr import Binary, Cast, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Origin, Statement
 
 
@@ -141,34 +140,43 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
 
 def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[Statement, ...]:
     """`body` with names replaced by expressions wherever they are read."""
-    return _rewritten(body, lambda expr: substitute(expr, values))
+
+    def put(expr: Expr) -> Expr:
+        return substitute(expr, values)
+
+    return _rewritten(body, put, put)
 
 
 def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement, ...]:
-    """`body` with the types of scalars, which polyhedra do not know; `min` and `max` get their arguments'.
+    """`body` where scalars of these `types` are passed as int: computations see the types of the source.
 
-    Those of polyhedra are of integers with a sign, also where the scalars have none.
+    Indices, bounds and tests of polyhedra are of int anyway.
     """
+
+    def index(expr: Expr) -> Expr:
+        return rewrite(expr, lambda e: Name(e.name) if isinstance(e, Name) and e.name in types else None)
 
     def change(expr: Expr) -> Expr | None:
         match expr:
-            case Name(name, _) if name in types:
-                return Name(name, types[name])
-            case Call("min" | "max", arguments, ctype) if not is_floating(ctype):
-                made = tuple(rewrite(a, change) for a in arguments)
-                common = reduce(common_type, map(type_of, made))
-                signed = common.removeprefix("unsigned ") if ctype == "int" else common
-                return replace(expr, arguments=made, type=signed)
+            case Name(name, ctype) if ctype == types.get(name):
+                return Cast(ctype, Name(name))
+            case Reference(subscripts=subscripts):
+                return replace(expr, subscripts=tuple(map(index, subscripts)))
         return None
 
-    return _rewritten(body, lambda expr: rewrite(expr, change))
+    return _rewritten(body, lambda expr: rewrite(expr, change), index) if types else body
 
 
-def _rewritten(body: tuple[Statement, ...], put: Callable[[Expr], Expr]) -> tuple[Statement, ...]:
-    """`body` with `put` applied to all that it reads; subscripts and bounds are simplified."""
+def _rewritten(
+    body: tuple[Statement, ...], put: Callable[[Expr], Expr], put_index: Callable[[Expr], Expr]
+) -> tuple[Statement, ...]:
+    """`body` with `put` applied to all that it reads, `put_index` to subscripts and bounds, simplified."""
+
+    def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return _rewritten(body, put, put_index)
 
     def index(expr: Expr) -> Expr:
-        return simplify(put(expr))
+        return simplify(put_index(expr))
 
     def place(r: Reference) -> Reference:
         return replace(r, subscripts=tuple(index(s) for s in r.subscripts))
@@ -176,23 +184,22 @@ def _rewritten(body: tuple[Statement, ...], put: Callable[[Expr], Expr]) -> tupl
     def one(s: Statement) -> Statement:
         match s:
             case Declare(_, _, value, _) if value is not None:
-                return replace(s, value=put(value), origin=_origin(s.origin, put))
+                return replace(s, value=put(value), origin=_origin(s.origin, put_index))
             case Assign(target, value):
                 moved = place(value) if isinstance(value, Reference) else put(value)
                 where = place(target) if isinstance(target, Reference) else target
-                return Assign(where, moved, _origin(s.origin, put))
+                return Assign(where, moved, _origin(s.origin, put_index))
             case Move(target, source, _, _):
                 return replace(s, target=place(target), source=place(source))
             case For():
-                inner = _rewritten(s.body, put)
-                return replace(s, lower=index(s.lower), upper=index(s.upper), body=inner)
+                return replace(s, lower=index(s.lower), upper=index(s.upper), body=inside(s.body))
             case If():
                 return replace(
                     s,
                     test=put(s.test),
-                    then=_rewritten(s.then, put),
-                    otherwise=_rewritten(s.otherwise, put),
-                    origin=_origin(s.origin, put),
+                    then=inside(s.then),
+                    otherwise=inside(s.otherwise),
+                    origin=_origin(s.origin, put_index),
                 )
         return s
 

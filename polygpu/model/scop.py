@@ -24,6 +24,20 @@ class Scalar:
     type: str
     affine: bool  # used in a bound, a condition or a subscript: a polyhedral parameter
 
+    @property
+    def passed(self) -> str:
+        """The type it is passed with: indices of kernels are int, and so is what they are compared with.
+
+        Unsigned arithmetic would make `n - 5 < i` true of n = 3. The host tests that the value fits.
+        """
+        return "int" if self.affine and not self.fits else self.type
+
+    @property
+    def fits(self) -> bool:
+        """Whether any value is one of int's too."""
+        others = ("long", "long long", "unsigned int", "unsigned long", "unsigned long long")
+        return self.type not in others
+
 
 @dataclass(frozen=True, slots=True)
 class Structure:

@@ -46,7 +46,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     session = Session(region, Source(p), [], deadline)
     try:
         with limited(budget):
-            session.traces.extend(trace(region, p, context))
+            session.traces.extend(trace(region, p, context, deadline))
     except (UnclearError, OutOfBudgetError) as error:
         return _open(str(error))
     except isl.Error as error:  # an assertion of isl's own that some sets break

@@ -9,7 +9,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.analysis.rewrite import children, with_children
-from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.model.expr import Cast, Expr, Int, Name, Reference, type_of
 from polygpu.verify.affine import Scope
 from polygpu.verify.events import Leaf, Place
 
@@ -39,7 +39,11 @@ class Matcher:
             self._reference(source, kernel)
         elif isinstance(source, Name) and source.name in self.locals:
             self._leaf(source.name, source.type, kernel)
-        elif not self._same_integer(source, kernel) and not self._same_scalar(source, kernel):
+        elif not (
+            self._same_parameter(source, kernel)
+            or self._same_integer(source, kernel)
+            or self._same_scalar(source, kernel)
+        ):
             self._same_node(source, kernel)
 
     def _leaf(self, source: Reference | str, ctype: str, kernel: Expr) -> Place:
@@ -83,11 +87,21 @@ class Matcher:
         if expected is None:
             return False
         found = self.here.affine(kernel)
+        if found is None and "unsigned" in type_of(source):
+            return False  # computed as in the source, where it may wrap around
         if found is None:
             raise MismatchError("an index of the source is computed from data")
         if not self.there.never(expected.ne_set(found)):
             raise MismatchError("an index used as a value differs")
         return True
+
+    def _same_parameter(self, source: Expr, kernel: Expr) -> bool:
+        """Whether `kernel` gives a parameter that is passed as int its type in the source."""
+        match source, kernel:
+            case Name(name, ctype), Cast(given, Name(passed)) if ctype == given:
+                symbol = self.symbols.get(passed)
+                return isinstance(symbol, Name) and symbol.name == name
+        return False
 
     def _same_scalar(self, source: Expr, kernel: Expr) -> bool:
         if not isinstance(source, Name):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
+from time import monotonic
 
 import islpy as isl
 
@@ -58,11 +60,11 @@ class Trace:
     private: Mapping[str, DeclareArray | Declare]
 
 
-def trace(region: Region, p: Polyhedra, context: isl.Set) -> list[Trace]:
-    """The events of `region`, in host order. Raises UnclearError."""
+def trace(region: Region, p: Polyhedra, context: isl.Set, deadline: float = inf) -> list[Trace]:
+    """The events of `region`, in host order. Raises UnclearError, also after `deadline`, a monotonic()."""
     values = {s.name: parameter(s.name) if s.name in p.parameters else None for s in region.scalars}
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
-    host = _Host(region, p)
+    host = _Host(region, p, deadline)
     everywhere = isl.Set(UNIVERSE).intersect_params(context)
     host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
@@ -72,6 +74,7 @@ def trace(region: Region, p: Polyhedra, context: isl.Set) -> list[Trace]:
 class _Host:
     region: Region
     p: Polyhedra
+    deadline: float
     found: list[Trace] = field(default_factory=list)
     count: int = 0
 
@@ -126,7 +129,7 @@ class _Host:
         for name, value in scope.values.items():
             values.setdefault(name, value)
         inner = replace(inside, values=values)
-        walked = KernelWalk(kernel, self.p, launched, symbols)
+        walked = KernelWalk(kernel, self.p, launched, symbols, self.deadline)
         walked.run(inner)
         self.found.append(
             Trace(
@@ -187,6 +190,7 @@ class KernelWalk:
     p: Polyhedra
     launch: Launched
     symbols: dict[str, Expr]
+    deadline: float = inf
     actions: list[Do] = field(default_factory=list)
     syncs: list[Sync] = field(default_factory=list)
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
@@ -204,6 +208,8 @@ class KernelWalk:
         return state
 
     def statement(self, s: Statement, state: _State, position: int) -> _State:
+        if monotonic() > self.deadline:
+            raise UnclearError("budget")
         here = state.at(position)
         match s:
             case Declare():

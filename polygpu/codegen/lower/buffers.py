@@ -178,11 +178,11 @@ def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Se
         array_tuple(a.reference) for s in p.statements for a in s.accesses if a.reference.array == array.name
     }
     live_in = any(tuple_name(m, D.out) in mine for m in maps(d.live_in))
-    writes = [
-        a.relation for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name
-    ]
+    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name]
     if not writes:
         return live_in, False
+    if array.live_out and not all(a.must for a in writes):
+        return True, True  # what data decide not to write keeps its value
     must = [
         a.relation.range().reset_tuple_id()
         for s in p.statements

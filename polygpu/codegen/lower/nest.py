@@ -38,7 +38,7 @@ class NestLowering(Registers, Segments):
     """The kernel of a nest."""
 
     def kernel(self) -> Kernel:
-        body = tidy(typed(self._body(), self._other_scalars))
+        body = tidy(typed(self._body(), self._cast_scalars))
         arrays = self._arrays(body)
         free = free_names(body)
         for a in arrays:
@@ -98,13 +98,12 @@ class NestLowering(Registers, Segments):
 
     @cached_property
     def scalar_types(self) -> dict[str, str]:
-        return {s.name: s.type for s in self.m.p.scop.scalars}
+        return {s.name: s.passed for s in self.m.p.scop.scalars}
 
     @property
-    def _other_scalars(self) -> dict[str, str]:
-        """Those that are wider than int, which polyhedra take all to be, or have no sign."""
-        others = ("long", "long long", "unsigned int", "unsigned long", "unsigned long long")
-        return {n: t for n, t in self.scalar_types.items() if t in others}
+    def _cast_scalars(self) -> dict[str, str]:
+        """Those that are passed as int and are of another type in the source."""
+        return {s.name: s.type for s in self.m.p.scop.scalars if s.affine and not s.fits}
 
     def _scalars(self, free: list[str]) -> tuple[ScalarArgument, ...]:
         return tuple(ScalarArgument(n, self.scalar_types.get(n, "int")) for n in free)

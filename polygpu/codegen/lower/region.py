@@ -48,7 +48,7 @@ class RegionLowering:
     def region(self, host: Host) -> Region:
         body = self._host(host, (), self.p.context)
         scop = self.p.scop
-        scalars = tuple(ScalarArgument(s.name, s.type) for s in scop.scalars)
+        scalars = tuple(ScalarArgument(s.name, s.passed) for s in scop.scalars)
         buffers = tuple(layout.buffer for layout in self.layouts.values())
         return Region(
             scop.name,

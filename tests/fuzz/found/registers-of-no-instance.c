@@ -1,6 +1,6 @@
-// flags: --target emulator --device gtx285
+// flags: --target emulator --device h100
 // certificate
-// the last value of an element is not stored; source S0[i=1, j=1] at fuzz.c:17: A2[j] = 0.5f * A2[j] + A0[i][0]; element A2[1]; where m=3, n=4
+// p0_0_k0: reads a value that nobody computed; target S0[i=0, j=0] at fuzz.c:17: int t1 = A1[j]; element A1_r[3]; where n=4, m=1
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,13 @@ static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
 static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
 static double blend(double a, double b) { return a < b ? 0.5 * a + 0.25 * b : 0.25 * a; }
 
-double p0(int n, int m, int A0[restrict m + 1][1], float A2[restrict n + 1])
+double p0(int n, int m, int A0[restrict 2][1], float A1[restrict n + 2])
 {
 #pragma scop
-    for (int i = 1; i < m; i++) {
-        for (int j = i; j < n - i; j++) {
-            A2[j] = 0.5f * A2[j] + A0[i][0];
+    for (int i = 0; i < n; i++) {
+        for (int j = i; j < (2 < m ? 2 : m); j += 3) {
+            int t1 = A1[j];
+            A1[i] = 0.5 * t1 + 0.25 * A0[j][0];
         }
     }
 #pragma endscop
@@ -77,16 +78,16 @@ static void show(const char *name, int n, int m, long count, const void *made, i
 
 static void run0(int n, int m)
 {
-    long count0 = (long)(m + 1) * (long)(1);
+    long count0 = (long)(2) * (long)(1);
     int *A0 = make(count0, sizeof *A0, 0, 2);
-    long count1 = (long)(n + 1);
-    float *A2 = make(count1, sizeof *A2, 1, 4);
-    double value = p0(n, m, (void *)A0, (void *)A2);
+    long count1 = (long)(n + 2);
+    float *A1 = make(count1, sizeof *A1, 1, 4);
+    double value = p0(n, m, (void *)A0, (void *)A1);
     show("p0.value", n, m, 1, &value, 5);
     show("p0.A0", n, m, count0, A0, 2);
     free(A0);
-    show("p0.A2", n, m, count1, A2, 4);
-    free(A2);
+    show("p0.A1", n, m, count1, A1, 4);
+    free(A1);
 }
 
 int main(int argc, char **argv)
