@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polygpu.codegen.tidy import substituted, tidy, typed, used_names
-from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Reference
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
 
 IT, J, K = Name("i"), Name("j"), Name("k")
@@ -32,12 +32,14 @@ def test_unread_declarations_go() -> None:
     )
 
 
-def test_bounds_of_unsigned_scalars_have_a_sign() -> None:
-    """What polyhedra say of m - j may be negative; a minimum that the source takes of unsigned values not."""
-    m = Name("m", "unsigned int")
-    bound, own = Call("min", (Int(16), Binary("-", Name("m"), J)), "int"), Call("min", (m, m), "unsigned int")
-    (found,) = typed((loop(Assign(at("x", IT), own), upper=bound),), {"m": "unsigned int"})
-    assert found == loop(Assign(at("x", IT), own), upper=Call("min", (Int(16), Binary("-", m, J)), "int"))
+def test_scalars_passed_as_int() -> None:
+    """What polyhedra say of m - j may be negative; what the source computes of an unsigned m wraps around."""
+    m, signed = Name("m", "unsigned int"), Name("m")
+    bound = Call("min", (Int(16), Binary("-", signed, J)), "int")
+    body = loop(Assign(at("x", Binary("+", m, IT)), Binary("-", m, Int(5))), upper=bound)
+    (found,) = typed((body,), {"m": "unsigned int"})
+    value = Binary("-", Cast("unsigned int", signed), Int(5))
+    assert found == loop(Assign(at("x", Binary("+", signed, IT)), value), upper=bound)
 
 
 def test_chains_of_unread_declarations_go() -> None:

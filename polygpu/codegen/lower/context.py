@@ -22,7 +22,7 @@ from polygpu.model.expr import (
 )
 from polygpu.schedule.mapped import Axis, Fixed, MappedNest
 from polygpu.schedule.owned import Promoted
-from polygpu.support.isl_idioms import D, coalesced, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,20 @@ class NestContext:
         return frozenset(tiles | steps)
 
     def _starts_positive(self, step: Fixed) -> bool:
-        values = self._step_values(step)
-        return bool(values.intersect(isl.Set("{ [i] : i < 0 }")).is_empty())
+        visited = self._visited(step).intersect_params(self._block_context())
+        return bool(visited.intersect(isl.Set("{ [i] : i < 0 }")).is_empty())
+
+    def _block_context(self) -> isl.Set:
+        """What holds of the tile origins in a block that runs."""
+        return self.points.origins_of(self.points.hull)
+
+    def _visited(self, step: Fixed) -> isl.Set:
+        """First values of the step's tiles that a block visits: all that it needs, where these have many
+        cases also some between and around them.
+        """
+        starts = self._tile_starts(step, self.m.tiles())
+        starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
+        return starts.reset_tuple_id().intersect(_multiples(starts.reset_tuple_id(), step.width))
 
     def _step_values(self, step: Fixed) -> isl.Set:
         """First values of the step's tiles, in any block."""
@@ -96,6 +108,9 @@ class NestContext:
         return coalesced(starts)
 
     def _step_context(self, step: Fixed) -> isl.Set:
+        """What holds of the step's tile in code for its points."""
+        if self._tile_starts(step, self.m.tiles()).n_basic_set() > 1:
+            return self._visits(step)  # of tiles that no point needs, nothing else is known
         context: isl.Set | None = None
         for s in step.member.statements:
             part = self.m.domain(s, (step,)).params()
@@ -103,6 +118,13 @@ class NestContext:
         assert context is not None
         starts = self._as_parameter(self._step_values(step), step.name)
         return isl.Set.from_basic_set(context.remove_divs().simple_hull()).intersect(starts)
+
+    def _visits(self, step: Fixed) -> isl.Set:
+        """That the block visits the step's tile, as a condition on the parameter of this name."""
+        visited = self._visited(step)
+        position = visited.dim(D.param)
+        visited = visited.move_dims(D.param, position, D.set, 0, 1).params()
+        return visited.set_dim_id(D.param, position, identifier(step.name))
 
     def _as_parameter(self, line: isl.Set, name: str) -> isl.Set:
         """The convex hull of a one-dimensional set as a condition on parameter `name`."""
@@ -125,3 +147,9 @@ class NestContext:
         step = step_of(self.m, segment)
         assert step is not None
         return f"{step.name}_slot"
+
+
+def _multiples(line: isl.Set, width: int) -> isl.Set:
+    local = isl.LocalSpace.from_space(line.get_space())
+    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.set, 0))
+    return value.mod_val(isl.Val(width)).eq_set(isl.PwAff.from_aff(isl.Aff.zero_on_domain(local)))

@@ -201,9 +201,9 @@ class Points:
         """Whether a block of the grid has any point, where the grid's box is larger than the nest."""
         if self.corner_test is None:
             return None
-        return test_of(self._origins_of(self.hull), self._origins_of(self.box))
+        return test_of(self.origins_of(self.hull), self.origins_of(self.box))
 
-    def _origins_of(self, points: isl.Set) -> isl.Set:
+    def origins_of(self, points: isl.Set) -> isl.Set:
         """The tile origins whose tile meets `points`."""
         for axis in self.m.mapping.axes:
             position = points.dim(D.param)

@@ -42,7 +42,7 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.schedule.mapped import Fixed
-from polygpu.support.isl_idioms import D, bounded_hull
+from polygpu.support.isl_idioms import D
 
 Leaf: TypeAlias = Callable[[ScanLeaf], tuple[Statement, ...]]
 
@@ -218,14 +218,12 @@ class Segments(Stages):
         for segment in self.placement.segments:
             step = step_of(self.m, segment)
             if step is not None:
-                places = places.intersect(self._step_context(step))
+                places = places.intersect(self._visits(step))
         return places
 
     def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The uniform loop over the step's tiles that any point of the block needs."""
-        starts = self._tile_starts(step, self.m.tiles())
-        starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
-        starts = starts.intersect(_multiples(starts, step.width)).set_tuple_name("tile")
+        starts = self._visited(step).set_tuple_name("tile")
         order = isl.UnionMap.from_map(starts.identity().reset_tuple_id(D.out))
         tree = scan(order, self._block_context(), (step.name,))
 
@@ -234,9 +232,6 @@ class Segments(Stages):
             return inner if value == Name(step.name) else (Declare(step.name, "int", value), *inner)
 
         return self._emit_uniform(tree, leaf)
-
-    def _block_context(self) -> isl.Set:
-        return self.points._origins_of(self.points.hull)
 
     def _emit_uniform(self, tree: Scan, leaf: Leaf) -> tuple[Statement, ...]:
         match tree:
@@ -274,9 +269,3 @@ def _unless_empty(loop: tuple[Statement, ...], body: tuple[Statement, ...]) -> t
         case If(test, then, (), True) if isinstance(then[0], For | If):
             return (If(test, _unless_empty(then, body), (), uniform=True),)
     return body
-
-
-def _multiples(line: isl.Set, width: int) -> isl.Set:
-    local = isl.LocalSpace.from_space(line.get_space())
-    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.set, 0))
-    return value.mod_val(isl.Val(width)).eq_set(isl.PwAff.from_aff(isl.Aff.zero_on_domain(local)))
