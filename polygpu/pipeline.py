@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import TypeVar
 
 from polygpu import devices
@@ -39,7 +40,7 @@ from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.scop import Scop
-from polygpu.schedule.driver import Scheduled, improves, schedule, sequential_loops
+from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
 
@@ -278,6 +279,22 @@ def _order(p: Polyhedra, d: Dependences, budget: float, clock: _Clock, generous:
     return _Ordered(p, d, expansions, splits, clock.run("schedule", lambda: schedule(p, d, budget)))
 
 
+def _lowered(
+    o: _Ordered, sizes: dict[str, Layout], device: Device, decisions: Decisions, budget: float
+) -> tuple[Scheduled, RegionLowering, Region]:
+    """The code of the region, in the source's order where that of its schedule takes isl too long.
+
+    Raises Diagnosed where both do.
+    """
+    for scheduled, seconds in ((o.scheduled, max(budget, 1.0)), (original(o.p, o.d), inf)):
+        lowering = RegionLowering(o.p, device, sizes, decisions)
+        region = lowering.in_time(scheduled.host, seconds)
+        if region is not None:
+            return scheduled, lowering, region
+    message = "isl finds no code for these loops in reasonable time"
+    raise Diagnosed(Diagnostic("PG314", "error", message, o.p.scop.position, "make bounds and tests simpler"))
+
+
 def _compile_region(
     scop: Scop,
     device: Device,
@@ -293,8 +310,9 @@ def _compile_region(
     ordered = _ordered(p, d, budget, clock)
     p, d = ordered.p, ordered.d
     sizes = layouts(p, d)
-    lowering = RegionLowering(p, device, sizes, decisions)
-    region = clock.run("lower", lambda: lowering.region(ordered.scheduled.host))
+    scheduled, lowering, region = clock.run(
+        "lower", lambda: _lowered(ordered, sizes, device, decisions, budget)
+    )
     padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(
@@ -303,7 +321,7 @@ def _compile_region(
         d,
         ordered.expansions,
         ordered.splits,
-        ordered.scheduled,
+        scheduled,
         sizes,
         tuple(lowering.lowered),
         padded,

@@ -69,6 +69,13 @@ def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     return Scheduled(tree, host, tuple(answers), tuple(unsearched))
 
 
+def original(p: Polyhedra, d: Dependences) -> Scheduled:
+    """The source's own order, whose code is simple."""
+    domains = {s.name: s.domain for s in p.statements}
+    tree = bands.original(list(p.statements))
+    return Scheduled(tree, form(tree, d.all, domains, _written(p)), (), tuple(s.name for s in p.statements))
+
+
 def sequential_loops(s: Scheduled) -> dict[str, float]:
     """How many host loops there are around each statement's kernel; inf where that has one thread."""
     return dict(_sequential_loops(s.host, 0))

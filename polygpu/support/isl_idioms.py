@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from math import inf
+from time import monotonic
 from typing import TypeVar
 
 import islpy as isl
@@ -51,16 +54,55 @@ def set_options() -> None:
     CONTEXT.set_on_error(isl.on_error.CONTINUE) if hasattr(CONTEXT, "set_on_error") else None
 
 
+_DEADLINE = ContextVar("_DEADLINE", default=inf)
+
+
+@contextmanager
+def hurried(seconds: float) -> Iterator[None]:
+    """No `bounded` work starts inside once so many seconds have passed: it raises isl.Error instead."""
+    token = _DEADLINE.set(min(_DEADLINE.get(), monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
 @contextmanager
 def bounded(operations: int) -> Iterator[None]:
-    """isl.Error inside as soon as isl has done `operations` steps (about 1 us each) on one problem."""
+    """isl.Error inside as soon as isl has done `operations` steps (about 1 us each) on one problem.
+
+    After a limit within another one, the outer one counts from 0 again. Also isl.Error where the time that
+    `hurried` gives is over.
+    """
+    if monotonic() > _DEADLINE.get():
+        raise isl.Error("time is up")
+    outer = CONTEXT.get_max_operations()
     CONTEXT.reset_operations()
     CONTEXT.set_max_operations(operations)
     try:
         yield
+    except Exception:
+        if exhausted():
+            raise isl.Error("too many steps") from None
+        raise
+    else:
+        if exhausted():
+            raise isl.Error("too many steps")
     finally:
-        CONTEXT.set_max_operations(0)
+        CONTEXT.set_max_operations(outer)
         CONTEXT.reset_operations()
+
+
+def exhausted() -> bool:
+    """Whether isl may do nothing more: each allocation is a step.
+
+    Its functions then give None, which islpy makes errors of several types of, and some lookups no error.
+    """
+    try:
+        isl.Set("{ : }")
+    except isl.Error:
+        return True
+    return False
 
 
 def maps(union: isl.UnionMap) -> list[isl.Map]:

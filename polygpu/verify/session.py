@@ -13,7 +13,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
-from polygpu.support.isl_idioms import CONTEXT
+from polygpu.support.isl_idioms import CONTEXT, exhausted
 from polygpu.verify.events import Do, Place, anywhere, relation
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
@@ -39,22 +39,13 @@ def limited(seconds: float) -> Iterator[None]:
     CONTEXT.set_max_operations(max(1, int(seconds * _OPERATIONS_A_SECOND)))
     try:
         yield
-    except isl.Error:
-        if _exhausted():  # whatever isl says: its parser, for one, takes that for a syntax error
+    except Exception:
+        if exhausted():  # whatever isl says: its parser, for one, takes that for a syntax error
             raise OutOfBudgetError("budget") from None
         raise
     finally:
         CONTEXT.set_max_operations(0)
         CONTEXT.reset_operations()
-
-
-def _exhausted() -> bool:
-    """Whether isl may do nothing more: each allocation is a step."""
-    try:
-        isl.Set("{ : }")
-    except isl.Error:
-        return True
-    return False
 
 
 @dataclass

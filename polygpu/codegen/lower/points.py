@@ -16,7 +16,7 @@ from polygpu.schedule.mapped import Axis, MappedNest
 from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
 _CASES = 8  # of a bound of the grid
-_STEPS = 200_000  # of isl, to find one
+_STEPS = 200_000  # of isl, to find one, or to put them together
 _PIECES = 100  # a context of hundreds makes isl slow; one that says less only leaves more to be tested
 _THREAD = ("thread_x", "thread_y", "thread_z")
 _BLOCK = ("block_x", "block_y", "block_z")
@@ -177,18 +177,22 @@ class Points:
 
     @cached_property
     def box(self) -> isl.Set:
-        """The bounds of all axes together: what `guards` test. Points between strides are inside."""
-        box = self.context
+        """The bounds of all axes together: what `guards` test. Points between strides are inside.
+
+        No more than the context where bounds have many cases: then more is left to be tested.
+        """
         space = self.hull.get_space()
-        for axis, ends in zip(self.m.mapping.axes, self._ends, strict=True):
-            position = space.find_dim_by_name(D.param, axis.name)
-            point = isl.PwAff.from_aff(
-                isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position)
-            )
-            low, high = (end.align_params(space) for end in ends)
-            if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
-                return self.context.align_params(space)
-            box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
+        box = self.context
+        try:
+            with bounded(_STEPS):
+                for axis, ends in zip(self.m.mapping.axes, self._ends, strict=True):
+                    low, high = (end.align_params(space) for end in ends)
+                    if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
+                        return self.context.align_params(space)
+                    point = _coordinate(space, axis.name)
+                    box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
+        except isl.Error:
+            return self.context.align_params(space)
         return box
 
     @cached_property
@@ -228,6 +232,11 @@ def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
         pass
     hull = bounded_hull(line)
     return hull.dim_min(0), hull.dim_max(0)
+
+
+def _coordinate(space: isl.Space, name: str) -> isl.PwAff:
+    position = space.find_dim_by_name(D.param, name)
+    return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
 
 
 def _between(value: isl.Aff, low: int, high: int) -> isl.Set:

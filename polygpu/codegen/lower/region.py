@@ -31,7 +31,9 @@ from polygpu.schedule.map import map_nest, member_name
 from polygpu.schedule.mapped import Fixed
 from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
+from polygpu.support.isl_idioms import D, bounded, bounded_hull, coalesced, hurried, identifier
+
+_STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
 
 
 @dataclass
@@ -44,6 +46,14 @@ class RegionLowering:
     decisions: Decisions = NO_DECISIONS
     lowered: list[NestLowering] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
+
+    def in_time(self, host: Host, seconds: float) -> Region | None:
+        """The region, or None where isl takes too long for its code, or for a part of it."""
+        try:
+            with hurried(seconds), bounded(_STEPS):
+                return self.region(host)
+        except isl.Error:
+            return None
 
     def region(self, host: Host) -> Region:
         body = self._host(host, (), self.p.context)

@@ -12,11 +12,14 @@ import islpy as isl
 
 from polygpu.codegen.linear import add, simplify
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, Unary
-from polygpu.support.isl_idioms import c_name, identifier
+from polygpu.support.isl_idioms import bounded, c_name, identifier
 
 _N: Any = isl.ast_node_type  # islpy declares kinds as int
 _X: Any = isl.ast_expr_op_type
 _E: Any = isl.ast_expr_type
+
+
+_STEPS = 1_000_000  # of isl, for one expression; in ordinary kernels thousands
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,10 @@ def generated(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) 
 
 def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
     """A function of parameters as an expression, simplified under `context`."""
-    build = _under(context, aff.get_space())
-    return expr_of(build.expr_from_pw_aff(aff.gist(context) if aff.dim(isl.dim_type.in_) == 0 else aff), {})
+    with bounded(_STEPS):
+        build = _under(context, aff.get_space())
+        inside = aff.gist(context) if aff.dim(isl.dim_type.in_) == 0 else aff
+        return expr_of(build.expr_from_pw_aff(inside), {})
 
 
 def test_of(condition: isl.Set, context: isl.Set) -> Expr | None:

@@ -1,0 +1,75 @@
+"""What isl takes too long for ends, and something simpler takes its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+from polygpu.codegen.lower import region
+from polygpu.pipeline import Options, compile_file
+from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.isl_idioms import bounded, hurried
+from polygpu.verify.certificate import certify
+
+SKEWED = """
+void f(int n, float a[restrict n][n]) {
+#pragma scop
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < n - 1; j++)
+            a[i][j] += a[i - 1][j + 1] + a[i][j - 1];
+#pragma endscop
+}
+"""
+
+
+def _work() -> isl.Set:
+    union = isl.Set("{ [i] : false }")
+    for k in range(20):
+        union = union.union(isl.Set(f"{{ [i] : i mod {k + 2} = 1 }}"))
+    return union.complement()
+
+
+def test_steps_are_limited_also_inside_of_a_limit() -> None:
+    with bounded(50_000_000):
+        with pytest.raises(isl.Error), bounded(10):
+            _work()
+        isl.Set("{ [i] : 0 <= i < 10 }").complement()
+    with pytest.raises(isl.Error), bounded(10):
+        with bounded(50_000_000):
+            isl.Set("{ [i] : 0 <= i < 10 }").complement()
+        _work()
+
+
+def test_nothing_starts_when_time_is_up() -> None:
+    with hurried(0), pytest.raises(isl.Error), bounded(1000):
+        pass
+    with hurried(600), bounded(1000):
+        pass
+
+
+def test_code_in_the_order_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the wavefront's code is out of reach, with a warning; still a right translation."""
+    (tmp_path / "skewed.c").write_text(SKEWED)
+    real = region.RegionLowering.in_time
+    asked: list[float] = []
+
+    def never_first(self: region.RegionLowering, host: object, seconds: float) -> object:
+        asked.append(seconds)
+        return None if len(asked) == 1 else real(self, host, seconds)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(region.RegionLowering, "in_time", never_first)
+    done = compile_file(str(tmp_path / "skewed.c"), Options(target="emulator"))
+    assert len(asked) == 2
+    assert "PG308" in {d.id for d in done.diagnostics}
+    (compiled,) = done.regions
+    assert certify(compiled).holds
+
+
+def test_no_code_at_all_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "skewed.c").write_text(SKEWED)
+    monkeypatch.setattr(region, "_STEPS", 10)
+    with pytest.raises(Diagnosed) as error:
+        compile_file(str(tmp_path / "skewed.c"), Options(target="emulator"))
+    assert [d.id for d in error.value.diagnostics] == ["PG314"]
