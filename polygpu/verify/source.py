@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -13,7 +13,7 @@ from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, 
 from polygpu.analysis.rewrite import references, walk
 from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Access, Action, Branch, Let, Store
-from polygpu.support.isl_idioms import coalesced
+from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.last import last_writes
 
 _STEPS = 3
@@ -92,7 +92,8 @@ class Source:
         """The pairs of `before`: different instances, and then those of one instance, if any."""
         one, two = self.p.statement(first), self.p.statement(second)
         order = one.schedule.lex_lt_map(two.schedule)
-        return (order, one.domain.identity()) if first == second and a < b else (order,)
+        both = first == second and a < b and not exclusive(a[0], b[0])
+        return (order, one.domain.identity()) if both else (order,)
 
     def writers(self, read: Slot) -> tuple[list[Writer], isl.Set]:
         """Who wrote what `read` reads, and the instances that read the contents from before the region.
@@ -111,7 +112,7 @@ class Source:
     def observed(self, write: Slot) -> isl.Set:
         """The instances of a write whose value, new or old, may matter in the end.
 
-        All of them where the array outlives the region.
+        All of them where the array outlives the region and no write of it depends on data.
         """
         return self._observed.get(write, self.p.statement(write.statement).domain)
 
@@ -125,15 +126,29 @@ class Source:
 
     @cached_property
     def _observed(self) -> dict[Slot, isl.Set]:
-        """A few steps down from all instances of writes to arrays that end with the region."""
+        """A few steps down from all instances of writes."""
         local = {a.name for a in self.p.arrays if not a.live_out}
-        writes = [w for w in self.slots if w.write and w.reference.array in local]
+        conditional = {s.reference.array for s in self.slots if s.implied}
+        writes = [w for w in self.slots if w.write and w.reference.array in local | conditional]
         found = {w: self.p.statement(w.statement).domain for w in writes}
         try:
+            last = self._last_of({w.array for w in writes if w.reference.array not in local})
             for _ in range(_STEPS):
                 found = {w: self._readers(w, found) for w in writes}
+                found |= {w: found[w].union(instances) for w, instances in last.items()}
         except UnanalysableError:
             return {}
+        return found
+
+    def _last_of(self, arrays: Iterable[str]) -> dict[Slot, isl.Set]:
+        """The instances of writes that leave something behind: nothing is sure to overwrite it."""
+        found: dict[Slot, isl.Set] = {}
+        for array in sorted(arrays):
+            writes = self.writes_of(array)
+            numbers = sorted({w.rank for w in writes})
+            times = {w: timed(self.p.statement(w.statement), numbers.index(w.rank)) for w in writes}
+            written = {w: _known(w).reset_tuple_id(D.out).reverse() for w in writes}
+            found |= {w: pairs.range() for w, pairs in last_writes(written, times).items()}
         return found
 
     def _readers(self, write: Slot, observed: dict[Slot, isl.Set]) -> isl.Set:

@@ -1,0 +1,118 @@
+// flags: --target emulator --device h100
+// certificate
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record { float x; int k; double w; unsigned char c; };
+
+static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
+static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
+static double blend(double a, double b) { return a < b ? 0.5 * a + 0.25 * b : 0.25 * a; }
+
+static float G0_A3[18][19];
+double p0(int n, int m, int w1_A0, float *restrict A0, float A1[1], int A2[restrict n + 2][n + 1])
+{
+    unsigned long s0 = 1;
+#pragma scop
+    for (int i = (n - 1 < n - 1 ? n - 1 : n - 1); i >= 0; i--) {
+        for (int j = -1; j < n; j++) {
+            for (int k = j; k < n; k++) {
+                if (!((A2[i][i + 1] & 1023) < (8))) {
+                    A2[i + 2][k + 1] += (((s0 & 511) & 63) << 2) & 15;
+                } else {
+                    G0_A3[i][j + 2] = A0[(-k + n) * w1_A0 + k + 1] < A0[(2 * j + 2) * w1_A0 + j + 1] ? A0[(-k + n) * w1_A0 + k + 1] : 0.5f * A0[(2 * j + 2) * w1_A0 + j + 1];
+                }
+                G0_A3[i][j + 2] = 0.5f * A0[(j + 1) * w1_A0 + 2 * j + 4] + 0.25f * s0 + 0.125f * s0;
+            }
+        }
+    }
+#pragma endscop
+    return 0.0 + s0;
+}
+
+static void *make(long count, size_t size, int seed, int kind)
+{
+    void *made = malloc(count * size);
+    long t = 0;
+    while (t < count) {
+        unsigned bits = ((unsigned)t * 2654435761u + seed * 2246822519u) >> 16;
+        switch (kind) {
+        case 0: ((unsigned char *)made)[t] = bits; break;
+        case 1: ((short *)made)[t] = bits; break;
+        case 2: ((int *)made)[t] = (int)bits - 999; break;
+        case 3: ((long *)made)[t] = (long)bits - 999; break;
+        case 4: ((float *)made)[t] = bits / 65536.0f; break;
+        case 5: ((double *)made)[t] = bits / 65536.0; break;
+        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits };
+        }
+        t++;
+    }
+    return made;
+}
+
+static unsigned long long hash;
+
+static void add(double value)
+{
+    unsigned long long bits;
+    value = value == value ? value : 0x1p-1000;
+    memcpy(&bits, &value, sizeof bits);
+    hash = (hash ^ bits) * 1099511628211ull;
+    hash ^= hash >> 29;
+}
+
+static void show(const char *name, int n, int m, long count, const void *made, int kind)
+{
+    long t = 0;
+    hash = 14695981039346656037ull;
+    while (t < count) {
+        const struct record *r = (const struct record *)made + t;
+        switch (kind) {
+        case 0: add(((unsigned char *)made)[t]); break;
+        case 1: add(((short *)made)[t]); break;
+        case 2: add(((int *)made)[t]); break;
+        case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
+        case 4: add(((float *)made)[t]); break;
+        case 5: add(((double *)made)[t]); break;
+        default: add(r->x); add(r->k); add(r->w); add(r->c);
+        }
+        t++;
+    }
+    printf("%s %d %d %016llx\n", name, n, m, hash);
+}
+
+static void run0(int n, int m)
+{
+    long count0 = (long)(2 * n + 2) * (long)(2 * n + 3);
+    float *A0 = make(count0, sizeof *A0, 0, 4);
+    long count1 = (long)(1);
+    float *A1 = make(count1, sizeof *A1, 1, 4);
+    long count2 = (long)(n + 2) * (long)(n + 1);
+    int *A2 = make(count2, sizeof *A2, 2, 2);
+    long count3 = 18 * 19;
+    float *A3 = make(count3, sizeof *A3, 3, 4);
+    memcpy(G0_A3, A3, count3 * sizeof *A3);
+    double value = p0(n, m, 2 * n + 3, (void *)A0, (void *)A1, (void *)A2);
+    show("p0.value", n, m, 1, &value, 5);
+    show("p0.A0", n, m, count0, A0, 4);
+    free(A0);
+    show("p0.A1", n, m, count1, A1, 4);
+    free(A1);
+    show("p0.A2", n, m, count2, A2, 2);
+    free(A2);
+    show("p0.A3", n, m, count3, G0_A3, 4);
+    free(A3);
+}
+
+int main(int argc, char **argv)
+{
+    int which = argc > 1 ? atoi(argv[1]) : -1;
+    if (which == 0 && argc > 3)
+        run0(atoi(argv[2]), atoi(argv[3]));
+    else if (which < 0 || which == 0) {
+        run0(0, 0); run0(1, 2); run0(7, 5); run0(17, 15);
+    }
+    return 0;
+}
