@@ -9,8 +9,8 @@ from polygpu.verify.counterexample import parameters, sample
 from polygpu.verify.events import THREADS, box, executions
 from polygpu.verify.order import BLOCK
 from polygpu.verify.session import Session
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BARRIERS, Failure
-from polygpu.verify.walk import Trace
 
 
 def check_barriers(session: Session) -> None:

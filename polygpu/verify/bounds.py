@@ -13,8 +13,8 @@ from polygpu.verify.events import Do, Place, relation
 from polygpu.verify.layouts import size
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BOUNDS, Failure
-from polygpu.verify.walk import Trace
 
 Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
 

@@ -22,9 +22,11 @@ from polygpu.verify.instances import check_instances
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
 from polygpu.verify.races import check_races
+from polygpu.verify.scoped import UnclearError
 from polygpu.verify.session import OutOfBudgetError, Session, limited
 from polygpu.verify.source import Source
 from polygpu.verify.spaces import check_spaces
+from polygpu.verify.trace import trace
 from polygpu.verify.values import check_values
 from polygpu.verify.verdict import (
     DEPENDENCES,
@@ -36,7 +38,6 @@ from polygpu.verify.verdict import (
     Proof,
     Unproved,
 )
-from polygpu.verify.walk import UnclearError, trace
 
 
 def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: float) -> Certificate:

@@ -15,8 +15,8 @@ from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
 from polygpu.verify.events import tuples
 from polygpu.verify.session import Session
 from polygpu.verify.source import Slot, UnanalysableError
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BOUNDS, Failure
-from polygpu.verify.walk import Trace
 
 
 def check_layouts(session: Session) -> None:

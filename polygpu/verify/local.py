@@ -12,7 +12,7 @@ from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, rela
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
 from polygpu.verify.source import UnanalysableError, exclusive
-from polygpu.verify.walk import Trace
+from polygpu.verify.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polygpu.support.isl_idioms import D
 from polygpu.verify.events import BLOCKS, THREADS, Do, Path, Point, Sync, executions, relation
-from polygpu.verify.walk import Trace
+from polygpu.verify.trace import Trace
 
 
 @dataclass(frozen=True)

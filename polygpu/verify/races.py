@@ -12,8 +12,8 @@ from polygpu.verify.events import THREADS, Do, Place, executions
 from polygpu.verify.order import BLOCK, Order, equal
 from polygpu.verify.session import Session
 from polygpu.verify.source import UnanalysableError
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import VALUES, Failure
-from polygpu.verify.walk import Trace
 
 UNCOUNTED = "the groups of asynchronous copies cannot be counted"
 RACE = "two threads touch a shared element with no barrier in between"

@@ -18,8 +18,8 @@ from polygpu.verify.events import Do, Place, anywhere, relation
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
 from polygpu.verify.source import Source, UnanalysableError
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import Failure, Unproved
-from polygpu.verify.walk import Trace
 
 _OPERATIONS_A_SECOND = 2_000_000
 _ONE_STEP = 10.0

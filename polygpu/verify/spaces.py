@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from polygpu.model.kernel import ArrayArgument
 from polygpu.verify.events import Place
 from polygpu.verify.session import Session
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import VALUES, Failure
-from polygpu.verify.walk import Trace
 
 
 def check_spaces(session: Session) -> None:

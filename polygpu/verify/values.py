@@ -21,8 +21,8 @@ from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
 from polygpu.verify.source import Number, Slot, UnanalysableError, numbered
+from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import INSTANCES, VALUES, Failure
-from polygpu.verify.walk import Trace
 
 
 @dataclass(frozen=True, eq=False)

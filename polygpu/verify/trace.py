@@ -1,0 +1,117 @@
+"""From the Kernel IR of a region to its events: a symbolic walk of the host program and its launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.rewrite import substitute
+from polygpu.model.expr import Expr, Name, type_of
+from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostStatement, Kernel, Launch, Region
+from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
+from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box
+from polygpu.verify.scoped import clear, counted, needed
+from polygpu.verify.walk import KernelWalk
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything a launch does. `scope` is the host's at the launch, with the kernel's scalars bound."""
+
+    launch: Launched
+    kernel: Kernel
+    statement: Launch
+    host: Scope
+    scope: Scope
+    actions: tuple[Do, ...]
+    syncs: tuple[Sync, ...]
+    private: Mapping[str, DeclareArray | Declare]
+
+
+def trace(region: Region, p: Polyhedra, context: isl.Set, deadline: float = inf) -> list[Trace]:
+    """The events of `region`, in host order. Raises UnclearError, also after `deadline`, a monotonic()."""
+    values = {s.name: parameter(s.name) if s.name in p.parameters else None for s in region.scalars}
+    known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
+    host = _Host(region, p, deadline)
+    everywhere = isl.Set(UNIVERSE).intersect_params(context)
+    host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
+    return host.found
+
+
+@dataclass
+class _Host:
+    region: Region
+    p: Polyhedra
+    deadline: float
+    found: list[Trace] = field(default_factory=list)
+    count: int = 0
+
+    def body(
+        self,
+        body: tuple[HostStatement, ...],
+        scope: Scope,
+        known: dict[str, Expr],
+        path: Path,
+        loops: tuple[str, ...],
+    ) -> None:
+        for position, s in enumerate(body):
+            match s:
+                case HostFor(index, lower, upper, step, inner):
+                    name = f"h{self.count}__"
+                    self.count += 1
+                    inside = counted(scope, index, name, lower, upper, step)
+                    names = {**known, index: Name(index)}
+                    self.body(inner, inside, names, (*path, (position, name)), (*loops, name))
+                case HostIf(test, inner):
+                    inside = scope.where(clear(scope, test))
+                    self.body(inner, inside, known, (*path, (position, "")), loops)
+                case Launch() if not scope.domain.is_empty():
+                    self.launch(s, scope, known, (*path, (position, "")), loops)
+
+    def launch(
+        self, s: Launch, scope: Scope, known: dict[str, Expr], path: Path, loops: tuple[str, ...]
+    ) -> None:
+        kernel = next(k for k in self.region.kernels if k.name == s.kernel)
+        values: dict[str, isl.PwAff | None] = {}
+        cases: list[str] = []
+        inside = scope
+        for argument, given in zip(kernel.scalars, s.scalars, strict=True):
+            values[argument.name] = value = scope.affine(given)
+            if value is not None and value.n_piece() > 1:
+                cases.append(f"s{len(cases)}__")
+                values[argument.name] = variable(cases[-1])
+                inside = inside.within(variable(cases[-1]).eq_set(value))
+        launched = Launched(len(self.found), kernel.name, path, loops, tuple(cases))
+        for name, count in zip(BLOCKS, s.grid, strict=True):
+            index = variable(name)
+            inside = inside.within(constant(0).le_set(index).intersect(index.lt_set(needed(scope, count))))
+        inside = inside.within(box(kernel.block))
+        for names, letter in ((BLOCKS, "block"), (THREADS, "thread")):
+            values |= {f"{letter}_{axis}": variable(n) for axis, n in zip("xyz", names, strict=True)}
+        symbols = {
+            argument.name: substitute(given, known)
+            for argument, given in zip(kernel.scalars, s.scalars, strict=True)
+            if argument.type == type_of(given)
+        }
+        # names that an origin mentions although the kernel takes no such argument
+        for name, value in scope.values.items():
+            values.setdefault(name, value)
+        inner = replace(inside, values=values)
+        walked = KernelWalk(kernel, self.p, launched, symbols, self.deadline)
+        walked.run(inner)
+        self.found.append(
+            Trace(
+                launched,
+                kernel,
+                s,
+                scope,
+                inner,
+                tuple(walked.actions),
+                tuple(walked.syncs),
+                walked.private,
+            )
+        )
