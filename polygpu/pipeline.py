@@ -286,9 +286,10 @@ def _lowered(
 
     Raises Diagnosed where both do.
     """
-    for scheduled, seconds in ((o.scheduled, max(budget, 1.0)), (original(o.p, o.d), inf)):
+    for simple in (False, True):
+        scheduled = original(o.p, o.d) if simple else o.scheduled
         lowering = RegionLowering(o.p, device, sizes, decisions)
-        region = lowering.in_time(scheduled.host, seconds)
+        region = lowering.in_time(scheduled.host, inf if simple else max(budget, 1.0))
         if region is not None:
             return scheduled, lowering, region
     message = "isl finds no code for these loops in reasonable time"
