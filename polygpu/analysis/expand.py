@@ -19,7 +19,7 @@ from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.rewrite import rewrite_body
-from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 
@@ -110,34 +110,54 @@ def _useful(p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int]
 def _with_final_values(
     p: Polyhedra, array: Array, found: list[Expansion], copies: list[PolyStatement]
 ) -> list[Expansion]:
-    """The expansion of an array that is live afterwards, if a copy of its last values can be made."""
-    if len(found) != 1 or found[0].depth == 0 or len(p.statements) == len(_writers(p, array.name)) == 1:
+    """The expansion of an array that is live afterwards, if a copy of its last values can be made.
+
+    It is by the loops that overwrite elements, and of no more dimensions than the region's data: what is
+    copied is in memory as a whole.
+    """
+    if len(found) != 1 or found[0].depth == 0 or len(p.statements) == 1:
         return []
     renamed = f"{array.name}_all"
-    if any(a.name == renamed for a in p.arrays) or _already_parallel(p, array.name, found[0]):
+    room = max(map(_rank, p.arrays)) - len(_spread(p, found[0]))
+    levels = tuple(k for k in found[0].levels if _overwrites(p, found[0], k))[: max(room, 0)]
+    if any(a.name == renamed for a in p.arrays) or not levels:
         return []
-    copy = copy_back(p, array.name, renamed, found[0].levels)
+    copy = copy_back(p, array.name, renamed, levels)
     if copy is None:
         return []
     copies.append(copy)
-    return [replace(found[0], renamed=renamed)]
+    return [replace(found[0], renamed=renamed, levels=levels)]
 
 
-def _writers(p: Polyhedra, name: str) -> list[PolyStatement]:
-    return [s for s in p.statements if any(a.write and a.reference.array == name for a in s.accesses)]
+def _rank(array: Array) -> int:
+    """How many of its extents may be large."""
+    return sum(not isinstance(extent, Int) for extent in array.extents)
 
 
-def _already_parallel(p: Polyhedra, name: str, e: Expansion) -> bool:
-    """Whether each iteration of the loops in question has elements of its own: nothing to gain."""
-    for s in _writers(p, name):
-        for a in s.accesses:
-            if (
-                a.write
-                and a.reference.array == name
-                and not _only(a.relation.reverse(), e.levels).is_single_valued()
-            ):
-                return False
-    return True
+def _spread(p: Polyhedra, e: Expansion) -> frozenset[int]:
+    """The subscripts that take more than one value in the web."""
+    touched = [a.relation.range() for _, a in _members(p, e)]
+    return frozenset(k for k in range(touched[0].dim(D.set)) if not _is_fixed(touched, k))
+
+
+def _is_fixed(touched: list[isl.Set], k: int) -> bool:
+    values = [elements.plain_get_val_if_fixed(D.set, k) for elements in touched]
+    return all(value.is_int() and value.eq(values[0]) for value in values)
+
+
+def _members(p: Polyhedra, e: Expansion) -> list[tuple[PolyStatement, PolyAccess]]:
+    return [(s, a) for s, a in _accesses(p, e.array) if (s.name, a.write) in e.nodes]
+
+
+def _overwrites(p: Polyhedra, e: Expansion, level: int) -> bool:
+    """Whether two iterations of the loop at `level` write, or read and write, the same element."""
+    accesses = _members(p, e)
+    for _, write in accesses:
+        for _, other in accesses:
+            same = write.relation.apply_range(other.relation.reverse())
+            if write.write and not carried(same, level).is_empty():
+                return True
+    return False
 
 
 def _only(relation: isl.Map, levels: tuple[int, ...]) -> isl.Map:
@@ -221,7 +241,10 @@ def _stays_within(flow: isl.Map, depth: int) -> bool:
 def _apply(p: Polyhedra, e: Expansion) -> Polyhedra:
     statements = tuple(_expand_statement(s, e) for s in p.statements)
     old = p.array(e.array)
-    extents = (None,) * e.depth + old.extents
+    # where one element is used of many, as in "x[0]", there is to be memory for one
+    spread = _spread(p, e)
+    shape = (x if k in spread or isinstance(x, Int) else None for k, x in enumerate(old.extents))
+    extents = (*(None,) * e.depth, *shape)
     new = replace(old, name=e.renamed, extents=extents, storage="region", live_out=False)
     arrays = [a for a in p.arrays if a.name != e.renamed]
     return replace(p, statements=statements, arrays=(*arrays, new))

@@ -14,11 +14,14 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.support.child import in_child
 from polygpu.support.isl_idioms import CONTEXT
 
 Vector: TypeAlias = tuple[int, ...]
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
+_WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
+_SECONDS = 5.0
 
 
 class OperationsExceededError(Exception):
@@ -181,11 +184,26 @@ class IntegerSystem:
 
         Raises OperationsExceededError.
         """
+        if self._columns > _WIDE:
+            return self._in_time()
         with limited(OPERATIONS):
-            point = self._optimum()
-        return None if point is None or point.is_void() else self._values(point)
+            return self._optimum()
 
-    def _optimum(self) -> isl.Point | None:
+    def _in_time(self) -> Vector | None:
+        def text() -> str:
+            with limited(OPERATIONS):
+                found = self._optimum()
+            return "none" if found is None else " ".join(map(str, found))
+
+        try:
+            found = in_child(text, _SECONDS)
+        except TimeoutError:
+            found = None
+        if not found:
+            raise OperationsExceededError
+        return None if found == "none" else tuple(map(int, found.split()))
+
+    def _optimum(self) -> Vector | None:
         # lexmin over everything can take seconds where one minimum after the other takes milliseconds
         points = isl.Set.from_basic_set(self.points)
         for k in range(self.objectives):
@@ -193,7 +211,9 @@ class IntegerSystem:
             if not least.is_int():
                 return None
             points = points.fix_val(isl.dim_type.set, k, least)
-        return points.sample_point()
+        # there may be one point left, which equalities give at once and a search does not find
+        point = points.detect_equalities().sample_point()
+        return None if point.is_void() else self._values(point)
 
     def _values(self, point: isl.Point) -> Vector:
         columns = range(self.objectives, self._columns)

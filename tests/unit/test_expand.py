@@ -114,3 +114,37 @@ def test_arrays_that_live_on_keep_their_name_and_get_a_copy() -> None:
     assert p.array("x").live_out
     assert not p.array("x_all").live_out
     assert same_map(d.all, "[n] -> { S0[i] -> S1[i] : 0 <= i < n; S0[n - 1] -> F_x[0] : n >= 1 }")
+
+
+def test_final_values_are_kept_apart_by_the_loops_that_overwrite_them_only() -> None:
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { x[i] = A[i][j]; B[i][j] = x[i]; }"
+    p, _, found = expanded("int n, int m, float A[restrict n][m], float B[restrict n][m], float x[n]", body)
+    assert found == {"x_all": 1}
+    write = next(a for a in p.statement("S0").accesses if a.write)
+    inside = "0 <= i < n and 0 <= j < m"
+    assert same_map(write.relation, f"[n, m] -> {{ S0[i, j] -> x_all[j, i] : {inside} }}")
+
+
+def test_final_values_take_no_more_dimensions_than_the_data_have() -> None:
+    """Copies of a plane for every k would be in memory, all of them, for one that is kept."""
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < m; k++)"
+    body = f"{loops} A[i][j] = y[k]; for (int i = 0; i < n; i++) z[i] = y[i];"
+    parameters = "int n, int m, float A[restrict n][n], float y[restrict n], float z[restrict n]"
+    assert levels(parameters, body) == {}
+    assert levels(f"{parameters}, float V[restrict n][n][m]", body.replace("y[k]", "V[i][j][k]")) == {
+        "A_all": (2,)
+    }
+
+
+def test_one_element_of_many_is_expanded_alone() -> None:
+    p, _, found = expanded(VECTORS, "for (int i = 0; i < n; i++) { x[7] = y[i]; z[i] = x[7]; }")
+    assert found == {"x_all": 1}
+    assert p.array("x_all").extents == (None, None)
+
+
+def test_a_structure_is_expanded_with_its_members() -> None:
+    body = "struct pair { float v; int k; } t[2]; for (int i = 0; i < n; i++) {"
+    body += " t[0].v = y[i]; t[1].v = y[i] * 2; t[0].k = 3; x[i] = t[0].v + t[1].v + t[0].k; }"
+    p, _, found = expanded(VECTORS, body)
+    assert found == {"t": 1}
+    assert p.array("t").extents[0] is None and len(p.array("t").extents) == 2

@@ -108,3 +108,21 @@ def test_a_runaway_call_is_stopped_and_the_context_stays_usable(monkeypatch: pyt
     assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
     monkeypatch.undo()
     assert system.minimum() is not None
+
+
+def wide() -> IntegerSystem:
+    """x_k >= x_(k-1) + 1 for eighty unknowns, the first not negative."""
+    first = Constraint({0: 1}, 0)
+    lines = [Constraint({k: 1, k - 1: -1}, -1) for k in range(1, 80)]
+    return IntegerSystem.build(80, 0, [dict.fromkeys(range(80), 1)], [first, *lines])
+
+
+def test_a_wide_system_is_solved_in_a_child_all_the_same() -> None:
+    assert wide().minimum() == tuple(range(80))
+    assert wide().restrict([Constraint({79: -1}, 78)]).minimum() is None
+
+
+def test_a_wide_system_may_take_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integer_system, "_SECONDS", 0)
+    with pytest.raises(OperationsExceededError):
+        wide().minimum()
