@@ -14,7 +14,7 @@ from polygpu.support.isl_idioms import CONTEXT, D, bounded, maps, pieces, pw_nam
 
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
-_SMALL = 300  # problem, which never takes long
+_SMALL = 50  # problem, which never takes long; one of size 170 was seen to take minutes
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 
 

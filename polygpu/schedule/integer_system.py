@@ -187,13 +187,14 @@ class IntegerSystem:
         if self._columns > _WIDE:
             return self._in_time()
         with limited(OPERATIONS):
-            return self._optimum()
+            point = self._optimum()
+        return None if point is None else self._values(point)
 
     def _in_time(self) -> Vector | None:
         def text() -> str:
             with limited(OPERATIONS):
-                found = self._optimum()
-            return "none" if found is None else " ".join(map(str, found))
+                point = self._optimum()
+            return "none" if point is None else " ".join(map(str, self._values(point)))
 
         try:
             found = in_child(text, _SECONDS)
@@ -203,7 +204,7 @@ class IntegerSystem:
             raise OperationsExceededError
         return None if found == "none" else tuple(map(int, found.split()))
 
-    def _optimum(self) -> Vector | None:
+    def _optimum(self) -> isl.Point | None:
         # lexmin over everything can take seconds where one minimum after the other takes milliseconds
         points = isl.Set.from_basic_set(self.points)
         for k in range(self.objectives):
@@ -213,7 +214,7 @@ class IntegerSystem:
             points = points.fix_val(isl.dim_type.set, k, least)
         # there may be one point left, which equalities give at once and a search does not find
         point = points.detect_equalities().sample_point()
-        return None if point.is_void() else self._values(point)
+        return None if point.is_void() else point
 
     def _values(self, point: isl.Point) -> Vector:
         columns = range(self.objectives, self._columns)

@@ -7,7 +7,7 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polygpu.codegen.lower import region
+from polygpu.codegen.lower import region, scan
 from polygpu.pipeline import Options, compile_file
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import bounded, hurried
@@ -73,3 +73,17 @@ def test_no_code_at_all_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(Diagnosed) as error:
         compile_file(str(tmp_path / "skewed.c"), Options(target="emulator"))
     assert [d.id for d in error.value.diagnostics] == ["PG314"]
+
+
+def test_an_extent_out_of_reach_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.c").write_text(
+        "void f(int n, int m, float (* restrict a)[m])\n{\n#pragma scop\n"
+        "    for (int i = 0; i < n; i += 3) for (int j = i; j < m; j += 2) a[2 * i + j][j] = 1;\n"
+        "#pragma endscop\n}\n"
+    )
+    monkeypatch.setattr(scan, "_STEPS", 10)
+    with pytest.raises(Diagnosed) as error:
+        compile_file(str(tmp_path / "rows.c"), Options(target="emulator"))
+    (found,) = error.value.diagnostics
+    assert (found.id, found.position.line) == ("PG314", 1)
+    assert "'a'" in found.message

@@ -49,9 +49,21 @@ class Layout:
 
 
 def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
-    """The layout of every array that some statement touches."""
+    """The layout of every array that some statement touches.
+
+    Raises Diagnosed where isl does not find in reasonable time how much of one is touched.
+    """
     used = {a.reference.array for s in p.statements for a in s.accesses}
-    return {a.name: _layout(p, d, a) for a in p.arrays if a.name in used}
+    return {a.name: _layout_in_time(p, d, a) for a in p.arrays if a.name in used}
+
+
+def _layout_in_time(p: Polyhedra, d: Dependences, array: Array) -> Layout:
+    try:
+        return _layout(p, d, array)
+    except isl.Error:
+        message = f"isl does not find how much of '{array.name}' is used in reasonable time"
+        help_text = f"declare '{array.name}' with its size, or make bounds and tests simpler"
+        raise Diagnosed(Diagnostic("PG314", "error", message, array.position, help_text)) from None
 
 
 def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:

@@ -101,10 +101,10 @@ MAPPING = {
         "polygpu compile --decide constant=y --assume n=512 --assume m=512 mv.c",
     ),
     "PG314": Entry(
-        "isl finds no code for these loops in reasonable time",
+        "isl finds no code for these loops, or no size of an array, in reasonable time",
         "Bounds, tests and strides together have so many cases that code for them is out of reach, in the\n"
         "order of the schedule and in that of the source. Fewer tests in the loops, strides of 1 or\n"
-        "separate loops for separate cases make it simple.",
+        "separate loops for separate cases make it simple, as do arrays declared with their sizes.",
         "for (int j = n - i; j < 7; j += 2)\n    if ((i + n) % 2 == 0 || 3 * j > n) a[2 * j + i] += b[j][i];",
         "for (int j = 0; j < 7; j++)\n    a[j] += b[j][i];",
     ),
