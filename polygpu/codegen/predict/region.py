@@ -15,6 +15,7 @@ from polygpu.codegen.layout import last_row
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import Counts
 from polygpu.codegen.predict.places import Places
+from polygpu.codegen.predict.points import Context
 from polygpu.codegen.predict.values import (
     ALL,
     LARGEST,
@@ -26,7 +27,7 @@ from polygpu.codegen.predict.values import (
     constant,
     half_of,
 )
-from polygpu.codegen.predict.walk import Context, Walk
+from polygpu.codegen.predict.walk import Walk
 from polygpu.codegen.resources import wave
 from polygpu.codegen.structures import size_of
 from polygpu.model.device import WARP, Device

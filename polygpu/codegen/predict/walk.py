@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import groupby
 from math import prod
-from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from polygpu.codegen.emulator_cost import Coster
 from polygpu.codegen.emulator_hoist import Hoister
-from polygpu.codegen.emulator_names import Space, children, has_barrier, names_in, references, reloaded
+from polygpu.codegen.emulator_names import Space, children, has_barrier, references, reloaded
 from polygpu.codegen.emulator_rounds import Rounds
 from polygpu.codegen.predict.costs import Costs
 from polygpu.codegen.predict.counters import OF_ACCESSES, Counts
-from polygpu.codegen.predict.masks import active, below, executions, joint, lanes_where
+from polygpu.codegen.predict.masks import active, below, joint, lanes_where
+from polygpu.codegen.predict.names import Names
 from polygpu.codegen.predict.places import Places
-from polygpu.codegen.predict.values import ALL, Bits, Integers, Value, constant, evaluate, packed, plus
+from polygpu.codegen.predict.points import Context, looked_at
+from polygpu.codegen.predict.values import ALL, Bits, Value, constant, evaluate, packed, plus
 from polygpu.codegen.structures import field_place
 from polygpu.model.device import WARP
 from polygpu.model.expr import Binary, Expr, Name, Reference, Select
@@ -43,39 +42,7 @@ from polygpu.model.kernel import (
     Statement,
 )
 
-Kind = Literal["uniform", "lanes", "private"]
 _INDEX = " index"  # no name of the kernel
-_GOLDEN = (5**0.5 - 1) / 2  # its multiples lie most evenly between the integers
-
-
-@dataclass(frozen=True)
-class Context:
-    """The points that get to a piece of code: all indices of `axes`, in the lanes that all `masks` leave."""
-
-    warps: int
-    masks: tuple[Bits, ...]
-    axes: tuple[Integers, ...]
-
-    @cached_property
-    def executions(self) -> Integers:
-        return executions(self.masks, self.axes, self.warps)
-
-    def where(self, bits: Bits) -> Context:
-        return replace(self, masks=(*self.masks, bits))
-
-    def repeated(self, times: Integers) -> Context:
-        """An axis more, whose indices count so many times each."""
-        return replace(self, axes=(times, *self.axes))
-
-    def outermost(self, index: int = 0) -> Integers:
-        """0, 1, ... along the axis of the innermost loop."""
-        return np.arange(len(self.axes[index])).reshape(-1, *[1] * (len(self.axes) - 1 - index))
-
-
-@dataclass
-class Scope:
-    values: dict[str, Value | None] = field(default_factory=dict)
-    kinds: dict[str, Kind] = field(default_factory=dict)
 
 
 class Walk:
@@ -90,7 +57,7 @@ class Walk:
         self.most = most
         self.exact, self.sampled = True, False
         self.stage, self.used = 0, False
-        self.scopes: list[Scope] = []
+        self.names = Names({}, {})
         self.spaces: dict[str, Space] = {s.name: "shared" for s in kernel.shared}
         self.spaces |= {a.name: a.space for a in kernel.arrays}
         self.start: Context | None = None
@@ -110,13 +77,10 @@ class Walk:
 
         Blocks are numbered from `first` (x, y, z) on.
         """
-        block = {
+        block: dict[str, Value | None] = {
             f"block_{axis}": Value((context.outermost(k) + first[2 - k],)) for k, axis in enumerate("zyx")
         }
-        kinds: dict[str, Kind] = dict.fromkeys([*arguments, *block], "uniform")
-        self.scopes = [
-            Scope(arguments | block | self.threads(), kinds | dict.fromkeys(self.threads(), "lanes"))
-        ]
+        self.names = Names(arguments | block, self.threads())
         self.counts.reach(0)
         self.start = context
         self.block(self.kernel.body, context)
@@ -135,35 +99,8 @@ class Walk:
             return ()
         return (packed((np.arange(self.counts.warps * WARP) < threads).reshape(-1, WARP)),)
 
-    # Names and scopes
-
-    @property
-    def values(self) -> dict[str, Value | None]:
-        merged: dict[str, Value | None] = {}
-        for scope in self.scopes:
-            merged |= scope.values
-        return merged
-
-    def kind(self, name: str) -> Kind | None:
-        return next((s.kinds[name] for s in reversed(self.scopes) if name in s.kinds), None)
-
     def space(self, array: str) -> Space:
         return self.spaces.get(array, "private")
-
-    def uniform(self, expr: Expr) -> bool:
-        """Whether `expr` is one value for the block, by its names alone."""
-        return not any(True for _ in references(expr)) and all(
-            self.kind(name) == "uniform" for name in names_in(expr)
-        )
-
-    @contextmanager
-    def scope(self) -> Iterator[Scope]:
-        self.scopes.append(Scope())
-        yield self.scopes[-1]
-        self.scopes.pop()
-
-    def evaluate(self, expr: Expr) -> Value | None:
-        return evaluate(expr, self.values)
 
     # What is counted
 
@@ -212,9 +149,9 @@ class Walk:
                 self.next_stage()
             case For():
                 self.next_stage()
-                with self.unrolled(s), self.scope() as scope:
+                with self.unrolled(s), self.names.scope():
                     inner, index, _ = self.iterations(s, context)
-                    scope.values[s.index], scope.kinds[s.index] = index, "uniform"
+                    self.names.declare(s.index, index, "uniform")
                     self.charge(inner, self.coster.iteration(s))
                     self.rounds.loading |= self.rounds.after(s.body)
                     with self.again(s, inner):
@@ -225,7 +162,7 @@ class Walk:
                 self.charge(context, self.coster.test(s.test))
                 for side, part in zip((s.then, s.otherwise), self.sides(s, context), strict=True):
                     if side:
-                        with self.scope():
+                        with self.names.scope():
                             self.block(side, part)
                         self.next_stage()
 
@@ -245,9 +182,9 @@ class Walk:
 
     def names_a_value(self, s: Declare) -> bool:
         """Whether it is computed once for the block; its name is then known to what follows."""
-        if s.mutable or s.value is None or not self.uniform(s.value):
+        if s.mutable or s.value is None or not self.names.uniform(s.value):
             return False
-        self.scopes[-1].kinds[s.name] = "uniform"
+        self.names.is_of(s.name, "uniform")
         return True
 
     # A warp
@@ -263,10 +200,10 @@ class Walk:
                 case Declare():
                     self.declare(s, context)
                 case DeclareArray(name):
-                    self.scopes[-1].kinds[name] = "private"
+                    self.names.is_of(name, "private")
                 case Assign(Name(name), value):
                     self.reads(value, context)
-                    self.assign(name, value)
+                    self.names.assign(name, value)
                 case Assign(Reference() as target, value):
                     self.reads(value, context)
                     self.access(target, context, write=True)
@@ -277,32 +214,19 @@ class Walk:
     def declare(self, s: Declare, context: Context) -> None:
         if s.value is not None:
             self.reads(s.value, context)
-        scope = self.scopes[-1]
-        uniform = s.value is not None and not s.mutable and self.uniform(s.value)
-        scope.values[s.name] = None if s.value is None else self.evaluate(s.value)
-        scope.kinds[s.name] = "uniform" if uniform else "lanes"
-
-    def assign(self, name: str, value: Expr) -> None:
-        """Known only where nothing lies between the declaration and here."""
-        here = self.scopes[-1].values
-        if name in here:
-            here[name] = self.evaluate(value)
-            return
-        self.forget({name})
-
-    def forget(self, names: set[str]) -> None:
-        for scope in self.scopes:
-            scope.values |= dict.fromkeys(names & scope.values.keys())
+        uniform = s.value is not None and not s.mutable and self.names.uniform(s.value)
+        value = None if s.value is None else self.names.evaluate(s.value)
+        self.names.declare(s.name, value, "uniform" if uniform else "lanes")
 
     def loop(self, s: For, context: Context) -> None:
         self.charge(context, Counter(), 0 if s.unroll else self.rounds.end())
-        agreed = s.uniform or (self.uniform(s.lower) and self.uniform(s.upper))
+        agreed = s.uniform or (self.names.uniform(s.lower) and self.names.uniform(s.upper))
         self.rounds.loading |= self.rounds.after(s.body)
-        with self.unrolled(s), self.scope() as scope:
+        with self.unrolled(s), self.names.scope():
             self.reads(s.lower, context)
             inner, index, bits = self.iterations(s, context)
             self.reads(s.upper, context if agreed else inner)
-            scope.values[s.index], scope.kinds[s.index] = index, "uniform" if agreed else "lanes"
+            self.names.declare(s.index, index, "uniform" if agreed else "lanes")
             cost = self.coster.iteration(s)
             if not agreed:
                 self.charge(inner, +cost or Counter(branch=1))
@@ -315,35 +239,24 @@ class Walk:
 
     def iterations(self, s: For, context: Context) -> tuple[Context, Value | None, Bits | None]:
         """The points of a loop's body, its index there, and the lanes that run each iteration (None: all)."""
-        self.forget({t.target.name for t in _assignments(s.body) if isinstance(t.target, Name)})
-        lower, upper = self.evaluate(s.lower), self.evaluate(s.upper)
+        self.names.forget({t.target.name for t in _assignments(s.body) if isinstance(t.target, Name)})
+        lower, upper = self.names.evaluate(s.lower), self.names.evaluate(s.upper)
         if lower is None or upper is None:
             self.exact = False
             return context.repeated(np.ones(1, np.int64)), None, None
         span = plus(upper, lower, -1)
         trips = -(-span.extreme(np.max) // s.step)
-        places, times = self.looked_at(max(1, trips))
+        places, times = looked_at(max(1, trips), self.most)
+        self.sampled = self.sampled or len(places) < trips
         inner = context.repeated(times)
         index = plus(lower, Value((places.reshape(-1, *[1] * len(context.axes)) * s.step,)))
         if trips >= 1 and span.constant is not None:
             return inner, index, None
-        bits = below(Name(_INDEX), s.upper, self.values | {_INDEX: index})
+        bits = below(Name(_INDEX), s.upper, self.names.values | {_INDEX: index})
         assert bits is not None, "the upper bound is known"
         if trips < 1:
             bits = np.zeros((1,), np.uint32)
         return inner.where(bits), index, bits
-
-    def looked_at(self, trips: int) -> tuple[Integers, Integers]:
-        """An iteration of each equal part of a loop, and how many there are in the part.
-
-        It lies around the part's middle, not always as far off, so that no period of the addresses is missed.
-        """
-        parts = trips if self.most is None else min(trips, self.most)
-        self.sampled = self.sampled or parts < trips
-        ends = np.arange(parts + 1) * trips // parts
-        lengths = np.diff(ends)
-        off = (_spread_evenly(parts) * np.minimum(lengths // 2, WARP)).astype(np.int64)
-        return (ends[:-1] + ends[1:] - 1) // 2 + off, lengths
 
     def left(self, context: Context, inner: Context, bits: Bits | None) -> None:
         """Counts the iterations at whose start some of the lanes leave a loop, and others stay."""
@@ -368,17 +281,17 @@ class Walk:
         self.charge(context, self.coster.test(s.test))
         self.reads(s.test, context)
         then, otherwise = self.sides(s, context)
-        if not (s.uniform or self.uniform(s.test)) and then is not context:
+        if not (s.uniform or self.names.uniform(s.test)) and then is not context:
             self.parted(context, context.masks, then.masks[-1], np.asarray([ALL]))
         for side, part in ((s.then, then), (s.otherwise, otherwise)):
             if side:
-                with self.scope():
+                with self.names.scope():
                     self.statements(side, part)
-        self.forget({t.target.name for t in _assignments((s,)) if isinstance(t.target, Name)})
+        self.names.forget({t.target.name for t in _assignments((s,)) if isinstance(t.target, Name)})
 
     def sides(self, s: If, context: Context) -> tuple[Context, Context]:
         """The points of both sides; all of them where data decide."""
-        bits = lanes_where(s.test, self.values)
+        bits = lanes_where(s.test, self.names.values)
         if bits is None:
             self.exact = False
             return context, context
@@ -404,7 +317,7 @@ class Walk:
         sides = tuple(None if s is None else reloaded(test, s) for s in sides)
         if not any(s is not None and _loads(s) for s in sides):
             return
-        bits = lanes_where(test, self.values)
+        bits = lanes_where(test, self.names.values)
         self.exact = self.exact and bits is not None
         for side, taken in zip(sides, (bits, None if bits is None else ~bits), strict=True):
             if side is not None:
@@ -433,7 +346,7 @@ class Walk:
         array = self.places.arrays[r.array]
         offset: Value | None = constant(0)
         for subscript, extent, origin in zip(r.subscripts, array.extents, array.origin, strict=True):
-            at, length, start = (self.evaluate(e) for e in (subscript, extent, origin))
+            at, length, start = (self.names.evaluate(e) for e in (subscript, extent, origin))
             if offset is None or at is None or length is None or start is None:
                 return None
             moved = evaluate(Binary("*", Name("o"), Name("l")), {"o": offset, "l": length})
@@ -454,11 +367,6 @@ class Walk:
         yield
         if added:
             self.coster.unrolled.discard(s.index)
-
-
-def _spread_evenly(count: int) -> npt.NDArray[np.floating[Any]]:
-    """Numbers from -1/2 to 1/2, the first 0, each `_GOLDEN` after the one before but for whole numbers."""
-    return (0.5 + _GOLDEN * np.arange(count, dtype=np.float64)) % 1 - 0.5
 
 
 def _loads(expr: Expr) -> bool:
