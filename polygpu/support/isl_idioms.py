@@ -54,6 +54,10 @@ def set_options() -> None:
     CONTEXT.set_on_error(isl.on_error.CONTINUE) if hasattr(CONTEXT, "set_on_error") else None
 
 
+class TooLongError(isl.Error):
+    """isl has used up its steps, or there is no time left."""
+
+
 _DEADLINE = ContextVar("_DEADLINE", default=inf)
 
 
@@ -75,7 +79,7 @@ def bounded(operations: int) -> Iterator[None]:
     `hurried` gives is over.
     """
     if monotonic() > _DEADLINE.get():
-        raise isl.Error("time is up")
+        raise TooLongError("time is up")
     outer = CONTEXT.get_max_operations()
     CONTEXT.reset_operations()
     CONTEXT.set_max_operations(operations)
@@ -83,11 +87,11 @@ def bounded(operations: int) -> Iterator[None]:
         yield
     except Exception:
         if exhausted():
-            raise isl.Error("too many steps") from None
+            raise TooLongError("too many steps") from None
         raise
     else:
         if exhausted():
-            raise isl.Error("too many steps")
+            raise TooLongError("too many steps")
     finally:
         CONTEXT.set_max_operations(outer)
         CONTEXT.reset_operations()

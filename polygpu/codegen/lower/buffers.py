@@ -16,7 +16,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Position, Select
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, maps, tuple_name
+from polygpu.support.isl_idioms import D, TooLongError, bounded_hull, coalesced, maps, tuple_name
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -60,7 +60,7 @@ def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
 def _layout_in_time(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     try:
         return _layout(p, d, array)
-    except isl.Error:
+    except TooLongError:
         message = f"isl does not find how much of '{array.name}' is used in reasonable time"
         help_text = f"declare '{array.name}' with its size, or make bounds and tests simpler"
         raise Diagnosed(Diagnostic("PG314", "error", message, array.position, help_text)) from None
