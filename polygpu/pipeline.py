@@ -39,7 +39,7 @@ from polygpu.model.device import Device
 from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
-from polygpu.model.scop import Scop
+from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
@@ -97,7 +97,7 @@ class CompiledRegion:
     region: Region
     conditions: tuple[Condition, ...]
     overlaps: tuple[str, ...]
-    assumed: dict[str, int]
+    assumed: dict[Scalar, int]
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ def call_of(r: CompiledRegion) -> HostCall:
         s.name: Cast("long long", Name(s.name)) for s in r.scop.scalars if s.affine and not s.fits
     }
     texts = [(print_user(substitute(test, signed)), why) for test, why in tests if test is not None]
-    assumed = [(f"{name} == {value}", f"'{name}' is not {value}") for name, value in r.assumed.items()]
+    assumed = [(f"{s.name} == {value}", f"'{s.name}' is not {value}") for s, value in r.assumed.items()]
     return host_call(r.scop, r.region, [*assumed, *_fitting(r.scop), *texts])
 
 

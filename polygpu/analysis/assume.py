@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polygpu.analysis.rewrite import rewrite, substitute
 from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating
-from polygpu.model.scop import Access, Action, Array, Branch, Let, Scop, Statement, Store
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Scalar, Scop, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _ASSUMPTION = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
@@ -33,7 +33,7 @@ def check_known(values: Mapping[str, int], scops: tuple[Scop, ...]) -> None:
             raise _diagnosed(f"no region reads an integer '{name}' that it could be assumed to be")
 
 
-def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
+def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[Scalar, int]]:
     """i < n  ->  i < 4096: the scop without the scalars that `values` fixes, and the values of these."""
     fixed = {s: values[s.name] for s in scop.scalars if s.name in values and not is_floating(s.type)}
     if not fixed:
@@ -51,7 +51,7 @@ def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[str, int]]
             for a in scop.assumptions
         ),
     )
-    return scop, {s.name: v for s, v in fixed.items()}
+    return scop, fixed
 
 
 def _array(a: Array, values: dict[str, Expr]) -> Array:

@@ -102,7 +102,7 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     bodies = (text[scop.start : scop.end], replacement(text, scop, call))
     heads = (f'#line 1 "{scop.file}"\n', prologue(scop.file, (call,)))
     original, compiled = (
-        _program(scop, guard, head, _function(scop, signature, parameters, body), main)
+        _program(scop, guard, head, _function(region, signature, parameters, body), main)
         for guard, head, body in zip((0, GUARD), heads, bodies, strict=True)
     )
     kept = tuple((p.array.name, "it is dead after the region") for p in parameters if not p.array.live_out)
@@ -157,11 +157,13 @@ def _declaration(p: Parameter) -> str:
     return f"{a.element} {a.name}[restrict]{inner}"
 
 
-def _function(scop: Scop, signature: str, parameters: list[Parameter], body: str) -> str:
+def _function(region: CompiledRegion, signature: str, parameters: list[Parameter], body: str) -> str:
+    scop = region.scop
     variables = [p.array for p in parameters if p.scalar]
     taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
     lines = [f"static void polygpu_region({signature or 'void'})", "{"]
     lines += [f"    {a.element} {a.name} = *polygpu_at_{a.name};" for a in variables]
+    lines += [f"    {s.type} {s.name} = {value};" for s, value in region.assumed.items()]
     lines += [f"    int {name};" for name in _iterators(scop) if name not in taken]
     lines += [f'#line {scop.position.line} "{scop.file}"', body, "    ;"]
     lines += [f"    *polygpu_at_{a.name} = {a.name};" for a in variables]

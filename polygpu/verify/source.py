@@ -126,18 +126,20 @@ class Source:
 
     @cached_property
     def _observed(self) -> dict[Slot, isl.Set]:
-        """A few steps down from all instances of writes."""
+        """A few steps down from all instances of writes; those to subscripts that depend on data stay."""
         local = {a.name for a in self.p.arrays if not a.live_out}
         conditional = {s.reference.array for s in self.slots if s.implied}
-        writes = [w for w in self.slots if w.write and w.reference.array in local | conditional]
+        unclear = {s.array for s in self.slots if s.relation is None}
+        writes = [
+            w
+            for w in self.slots
+            if w.write and w.reference.array in local | conditional and w.array not in unclear
+        ]
         found = {w: self.p.statement(w.statement).domain for w in writes}
-        try:
-            last = self._last_of({w.array for w in writes if w.reference.array not in local})
-            for _ in range(_STEPS):
-                found = {w: self._readers(w, found) for w in writes}
-                found |= {w: found[w].union(instances) for w, instances in last.items()}
-        except UnanalysableError:
-            return {}
+        last = self._last_of({w.array for w in writes if w.reference.array not in local})
+        for _ in range(_STEPS):
+            found = {w: self._readers(w, found) for w in writes}
+            found |= {w: found[w].union(instances) for w, instances in last.items()}
         return found
 
     def _last_of(self, arrays: Iterable[str]) -> dict[Slot, isl.Set]:

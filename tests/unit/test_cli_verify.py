@@ -125,6 +125,13 @@ def test_sizes_are_small_odd_and_around_the_tiles(capfd: pytest.CaptureFixture[s
     assert any(n != m for n, m in tried)
 
 
+def test_a_parameter_with_an_assumed_value_has_that(capfd: pytest.CaptureFixture[str]) -> None:
+    assert verify(PRODUCT, "--json", "--assume", "m=5") == 0
+    region = json.loads(capfd.readouterr().out)["regions"][0]
+    assert {a["outcome"] for a in region["attempts"]} == {"same"}
+    assert {tuple(a["sizes"]) for a in region["attempts"]} == {("n",)}
+
+
 def test_a_region_of_main_and_the_whole_program(capfd: pytest.CaptureFixture[str]) -> None:
     """Structures, file-scope arrays, a variable that is written, an iterator declared outside."""
     assert verify(PROGRAM, "--", "20") == 0

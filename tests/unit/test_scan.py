@@ -110,6 +110,54 @@ def test_statements_that_take_turns_in_strides(n: int) -> None:
         assert visits(tree, {"n": n, "p": p}) == _instance({"n": n, "p": p}, union)
 
 
+HALVES = (
+    "[p, k, j] -> {"
+    " S1[j' = j, k' = k] -> [3, 2] : p = 2 and 0 <= k <= 4 and 0 <= j <= 8;"
+    " S0[j' = j, k'] -> [12 - p - j, 0] :"
+    "  k = 0 and 2k' = 10 - p - j and 2 - p <= j <= 10 - p and 0 <= j <= 8;"
+    " S3[j' = 3 - k, k' = -3 + p + k] -> [p, 1] : j = 3 - k and k >= -5 and 3 - p <= k <= 7 - p and k <= 3 }"
+)
+
+
+@pytest.mark.parametrize(("k", "j"), [(0, 6), (0, 3), (1, 6)])
+def test_instances_at_half_of_what_loops_around_them_say(k: int, j: int) -> None:
+    """isl's own code executes S0[6, 1] before S1[6, 0] at p = 2."""
+    set_options()
+    union = isl.UnionMap(HALVES)
+    context = isl.Set(
+        "[p, k, j] -> {"
+        " : -5 <= k <= 4 and 0 <= j <= 8 and -k <= j and p >= -j and -6 <= p <= 12 and -6-k <= p <= 10-k }"
+    )
+    tree = scan(union, context, ("a", "b"))
+    for p in range(-6, 11 - k):
+        values = {"p": p, "k": k, "j": j}
+        assert visits(tree, values) == _instance({"n": 0, **values}, union)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-4, 4), st.integers(-1, 1)), min_size=2, max_size=3
+    ),
+    halves=st.lists(
+        st.tuples(st.integers(1, 3), st.integers(-1, 1), st.integers(-6, 6)), min_size=3, max_size=3
+    ),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_instances_at_parts_of_what_loops_around_them_say(
+    rows: list[tuple[int, int, int]], halves: list[tuple[int, int, int]]
+) -> None:
+    set_options()
+    union = isl.UnionMap("[n, p] -> { }")
+    for k, ((factor, offset, skew), (stride, of, first)) in enumerate(zip(rows, halves, strict=False)):
+        where = f"0 <= i < n and {stride}i = {of}p + {first}"
+        piece = f"S{k}[i] -> [{factor}i + {offset} + {skew}p, {k}] : {where}"
+        union = union.union(isl.UnionMap(f"[n, p] -> {{ {piece} }}"))
+    tree = scan(union, isl.Set("[n, p] -> { : n >= 0 and -6 <= p <= 6 }"), ("a", "b"))
+    for n in (1, 6):
+        for p in (-3, 0, 2):
+            assert visits(tree, {"n": n, "p": p}) == _instance({"n": n, "p": p}, union)
+
+
 @given(
     rows=st.lists(st.tuples(st.integers(-4, 4).filter(bool), st.integers(-5, 5)), min_size=2, max_size=4),
     strides=st.lists(st.integers(1, 4), min_size=4, max_size=4),

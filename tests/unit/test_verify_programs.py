@@ -25,6 +25,26 @@ void f(int n, int m, const double x[restrict n], double c[restrict m], const int
 }
 """
 
+LOOKUP = """
+void f(int n, int m, float b[restrict m], const int a[restrict m])
+{
+#pragma scop
+    for (int i = n - 1; i >= 0; i -= 2) {
+        float t = i + 2;
+        for (int j = (n - 1 < i + 3 ? n - 1 : i + 3); j > 0; j -= 2) {
+            float u[3];
+            for (int k = 0; k < 3; k++)
+                u[k] = 5;
+            t = 0.5f * t + u[0];
+        }
+    }
+    for (int i = 0; i < m; i++)
+        if (a[i] > 3)
+            b[i] = b[a[i] & 7];
+#pragma endscop
+}
+"""
+
 
 def compiled(text: str, device: str, directory: Path) -> CompiledRegion:
     file = directory / "f.c"
@@ -43,3 +63,10 @@ def test_a_conditional_write_that_is_read(device: str, tmp_path: Path) -> None:
     text = DEAD.replace("t = 0.5 * c[j];", "t = 0.5 * c[j];\n            c[j] += 2 * t;")
     region = compiled(text, device, tmp_path)
     assert certify(region).holds
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_subscripts_that_depend_on_data_leave_other_arrays_clear(device: str, tmp_path: Path) -> None:
+    """A temporary nobody reads need not be written, whatever is known about other arrays."""
+    region = compiled(LOOKUP, device, tmp_path)
+    assert not certify(region).failures

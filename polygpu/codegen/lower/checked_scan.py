@@ -60,15 +60,24 @@ def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Sc
 
 
 def _staggered(schedule: isl.UnionMap) -> bool:
-    """Whether several statements, or parts of one, are executed, and some of them in strides."""
-    found = maps(schedule)
-    if sum(len(basic_maps(m)) for m in found) < 2:
-        return False
+    """Whether several statements, or parts of one, are executed, and some of them in strides.
+
+    Where an instance is that of given indices of loops around the code, the stride is theirs.
+    """
+    parts = [part for m in maps(schedule) for part in basic_maps(m)]
+    return len(parts) > 1 and any(_strided(part) for part in parts)
+
+
+def _strided(part: isl.BasicMap) -> bool:
+    """Whether something in `part` is a multiple, or a floor."""
+    if part.dim(D.div):
+        return True
+    equalities = part.equalities_matrix(D.param, D.in_, D.out, D.cst, D.div)
+    columns = equalities.cols() - 1  # all but the constant
     return any(
-        not times.get_stride(k).is_one()
-        for m in found
-        for times in [m.range()]
-        for k in range(times.dim(D.set))
+        abs(equalities.get_element_val(row, column).to_python()) > 1
+        for row in range(equalities.rows())
+        for column in range(columns)
     )
 
 

@@ -63,19 +63,14 @@ class NestContext:
     def _offset(self, offset: isl.PwAff) -> Expr:
         return value_of(offset, isl.Set.universe(offset.get_space().domain()).params())
 
+    @cached_property
     def _positive(self) -> frozenset[str]:
-        """Names that are never negative when the kernel runs."""
-        tiles = {
+        """Tile origins that are never negative when the kernel runs."""
+        return frozenset(
             a.origin
             for k, a in enumerate(self.m.mapping.axes)
             if isinstance(first := self.points.first(k), Int) and first.value >= 0
-        }
-        steps = {
-            step.name
-            for segment in self.placement.segments
-            if (step := step_of(self.m, segment)) is not None and self._starts_positive(step)
-        }
-        return frozenset(tiles | steps)
+        )
 
     def _starts_positive(self, step: Fixed) -> bool:
         visited = self._visited(step).intersect_params(self._block_context())

@@ -161,24 +161,27 @@ class Segments(Stages):
     def _copy(self, s: Staged) -> Copy:
         offsets = tuple(self._offset(side.offset) for side in s.sides)
         multiples = {a.origin: a.tile for a in self.m.mapping.axes}
+        segment = self.placement.segments[s.segment]
         # an asynchronous copy moves consecutive elements to consecutive places
-        single = s.stepped and self._in_ring(self.placement.segments[s.segment]) and s.transposed
-        for segment in self.placement.segments:
-            step = step_of(self.m, segment)
-            if step is not None:
-                multiples[step.name] = step.width
+        single = s.stepped and self._in_ring(segment) and s.transposed
+        step = step_of(self.m, segment) if s.stepped else None
+        positive = self._positive
+        if step is not None:
+            multiples[step.name] = step.width
+            positive = positive | ({step.name} if self._starts_positive(step) else set())
+        places = self._copy_context(step)
         return Copy(
             s,
             offsets,
             self.layouts[s.array],
             self.threads,
             self._site(s.tuple_name),
-            self._positive(),
+            positive,
             multiples,
             0 if single or (self.m.mapping.loads and s.transposed) else self.m.mapping.widest,
             self.m.mapping.loads,
             tuple(
-                self._stays_inside(side, self.layouts[s.array].extent(k)) for k, side in enumerate(s.sides)
+                _stays_inside(side, self.layouts[s.array].extent(k), places) for k, side in enumerate(s.sides)
             ),
             self._always_used(s),
         )
@@ -197,17 +200,11 @@ class Segments(Stages):
     def _happens(self, statements: Iterable[str]) -> isl.Set:
         return reduce(isl.Set.union, (self.m.domain(name, ()).params() for name in sorted(statements)))
 
-    def _stays_inside(self, side: Side, extent: Expr | None) -> bool:
-        """Whether no block and no step moves the side out of an array dimension of constant `extent`."""
-        if not isinstance(extent, Int):
-            return False
-        beyond = side.offset.add_constant_val(isl.Val(side.size - extent.value)).pos_set()
-        outside = beyond.union(side.offset.neg().pos_set())
-        return bool(outside.intersect(self._copy_context).is_empty())
+    def _copy_context(self, step: Fixed | None) -> isl.Set:
+        """What holds of the tile origins, and of the tile of `step`, where something is copied.
 
-    @cached_property
-    def _copy_context(self) -> isl.Set:
-        """What holds of the tile origins and the steps' tiles wherever something is copied."""
+        Loops of other segments say nothing: they may have the same name, or visit no tile.
+        """
         places = self._block_context()
         for axis in self.m.mapping.axes:
             position = places.find_dim_by_name(D.param, axis.origin)
@@ -215,11 +212,7 @@ class Segments(Stages):
             origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
             rest = origin.mod_val(isl.Val(axis.tile))
             places = places.intersect(rest.eq_set(rest.sub(rest)))
-        for segment in self.placement.segments:
-            step = step_of(self.m, segment)
-            if step is not None:
-                places = places.intersect(self._visits(step))
-        return places
+        return places if step is None else places.intersect(self._visits(step))
 
     def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The uniform loop over the step's tiles that any point of the block needs."""
@@ -244,6 +237,15 @@ class Segments(Stages):
                 return (If(test, self._emit_uniform(then, leaf), other, uniform=True),)
             case ScanLeaf():
                 return leaf(tree)
+
+
+def _stays_inside(side: Side, extent: Expr | None, places: isl.Set) -> bool:
+    """Whether nothing at `places` moves the side out of an array dimension of constant `extent`."""
+    if not isinstance(extent, Int):
+        return False
+    beyond = side.offset.add_constant_val(isl.Val(side.size - extent.value)).pos_set()
+    outside = beyond.union(side.offset.neg().pos_set())
+    return bool(outside.intersect(places).is_empty())
 
 
 def _one_loop(loop: tuple[Statement, ...], step: Fixed) -> bool:
