@@ -8,7 +8,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.schedule.tree import Member, Nest
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, identifier
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,14 @@ class MappedNest:
         return domain
 
     def context(self) -> isl.Set:
-        """What holds of the parameters and the host loops' indices whenever the kernel runs."""
+        """What holds of the parameters and the host loops' indices whenever the kernel runs.
+
+        Raises TooLongError where that is too much to make code for.
+        """
         context = isl.Set.empty(self.p.context.get_space())
         for s in self.statements:
             context = context.union(self.domain(s).params())
-        return isl.Set.from_basic_set(context.intersect(self.p.context).simple_hull()).params()
+        return few_floors(isl.Set.from_basic_set(context.intersect(self.p.context).simple_hull())).params()
 
     def hull(self) -> isl.Set:
         """Convex hull, on the points' names, of the points at which anything runs."""

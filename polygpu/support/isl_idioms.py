@@ -13,6 +13,7 @@ import islpy as isl
 
 D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT
+_FLOORS = 8  # of a set: more than 4 are rare, and a step with 12 of them takes 20 us
 
 Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.PwAff)
 
@@ -191,6 +192,13 @@ def bounded_hull(item: isl.Set) -> isl.Set:
     """A convex set around `item` made of its own constraints; `item` itself where that is unbounded."""
     hull = isl.Set.from_basic_set(item.remove_divs().simple_hull())
     return hull if hull.is_bounded() else item
+
+
+def few_floors(item: isl.Set) -> isl.Set:
+    """`item`. Raises TooLongError for so many floors that each of isl's steps with it takes long, too."""
+    if max((part.dim(D.div) for part in item.get_basic_sets()), default=0) > _FLOORS:
+        raise TooLongError("too many floors")
+    return item
 
 
 def empty_union_map() -> isl.UnionMap:

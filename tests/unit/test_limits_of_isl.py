@@ -10,7 +10,7 @@ import pytest
 from polygpu.codegen.lower import region, scan
 from polygpu.pipeline import Options, compile_file
 from polygpu.support.diagnostics import Diagnosed
-from polygpu.support.isl_idioms import bounded, hurried
+from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried
 from polygpu.verify.certificate import certify
 
 SKEWED = """
@@ -47,6 +47,15 @@ def test_nothing_starts_when_time_is_up() -> None:
         pass
     with hurried(600), bounded(1000):
         pass
+
+
+def test_floors_are_limited() -> None:
+    few = isl.Set("{ [i] : i mod 3 = 1 and i mod 5 < 2 }")
+    assert few_floors(few).is_equal(few)
+    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23)
+    many = " and ".join(f"i mod {k} < {k - 1}" for k in primes)
+    with pytest.raises(TooLongError):
+        few_floors(isl.Set(f"{{ [i] : {many} }}"))
 
 
 def test_code_in_the_order_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 // flags: --target emulator --device gtx285
-// check
+// a copy reads before the start of its array
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
