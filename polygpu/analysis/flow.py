@@ -63,12 +63,30 @@ def _computed(
 
 
 def _doubtful(relation: isl.Map) -> bool:
-    """Whether there are moduli in `relation`, of strides or tests, or an iterator has one value only."""
+    """Whether an iterator of `relation` has one value only, or moduli may come up.
+
+    There are those of strides and tests, and those of subscripts that meet: 2i + 1 = j, or i + j = k and
+    i - j = l. Subscripts of one iterator and a distance only meet in other such ones.
+    """
     return any(
         piece.dim(D.div) > 0
         or any(piece.plain_get_val_if_fixed(D.in_, k).is_int() for k in range(piece.dim(D.in_)))
+        or not _distances(piece)
         for piece in basic_maps(relation)
     )
+
+
+def _distances(piece: isl.BasicMap) -> bool:
+    """Whether each equality says that something is one iterator and a distance, or that distance alone."""
+    equalities = piece.equalities_matrix(D.in_, D.out, D.param, D.cst, D.div)
+    sides = piece.dim(D.in_), piece.dim(D.out)
+    for row in range(equalities.rows()):
+        values = [equalities.get_element_val(row, k).to_python() for k in range(sum(sides))]
+        left = [v for v in values[: sides[0]] if v]
+        right = [v for v in values[sides[0] :] if v]
+        if len(left) > 1 or len(right) > 1 or any(abs(v) != 1 for v in left + right) or left == right:
+            return False
+    return True
 
 
 def _complete(

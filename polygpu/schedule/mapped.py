@@ -115,7 +115,7 @@ class MappedNest:
     def context(self) -> isl.Set:
         """What holds of the parameters and the host loops' indices whenever the kernel runs.
 
-        Raises TooLongError where that is too much to make code for.
+        Raises TooLongError where that is too much to make code for in limited time.
         """
         context = isl.Set.empty(self.p.context.get_space())
         for s in self.statements:

@@ -40,7 +40,7 @@ from polygpu.support.isl_idioms import (
     with_parameters,
 )
 
-_GENERATION = 1_000_000  # steps of isl, to make code; the largest kernels known take 0.2 million
+_GENERATION = 3_000_000  # steps of isl, to make code; the largest kernels known take 0.2 million
 _STEPS = 1_000_000  # to compare it with its schedule
 
 

@@ -19,7 +19,7 @@ _X: Any = isl.ast_expr_op_type
 _E: Any = isl.ast_expr_type
 
 
-_STEPS = 200_000  # of isl, for one expression; in ordinary kernels thousands
+_STEPS = 1_000_000  # of isl, for one expression; in ordinary kernels thousands
 
 
 @dataclass(frozen=True)
