@@ -195,7 +195,7 @@ def bounded_hull(item: isl.Set) -> isl.Set:
 
 
 def few_floors(item: isl.Set) -> isl.Set:
-    """`item`. Raises TooLongError, where time is limited, for so many floors that each step takes long, too."""
+    """`item`. Where time is limited, raises TooLongError for so many floors that each step takes long."""
     floors = max((part.dim(D.div) for part in item.get_basic_sets()), default=0)
     if floors > _FLOORS and _DEADLINE.get() < inf:
         raise TooLongError("too many floors")
