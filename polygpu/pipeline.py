@@ -161,7 +161,7 @@ def compile_file(path: str, options: Options) -> Compilation:
         files,
         (
             *lifted.diagnostics,
-            *_over_budget(regions),
+            *_simple_schedules(regions),
             *_left_on_host(compiled, regions),
             *(d for r in regions for d in _in_one_thread(r)),
             *spaces,
@@ -199,14 +199,16 @@ def _decisions(options: Options) -> Decisions:
         raise Diagnosed(Diagnostic("PG303", "error", message, None, "see `polygpu explain PG303`")) from None
 
 
-def _over_budget(regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
-    message = "the time budget ended the search for a better schedule"
-    help_text = "give more time with --time-budget, or accept a schedule that is legal and simple"
-    return [
-        Diagnostic("PG308", "warning", message, r.scop.position, help_text)
-        for r in regions
-        if r.scheduled.unsearched
-    ]
+def _simple_schedules(regions: tuple[CompiledRegion, ...]) -> Iterator[Diagnostic]:
+    for r in regions:
+        if r.scheduled.fallback:
+            message = "isl finds no code for a better schedule: these loops run in the source's order"
+            help_text = "make bounds, tests and strides simpler, or give more time with --time-budget"
+            yield Diagnostic("PG315", "warning", message, r.scop.position, help_text)
+        elif r.scheduled.unsearched:
+            message = "the time budget ended the search for a better schedule"
+            help_text = "give more time with --time-budget, or accept a schedule that is legal and simple"
+            yield Diagnostic("PG308", "warning", message, r.scop.position, help_text)
 
 
 def _has_parallelism(r: CompiledRegion) -> bool:

@@ -39,12 +39,17 @@ from polygpu.support.isl_idioms import isl_name, union_set_of
 
 @dataclass(frozen=True)
 class Scheduled:
-    """The host program, and for each component whether algorithm 1 gave its schedule."""
+    """The host program, and for each component whether algorithm 1 gave its schedule.
+
+    `unsearched` has the statements that a time budget left without one; `fallback` says that isl finds no
+    code for anything but the source's order.
+    """
 
     tree: Node
     host: Host
     adjacent: tuple[tuple[tuple[str, ...], AdjacencySolution | None], ...]
     unsearched: tuple[str, ...] = ()
+    fallback: bool = False
 
 
 def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
@@ -73,7 +78,7 @@ def original(p: Polyhedra, d: Dependences) -> Scheduled:
     """The source's own order, whose code is simple."""
     domains = {s.name: s.domain for s in p.statements}
     tree = bands.original(list(p.statements))
-    return Scheduled(tree, form(tree, d.all, domains, _written(p)), (), tuple(s.name for s in p.statements))
+    return Scheduled(tree, form(tree, d.all, domains, _written(p)), (), fallback=True)
 
 
 def sequential_loops(s: Scheduled) -> dict[str, float]:

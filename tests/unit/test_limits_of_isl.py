@@ -72,7 +72,9 @@ def test_code_in_the_order_of_the_source(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(region.RegionLowering, "in_time", never_first)
     done = compile_file(str(tmp_path / "skewed.c"), Options(target="emulator"))
     assert len(asked) == 2
-    assert "PG308" in {d.id for d in done.diagnostics}
+    (found,) = (d for d in done.diagnostics if d.id in ("PG308", "PG315"))
+    assert found.id == "PG315" and "source's order" in found.message
+    assert found.position is not None and found.position.line == SKEWED[: SKEWED.index("#")].count("\n") + 1
     (compiled,) = done.regions
     assert certify(compiled).holds
 

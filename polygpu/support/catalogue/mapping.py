@@ -108,6 +108,25 @@ MAPPING = {
         "for (int j = n - i; j < 7; j += 2)\n    if ((i + n) % 2 == 0 || 3 * j > n) a[2 * j + i] += b[j][i];",
         "for (int j = 0; j < 7; j++)\n    a[j] += b[j][i];",
     ),
+    "PG315": Entry(
+        "isl finds no code for a better schedule",
+        "A schedule with more parallel loops was found, but bounds, tests and strides together have so many\n"
+        "cases that code for it is out of reach, as in a wavefront of reversed and strided loops. The loops\n"
+        "run in the source's order. Simpler subscripts, strides of 1 or separate loops for separate cases\n"
+        "make it simple; where isl has only run out of time, --time-budget SECONDS gives it more.",
+        "for (int j = 0; j < 4; j += 3)  // compiled with --assume n=7 --assume m=5\n"
+        "    for (int k = 0; k < m; k++) {\n"
+        "        a[i][j + 1] += a[n - 2 - i][j];\n"
+        "        for (int l = i; l >= j; l--)\n"
+        "            a[i][l] *= 0.5f;\n"
+        "    }",
+        "for (int j = 0; j < 4; j++)\n"
+        "    for (int k = 0; k < m; k++) {\n"
+        "        a[i][j + 1] += a[n - 2 - i][j];\n"
+        "        for (int l = i; l >= j; l--)\n"
+        "            a[i][l] *= 0.5f;\n"
+        "    }",
+    ),
     "PG330": Entry(
         "a loop runs in one thread of the device",
         "Each iteration needs what the one before computed, so nothing in the loop can run at the same\n"
