@@ -43,8 +43,10 @@ from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
+from polygpu.support.position import Position
 
 T = TypeVar("T")
+_ABOUT_LOOPS = frozenset({"PG302", "PG306", "PG314", "PG316"})  # of the loops themselves, not of options
 
 DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
 
@@ -149,10 +151,12 @@ def compile_file(path: str, options: Options) -> Compilation:
     lifted = clock.run("front end", lambda: lift(path, options.frontend()))
     set_options()
     check_known(values, lifted.scops)
-    compiled = tuple(
-        _compile_region(scop, device, decisions, values, options.time_budget, clock) for scop in lifted.scops
-    )
     detected = any(d.id == "PG180" for d in lifted.diagnostics)
+    compiled, refused = _compile_regions(
+        lifted.scops,
+        lambda scop: _compile_region(scop, device, decisions, values, options.time_budget, clock),
+        detected,
+    )
     kept = tuple(r for r in compiled if not detected or _has_parallelism(r))
     regions, spaces = clock.run("spaces", lambda: _in_spaces(kept, device, decisions))
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
@@ -160,7 +164,8 @@ def compile_file(path: str, options: Options) -> Compilation:
     return Compilation(
         files,
         (
-            *lifted.diagnostics,
+            *(d for d in lifted.diagnostics if d.id != "PG180" or d.position not in refused),
+            *refused.values(),
             *_simple_schedules(regions),
             *_left_on_host(compiled, regions),
             *(d for r in regions for d in _in_one_thread(r)),
@@ -175,6 +180,28 @@ def compile_file(path: str, options: Options) -> Compilation:
         regions,
         tuple(clock.seconds.items()),
     )
+
+
+def _compile_regions(
+    scops: tuple[Scop, ...], work: Callable[[Scop], CompiledRegion], detected: bool
+) -> tuple[tuple[CompiledRegion, ...], dict[Position, Diagnostic]]:
+    """The regions; nests that nobody asked to offload stay on the host, with a warning, if they cannot be."""
+    done: list[CompiledRegion] = []
+    refused: dict[Position, Diagnostic] = {}
+    for scop in scops:
+        try:
+            done.append(work(scop))
+        except Diagnosed as problem:
+            first = problem.diagnostics[0]
+            if not detected or first.id not in _ABOUT_LOOPS:
+                raise
+            why = replace(first, severity="note", help="", notes=())
+            message = "this loop is not offloaded"
+            notes = (why, *first.notes)
+            refused[scop.position] = Diagnostic(
+                "PG181", "warning", message, scop.position, first.help, notes, 3
+            )
+    return tuple(done), refused
 
 
 def _in_spaces(

@@ -50,6 +50,10 @@ def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[Scalar, in
             replace(a, value=substitute(a.value, plain), bound=substitute(a.bound, plain))
             for a in scop.assumptions
         ),
+        conversions=tuple(
+            replace(c, domain=tuple(substitute(e, plain) for e in c.domain), value=substitute(c.value, plain))
+            for c in scop.conversions
+        ),
     )
     return scop, fixed
 

@@ -1,4 +1,4 @@
-"""What the polyhedra cannot prove and the host tests: guessed shapes, subscripts in bounds, no overlap."""
+"""What polyhedra cannot prove and the host tests: guessed shapes, subscripts in bounds, no wrapping."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement
+from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, statement_space
 from polygpu.model.expr import Binary, Expr, Int, Position
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import coalesced
@@ -24,9 +24,10 @@ class Condition:
 def conditions(p: Polyhedra) -> tuple[Condition, ...]:
     """The tests the call of the region needs, those that always hold left out.
 
-    Raises Diagnosed when an access of a declared array is out of bounds whenever it runs.
+    Raises Diagnosed when an access of a declared array is out of bounds whenever it runs, or a value that is
+    taken as unsigned is below 0 whenever it is computed at all.
     """
-    found = [*_guessed_shapes(p), *_bounds(p)]
+    found = [*_guessed_shapes(p), *_bounds(p), *_unsigned(p)]
     return tuple({str(c.holds): c for c in reversed(found)}.values())[::-1]
 
 
@@ -40,6 +41,23 @@ def _guessed_shapes(p: Polyhedra) -> list[Condition]:
         test = Binary("&&", Binary("<=", Int(0), a.value), Binary("<", a.value, a.bound))
         bad = s.domain.subtract(AffineBuilder(s.domain.get_space()).condition(test))
         found.extend(_unless(p, bad, a.reason, a.position))
+    return found
+
+
+def _unsigned(p: Polyhedra) -> list[Condition]:
+    found: list[Condition] = []
+    for c in p.scop.conversions:
+        builder = AffineBuilder(statement_space(p.parameters, "conversion", c.iterators))
+        computed = isl.Set.universe(builder.space).intersect_params(p.context)
+        for test in c.domain:
+            computed = computed.intersect(builder.condition(test))
+        bad = computed.intersect(builder.condition(Binary("<", c.value, Int(0))))
+        if not bad.is_empty() and computed.params().is_subset(bad.params()):
+            message = f"a value in '{c.text}' is below 0, and C takes it as a large unsigned one"
+            help_text = "compute in signed types: with an unsigned n, write '(int)n'"
+            raise Diagnosed(Diagnostic("PG316", "error", message, c.position, help_text, length=len(c.text)))
+        reason = f"a value in '{c.text}' is below 0, which C takes as a large unsigned one"
+        found.extend(_unless(p, bad, reason, c.position))
     return found
 
 

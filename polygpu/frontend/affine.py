@@ -115,7 +115,7 @@ class Affine:
 
     `locals` are names that are no parameters although they are read like one; `inlined` gives the value
     of calls of the user's own one-line integer functions. Unsigned values count as mathematical
-    integers, but for comparisons of differences (`unsigned` in `condition`).
+    integers, which `polygpu.frontend.unsigned` sees to.
     """
 
     locals: Set[str]
@@ -153,7 +153,7 @@ class Affine:
 
     def _binary(self, expr: Binary) -> Expr | None:
         if expr.op in _COMPARE or expr.op in ("&&", "||"):
-            test = self.condition(expr)
+            test = self.condition(expr, unsigned=True)
             return None if test is None else Select(test, Int(1), Int(0))
         left, right = self.value(expr.left), self.value(expr.right)
         if left is None or right is None:
@@ -171,7 +171,7 @@ class Affine:
 
     def _select(self, expr: Select) -> Expr | None:
         yes, no = self.value(expr.yes), self.value(expr.no)
-        test = self.condition(expr.test)
+        test = self.condition(expr.test, unsigned=True)
         if test is None or yes is None or no is None:
             return None
         return extremum(Select(test, yes, no)) or Select(test, yes, no)
@@ -201,8 +201,8 @@ class Affine:
         return None
 
     def condition(self, expr: Expr, unsigned: bool = False) -> Expr | None:
-        """A test in affine form. Differences of unsigned values wrap around in C, so that comparing
-        them is refused unless `unsigned` says that the caller takes them as integers.
+        """A test in affine form. Differences of unsigned values wrap around in C, so that a comparison of
+        them is better computed than taken for one of integers, which `unsigned` asks for.
         """
         match expr:
             case Binary("&&" | "||" as op, left, right):

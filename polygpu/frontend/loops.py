@@ -11,7 +11,7 @@ from polygpu.frontend.affine import conjuncts, names_in, polynomial, scaled, sub
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.reasons import nonaffine
 from polygpu.frontend.scopes import Variable
-from polygpu.frontend.state import Finished, Iterator
+from polygpu.frontend.state import Finished, Iterator, Region
 from polygpu.frontend.types import Basic, describe
 from polygpu.frontend.unsupported import refusal
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, is_floating
@@ -24,12 +24,18 @@ _FORM = "write it as 'for (int i = lower; i < upper; i++)'"
 
 @dataclass(frozen=True)
 class Header:
-    """A loop over `iterator` (its unique name). `domain` holds its bounds and its stride."""
+    """A loop over `iterator` (its unique name). `domain` holds its bounds and its stride.
+
+    `start` and `test` are the source's, in its types: the iterator's is `type`.
+    """
 
     variable: Variable
     iterator: str
+    type: str
     domain: tuple[Expr, ...]
     step: int
+    start: Expr
+    test: Expr
 
 
 def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
@@ -51,11 +57,11 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
     region.iterators.add(name)
     region.bindings[variable] = Iterator(name, ctype)
     step = _step(reader, node, variable, position)
-    tests = _tests(reader, node, Name(name), step, ctype, position)
+    test = _condition(reader, node, position)
+    tests = _tests(region, test, Name(name), step, ctype, region.at(node.cond))
     region.loops.append(Loop(variable.name, position, text, step))
-    return Header(
-        variable, name, (_first(Name(name), first, step), *tests, *_stride(name, first, step)), step
-    )
+    domain = (_first(Name(name), first, step), *tests, *_stride(name, first, step))
+    return Header(variable, name, ctype, domain, step, start, test)
 
 
 def leave(reader: Reader, header: Header, position: Position) -> None:
@@ -124,20 +130,22 @@ def _amount(reader: Reader, node: Any, variable: Variable) -> int | None:
     return None
 
 
-def _tests(
-    reader: Reader, node: c_ast.For, iterator: Name, step: int, ctype: str, position: Position
-) -> tuple[Expr, ...]:
-    """The conditions of the header, each of which ends the loop for good once it fails."""
-    region = reader.region
+def _condition(reader: Reader, node: c_ast.For, position: Position) -> Expr:
     if node.cond is None:
         raise refusal("PG104", position, "the loop's header has no condition", _FORM, 3)
-    where = region.at(node.cond)
+    return reader.value(node.cond)
+
+
+def _tests(
+    region: Region, test: Expr, iterator: Name, step: int, ctype: str, where: Position
+) -> tuple[Expr, ...]:
+    """The conditions of the header, each of which ends the loop for good once it fails."""
     found: list[Expr] = []
     bounded = False
-    for test in conjuncts(reader.value(node.cond)):
-        condition = region.affine.condition(test, unsigned=True)
+    for part in conjuncts(test):
+        condition = region.affine.condition(part, unsigned=True)
         if condition is None:
-            raise nonaffine(region, test, where, f"the bound of the loop over '{iterator.name}' is")
+            raise nonaffine(region, part, where, f"the bound of the loop over '{iterator.name}' is")
         bounded |= _bounds(condition, iterator, step, ctype, where)
         found.append(condition)
     if not bounded:

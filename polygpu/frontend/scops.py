@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from polygpu.frontend.types import (
 )
 from polygpu.frontend.unsupported import note, refusal
 from polygpu.model.expr import Binary, Expr, Int, Name
-from polygpu.model.scop import Array, Scalar, Scop, Structure
+from polygpu.model.scop import Array, Conversion, Scalar, Scop, Structure
 from polygpu.support.position import Position
 
 
@@ -56,7 +56,7 @@ def lift_region(
     shaped = shape(reader)
     _check_iterators(region, extract)
     _check_declarations(region, extract)
-    affine = _affine_names(shaped)
+    affine = _affine_names(shaped, region.conversions)
     scalars = tuple(Scalar(s.name, s.type, s.name in affine) for s in region.scalars.values())
     return Scop(
         name=name,
@@ -73,6 +73,7 @@ def lift_region(
             _at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type
         ),
         assumptions=tuple(shaped.assumptions),
+        conversions=tuple(dict.fromkeys(region.conversions)),
         functions=texts(context, region.functions),
         no_alias=no_alias,
         mentions=tuple(_mentions(extract)),
@@ -157,8 +158,8 @@ def _items_of(node: Any) -> list[Any]:
     return list((node.block_items if isinstance(node, c_ast.Compound) else node.stmts) or ())
 
 
-def _affine_names(shaped: Shaped) -> set[str]:
-    """Names in domains, affine subscripts, extents and assumptions."""
+def _affine_names(shaped: Shaped, conversions: Iterable[Conversion]) -> set[str]:
+    """Names in domains, affine subscripts, extents, assumptions and conversions."""
     found: set[str] = set()
     for statement in shaped.statements:
         for condition in statement.domain:
@@ -170,6 +171,8 @@ def _affine_names(shaped: Shaped) -> set[str]:
         found = found.union(*(names_in(e) for e in extents if e is not None))
     for assumption in shaped.assumptions:
         found |= names_in(assumption.value) | names_in(assumption.bound)
+    for conversion in conversions:
+        found = found.union(*map(names_in, (conversion.value, *conversion.domain)))
     return found
 
 

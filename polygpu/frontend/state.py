@@ -13,7 +13,7 @@ from polygpu.frontend.scopes import Scope, Variable
 from polygpu.frontend.source import Source
 from polygpu.frontend.types import CType
 from polygpu.model.expr import Call, Expr
-from polygpu.model.scop import Action, Loop
+from polygpu.model.scop import Action, Conversion, Loop
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
 
@@ -138,6 +138,7 @@ class Region:
     sites: list[Site] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     statements: list[RawStatement] = field(default_factory=list)
+    conversions: list[Conversion] = field(default_factory=list)
     functions: dict[str, Any] = field(default_factory=dict)
     outer_iterators: dict[Variable, Position] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)

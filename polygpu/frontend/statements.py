@@ -9,14 +9,14 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend import actions, loops
+from polygpu.frontend import actions, loops, unsigned
 from polygpu.frontend.affine import conjuncts, invert
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.selects import cases, split
 from polygpu.frontend.state import RawStatement, Region, source_text
 from polygpu.frontend.unsupported import refusal, statement_refusal
 from polygpu.model.expr import Expr
-from polygpu.model.scop import Action, Branch
+from polygpu.model.scop import Action, Branch, Conversion
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,29 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
         (*path.domain, *header.domain),
         (*path.prefix, next(path.places), way),
     )
+    for part, where, found in (
+        (node.init, path, unsigned.of_start(region.affine, header)),
+        (node.cond, path, unsigned.of_first_test(region.affine, header)),
+        (node.cond, inner, unsigned.of_tests(region.affine, header)),
+    ):
+        _convert(region, part, where, found)
     walk(reader.child(), [node.stmt], inner)
     loops.leave(reader, header, region.at(node))
+
+
+def _convert(region: Region, node: Any, path: Path, found: Iterable[unsigned.Taken]) -> None:
+    for taken in found:
+        value = region.affine.value(taken.value)
+        if value is not None:  # or else it is computed as C does
+            domain = (*path.domain, *taken.guards)
+            made = Conversion(path.iterators, domain, value, source_text(node), region.at(node))
+            region.conversions.append(made)
 
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     """An affine test bounds the domains of its branches, any other stays within a statement."""
     test = reader.value(node.cond)
+    _convert(reader.region, node.cond, path, unsigned.of_if(reader.region.affine, test))
     condition = reader.region.affine.condition(test)
     if condition is not None:
         walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
@@ -117,6 +133,7 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
         within = path.within(case.conditions)
         if isinstance(case.remaining, bool):
             if body := then if case.remaining else otherwise:
+                _convert_all(reader.region, node, body, within)
                 _add(reader.region, node, tuple(body), within)
         else:
             _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], within)
@@ -125,9 +142,15 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
 def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:
     """One statement for each action, and for each case of affine `?:` that reads memory."""
     region = reader.region
+    _convert_all(region, node, found, path)
     for action in found:
         for conditions, body in split(region.affine, action):
             _add(region, node, (body,), path.within(conditions))
+
+
+def _convert_all(region: Region, node: Any, found: list[Action], path: Path) -> None:
+    for action in found:
+        _convert(region, node, path, unsigned.of_action(region.affine, action))
 
 
 def _add(region: Region, node: Any, body: tuple[Action, ...], path: Path) -> None:

@@ -158,6 +158,20 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True)
+class Conversion:
+    """A value that C takes as unsigned; polyhedra and C agree if it is at least 0 all over `domain`.
+
+    `domain` is a conjunction over `iterators` and parameters, `text` the expression of the source.
+    """
+
+    iterators: tuple[str, ...]
+    domain: tuple[Expr, ...]
+    value: Expr
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Scop:
     """A region of `function`; `start` and `end` are character offsets in the text of `file`.
 
@@ -176,6 +190,7 @@ class Scop:
     statements: tuple[Statement, ...]
     context: tuple[Expr, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
+    conversions: tuple[Conversion, ...] = ()
     functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
     no_alias: bool = False  # --assume-no-alias
     mentions: tuple[str, ...] = ()

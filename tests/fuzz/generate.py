@@ -25,6 +25,7 @@ from tests.fuzz.program import (
     is_floating,
 )
 from tests.fuzz.ranges import Range, at, extents, loop_range, lowest, missing
+from tests.fuzz.wrapping import within_bounds
 
 ITERATORS = "ijkl"
 TYPES = ("float",) * 5 + ("double",) * 3 + ("int",) * 4 + INTEGERS
@@ -61,7 +62,7 @@ class Scope:
 
 
 def program(seed: str) -> Program:
-    return Author(Random(seed)).program()
+    return Author(Random(seed), Random(f"{seed}:unsigned")).program()
 
 
 def _in_memory(p: Program) -> Program:
@@ -74,10 +75,11 @@ def _in_memory(p: Program) -> Program:
 
 
 class Author:
-    """Writes one program; `left` is how many statements it may still have."""
+    """Writes one program; `left` is how many statements it may still have, `types` chooses unsigned types."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, types: Random) -> None:
         self.random = random
+        self.types = types
         self.left = random.choice((1, 2, 2, 3, 3, 4, 5))
         self.depth = random.choice((1, 2, 2, 2, 3, 3, 3, 4))
         self.deepest = 1
@@ -85,6 +87,7 @@ class Author:
         self.arrays: tuple[Array, ...] = ()
         self.indirect = random.random() < 0.1
         self.longs = random.random() < 0.1
+        self.unsigned = types.random() < 0.15
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -101,7 +104,11 @@ class Author:
         made = tuple(tuple(region) for region in regions)
         sizes = (*SIZES[self.deepest], self.random.choice(LARGEST[self.deepest]))
         parameter = self.random.choice(("int",) * 9 + ("long",))
-        return _in_memory(Program(self.arrays, scalars, made, sizes, parameter, self.chance(0.1)))
+        done = _in_memory(Program(self.arrays, scalars, made, sizes, parameter, self.chance(0.1)))
+        if not self.unsigned:
+            return done
+        unsigned = self.types.choice(("unsigned int", "unsigned int", "unsigned long", parameter))
+        return within_bounds(replace(done, parameter=unsigned))
 
     def _type(self) -> str:
         return self.random.choice(TYPES)
@@ -123,12 +130,18 @@ class Author:
             self.random.choice((1,) * 8 + (2, 3, -1, -1, -1, -2)),
             (),
             self.chance(0.2),
-            "long" if self.longs and self.chance(0.5) else "int",
+            self._iterator_type(),
         )
         inside = replace(
             scope, iterators={**scope.iterators, bare.iterator: loop_range(bare, scope.iterators)}
         )
         return replace(bare, body=self._block(inside))
+
+    def _iterator_type(self) -> str:
+        signed = "long" if self.longs and self.chance(0.5) else "int"
+        if self.unsigned and self.types.random() < 0.3:
+            return self.types.choice(("unsigned int", "unsigned long"))
+        return signed
 
     def _lowers(self, scope: Scope) -> tuple[Affine, ...]:
         outer = list(scope.iterators)

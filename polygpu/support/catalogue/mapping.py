@@ -127,6 +127,15 @@ MAPPING = {
         "            a[i][l] *= 0.5f;\n"
         "    }",
     ),
+    "PG316": Entry(
+        "a value below 0 is taken as unsigned",
+        "Next to an unsigned value, C converts a signed one to unsigned: -1 becomes 4294967295, and i < n\n"
+        "is false. The difference of two unsigned values wraps around in the same way. Where that depends\n"
+        "on sizes, it is tested at run time, and the original loop takes over; here it happens whenever\n"
+        "the loop is reached.",
+        "void f(unsigned n, float *a) { ... for (int i = -1; i < n; i++) a[i + 1] = 0; ... }",
+        "void f(unsigned n, float *a) { ... for (int i = -1; i < (int)n; i++) a[i + 1] = 0; ... }",
+    ),
     "PG330": Entry(
         "a loop runs in one thread of the device",
         "Each iteration needs what the one before computed, so nothing in the loop can run at the same\n"

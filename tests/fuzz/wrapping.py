@@ -1,0 +1,146 @@
+"""Programs over unsigned values as C runs them: what leaves its loops' bounds or arrays tests no compiler.
+
+`i < n - 1` is true of (nearly) all i where n is an unsigned 0, and a[-j + n] is far away where j is an
+unsigned int and n an unsigned long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from tests.fuzz.program import Affine, Assign, Declare, If, Loop, Node, Program, Value
+from tests.fuzz.ranges import reads_of
+
+_BITS = {"int": 32, "unsigned int": 32, "long": 64, "unsigned long": 64}
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A value of a C type."""
+
+    value: int
+    type: str
+
+    def converted(self, ctype: str) -> Integer:
+        bits = _BITS[ctype]
+        value = self.value % 2**bits
+        return Integer(value if "unsigned" in ctype or value < 2 ** (bits - 1) else value - 2**bits, ctype)
+
+    def __add__(self, other: Integer) -> Integer:
+        ctype = _common(self.type, other.type)
+        return Integer(self.value + other.value, ctype).converted(ctype)
+
+    def __mul__(self, other: Integer) -> Integer:
+        ctype = _common(self.type, other.type)
+        return Integer(self.value * other.value, ctype).converted(ctype)
+
+    def less(self, other: Integer) -> bool:
+        ctype = _common(self.type, other.type)
+        return self.converted(ctype).value < other.converted(ctype).value
+
+
+def _common(left: str, right: str) -> str:
+    """The wider type, and of two as wide the unsigned one."""
+    return max(left, right, key=lambda ctype: (_BITS[ctype], "unsigned" in ctype))
+
+
+Values = Mapping[str, Integer]
+
+
+def within_bounds(program: Program) -> Program:
+    """`program` with the sizes at which it stays within its bounds; signed if there are none."""
+    fitting = tuple(size for size in program.sizes if _fits(program, *size))
+    if fitting:
+        return replace(program, sizes=fitting)
+    return replace(program, parameter="int", regions=tuple(_signed(region) for region in program.regions))
+
+
+def _signed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    def change(node: Node) -> Node:
+        if isinstance(node, Loop):
+            return replace(node, type=node.type.removeprefix("unsigned "), body=_signed(node.body))
+        return node
+
+    return tuple(map(change, nodes))
+
+
+def _fits(program: Program, n: int, m: int) -> bool:
+    values = {"n": Integer(n, program.parameter), "m": Integer(m, program.parameter)}
+    iterator = "int" if program.old else ""
+    return all(_all_fit(region, values, iterator) for region in program.regions)
+
+
+def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
+    for node in nodes:
+        match node:
+            case Loop():
+                fits = _loop_fits(node, values, old)
+            case If(test, then, otherwise):
+                fits = _reach(test, values) and _all_fit((*then, *otherwise), values, old)
+            case Assign(target, _, value):
+                fits = _reach(target, values) and _reach(value, values)
+            case Declare(_, _, value):
+                fits = value is None or _reach(value, values)
+        if not fits:
+            return False
+    return True
+
+
+def _reach(value: Value, values: Values) -> bool:
+    """Whether all subscripts are what they would be of mathematical integers."""
+    subscripts = (s for read in reads_of(value) for s in read.subscripts if isinstance(s, Affine))
+    return all(_value(s, values).value == _plain(s, values) for s in subscripts)
+
+
+def _loop_fits(loop: Loop, values: Values, old: str) -> bool:
+    ctype = old or loop.type
+    low = max(_plain(a, values) for a in loop.lowers)
+    high = min(_plain(a, values) for a in loop.uppers)
+    first, test = _header(loop, values)
+    i = first.converted(ctype)
+    while test(i):
+        if not low <= i.value < high or not _all_fit(loop.body, {**values, loop.iterator: i}, old):
+            return False
+        i = (i + Integer(loop.step, "int")).converted(ctype)
+    return True
+
+
+def _header(loop: Loop, values: Values) -> tuple[Integer, Callable[[Integer], bool]]:
+    """What the iterator starts with and the test, as `text` writes them."""
+    before = Affine((), -1)
+    if loop.step < 0:
+        first = _extreme([_value(u + before, values) for u in loop.uppers], least=True)
+        if loop.inclusive and len(loop.lowers) == 1:
+            below = _value(loop.lowers[0] + before, values)
+            return first, below.less
+        low = _extreme([_value(a, values) for a in loop.lowers], least=False)
+        return first, lambda i: not i.less(low)
+    first = _extreme([_value(a, values) for a in loop.lowers], least=False)
+    if loop.inclusive and len(loop.uppers) == 1:
+        last = _value(loop.uppers[0] + before, values)
+        return first, lambda i: not last.less(i)
+    end = _extreme([_value(u, values) for u in loop.uppers], least=True)
+    return first, lambda i: i.less(end)
+
+
+def _extreme(found: list[Integer], least: bool) -> Integer:
+    """a < b ? a : b, or with >: of the common type of both."""
+    if len(found) == 1:
+        return found[0]
+    a, b = found
+    chosen = (a if a.less(b) else b) if least else (a if b.less(a) else b)
+    return chosen.converted(_common(a.type, b.type))
+
+
+def _value(a: Affine, values: Values) -> Integer:
+    terms = [values[name] * Integer(factor, "int") for name, factor in a.terms]
+    total = terms[0] if terms else Integer(0, "int")
+    for term in terms[1:]:
+        total = total + term
+    return total + Integer(a.constant, "int")
+
+
+def _plain(a: Affine, values: Values) -> int:
+    """As mathematical integers."""
+    return sum(values[name].value * factor for name, factor in a.terms) + a.constant

@@ -1,0 +1,155 @@
+"""Values below 0 that C takes as unsigned: found at compile time, tested at run time, or of no effect."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+from polygpu.analysis.conditions import conditions
+from polygpu.pipeline import Options, compile_file
+from polygpu.support.diagnostics import Diagnosed
+from tests.unit.middle import analysed
+
+ARRAYS = "float x[restrict 99], float y[restrict 99]"
+
+
+def held(parameters: str, body: str) -> list[isl.Set]:
+    return [c.holds for c in conditions(analysed(f"{parameters}, {ARRAYS}", body)) if "unsigned" in c.reason]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        ("unsigned n", "for (int i = 0; i < n; i++) x[i] = 0;"),
+        ("unsigned n", "for (unsigned i = n; i > 0; i--) x[i - 1] = 0;"),
+        ("unsigned long n", "for (unsigned long i = 3; i + 2 < n; i += 2) x[i] = y[i / 2];"),
+        ("unsigned n", "for (int i = 1; i < n; i++) x[i] = y[(i - 1) / 2u];"),
+        ("unsigned n", "for (int i = 0; i < n; i++) x[i] = i > 0 ? y[(i - 1) % 4u] : 0;"),
+        ("unsigned n", "for (int i = 0; i < 9; i++) if (i > 3 && i - 3 < n) x[i] = y[i];"),
+        ("unsigned n, int a", "for (int i = 0; i < 9; i++) x[i] = i + a < n ? 1 : 2;"),
+        ("unsigned n, int a", "for (int i = a; i < 9; i++) x[i] = (i - n) / 2 + (a < n);"),
+        ("int n, int a", "for (int i = a; i < n - 1; i++) x[i % 4 + 4] = y[(i - 9) / 2 + 50];"),
+        ("unsigned n", "for (int i = 0; i < 9; i++) if (i - 3 == n) x[i] = y[i + n - 3];"),
+        ("unsigned n, int a", "for (int i = a; i < 9; i++) x[i + 9] = y[(i >> 1u) + 9];"),
+    ],
+)
+def test_what_is_never_below_0_needs_no_test(parameters: str, body: str) -> None:
+    assert held(parameters, body) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "expected"),
+    [
+        ("unsigned n", "for (int i = 0; i < n - 2; i++) x[i] = 0;", "n >= 2"),
+        ("unsigned n, int a", "for (int i = a; i < n; i++) x[i + 9] = 0;", "a >= 0"),
+        ("unsigned n, int a", "for (unsigned i = a; i < 9; i++) x[i + 9] = 0;", "a >= 0"),
+        ("unsigned n", "for (long i = n - 5; i < 9; i++) x[i + 9] = 0;", "n >= 5"),
+        ("unsigned n, int a", "for (int i = a; i < 9; i++) x[i + 9] = y[i % 4u + 9];", "a >= 0"),
+        (
+            "unsigned n, int a",
+            "for (int i = a; i < 9; i++) if (i < n) x[i + 9] = 0;",
+            "a >= 0",
+        ),
+        ("unsigned n, unsigned m", "for (int i = 0; i < (n - m) / 2; i++) x[i] = 0;", "n >= m"),
+        (
+            "unsigned n, unsigned m",
+            "for (unsigned i = n; i >= m; i--) x[i] = 0;",
+            "m >= 1 or n < m",
+        ),
+        (
+            "unsigned n, unsigned m",
+            "for (int i = 0; i < 9; i++) for (int j = 0; j < (i < n - m ? i : 3); j++) x[i] += 1;",
+            "n >= m",
+        ),
+    ],
+)
+def test_what_sizes_decide_is_tested(parameters: str, body: str, expected: str) -> None:
+    first, *others = held(parameters, body)
+    for other in others:
+        first = first.intersect(other)
+    names = [p.split()[-1] for p in parameters.split(", ")]
+    context = isl.Set(f"[{', '.join(names)}] -> {{ : n >= 0 {'and m >= 0' if 'm' in names else ''} }}")
+    wanted = context.intersect(isl.Set(f"[{', '.join(names)}] -> {{ : {expected} }}"))
+    assert first.intersect(context).is_equal(wanted)
+
+
+def test_what_is_always_below_0_is_an_error() -> None:
+    with pytest.raises(Diagnosed) as caught:
+        held("unsigned n", "for (int i = -2; i < n; i++) x[i + 2] = 0;")
+    (error,) = caught.value.diagnostics
+    assert error.id == "PG316" and "'i < n'" in error.message
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+
+void region(unsigned n, int low, float *restrict x, float *restrict y)
+{
+#pragma scop
+    for (int i = low; i < n; i++)
+        x[i + 9] = 1;
+#pragma endscop
+#pragma scop
+    for (int i = low; i < 9; i++)
+        if (i < n)
+            x[i + 20] += 2;
+#pragma endscop
+#pragma scop
+    for (int i = low; i < 9; i++)
+        y[i + 9] += x[i % 4u];
+#pragma endscop
+#pragma scop
+    for (int i = low; i < 9; i++)
+        y[i + 20] += i < n ? x[i + 9] : x[i + 10];
+#pragma endscop
+}
+
+int main(void)
+{
+    for (int low = -5; low < 4; low++)
+        for (unsigned n = 0; n < 12; n += 3) {
+            float x[40], y[40], sum = 0;
+            for (int i = 0; i < 40; i++)
+                x[i] = i, y[i] = 3 * i;
+            region(n, low, x, y);
+            for (int i = 0; i < 40; i++)
+                sum += (x[i] + 2 * y[i]) * (i + 1);
+            printf("%d %u %.9g\n", low, n, sum);
+        }
+}
+"""
+
+
+def test_the_original_takes_over(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(PROGRAM)
+    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+    for suffix, text in done.files.items():
+        (tmp_path / f"program{suffix}").write_text(text)
+
+    def printed(*files: str) -> tuple[str, str]:
+        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        ran = subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True)
+        return ran.stdout, ran.stderr
+
+    original, _ = printed("program.c")
+    found, said = printed("program_host.c", "program_emulator.c")
+    assert found == original
+    assert said.count("the loop runs on the host: a value in ") == 4  # each region says it once
+
+
+def test_a_nest_that_was_only_found_stays_on_the_host(tmp_path: Path) -> None:
+    text = (
+        PROGRAM.replace("low; i < n", "-1; i < n").replace("#pragma scop", "").replace("#pragma endscop", "")
+    )
+    (tmp_path / "program.c").write_text(text)
+    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+    (warning,) = (d for d in done.diagnostics if any(note.id == "PG316" for note in d.notes))
+    assert warning.id == "PG181" and warning.position is not None
+    assert text.splitlines()[warning.position.line - 1] == "    for (int i = -1; i < n; i++)"
+    assert done.regions
+    assert "for (int i = -1; i < n; i++)\n        x[i + 9] = 1;" in done.files["_host.c"]
