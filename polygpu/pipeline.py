@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from math import inf
 from typing import TypeVar
 
@@ -33,20 +33,22 @@ from polygpu.codegen.lower.scan import test_of
 from polygpu.codegen.padding import Padded, pad
 from polygpu.codegen.spaces import put_in_spaces
 from polygpu.frontend import FrontendOptions, Lifted, lift
+from polygpu.frontend.nests import not_offloaded
 from polygpu.model.decisions import Decisions
 from polygpu.model.decisions import parse as parse_decision
 from polygpu.model.device import Device
 from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
-from polygpu.model.scop import Scalar, Scop
+from polygpu.model.scop import LARGEST_SIZE, Scalar, Scop
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
 from polygpu.support.position import Position
 
 T = TypeVar("T")
-_ABOUT_LOOPS = frozenset({"PG302", "PG306", "PG314", "PG316"})  # of the loops themselves, not of options
+# Of the loops themselves, not of options.
+_ABOUT_LOOPS = frozenset({"PG302", "PG306", "PG314", "PG316", "PG317"})
 
 DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
 
@@ -152,11 +154,11 @@ def compile_file(path: str, options: Options) -> Compilation:
     set_options()
     check_known(values, lifted.scops)
     detected = any(d.id == "PG180" for d in lifted.diagnostics)
-    compiled, refused = _compile_regions(
-        lifted.scops,
-        lambda scop: _compile_region(scop, device, decisions, values, options.time_budget, clock),
-        detected,
-    )
+    work = cache(lambda scop: _compile_region(scop, device, decisions, values, options.time_budget, clock))
+    compiled, refused = _compile_regions(lifted.scops, work, detected)
+    if refused:  # regions without the nests that are in the way
+        lifted = clock.run("front end", lambda: lift(path, options.frontend(), partial(_check, values)))
+        compiled, refused = _compile_regions(lifted.scops, work, detected)
     kept = tuple(r for r in compiled if not detected or _has_parallelism(r))
     regions, spaces = clock.run("spaces", lambda: _in_spaces(kept, device, decisions))
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
@@ -195,13 +197,13 @@ def _compile_regions(
             first = problem.diagnostics[0]
             if not detected or first.id not in _ABOUT_LOOPS:
                 raise
-            why = replace(first, severity="note", help="", notes=())
-            message = "this loop is not offloaded"
-            notes = (why, *first.notes)
-            refused[scop.position] = Diagnostic(
-                "PG181", "warning", message, scop.position, first.help, notes, 3
-            )
+            refused[scop.position] = not_offloaded(first, scop.position)
     return tuple(done), refused
+
+
+def _check(values: dict[str, int], scop: Scop) -> None:
+    """Raises Diagnosed for what polyhedra show to be wrong."""
+    conditions(polyhedra.build(assume(scop, values)[0]))
 
 
 def _in_spaces(
@@ -385,5 +387,6 @@ def _fitting(scop: Scop) -> Iterator[tuple[str, str]]:
     """Tests that parameters of wider types are int's: kernels count in these."""
     for s in scop.scalars:
         if s.affine and not s.fits:
-            least = "" if s.type.startswith("unsigned") else f" && {s.name} >= -2147483647"
-            yield f"{s.name} <= 2147483647{least}", f"'{s.name}' is beyond the range of int"
+            least = "" if s.type.startswith("unsigned") else f" && {s.name} >= -{LARGEST_SIZE}"
+            reason = f"'{s.name}' is beyond the range of int, in which kernels count"
+            yield f"{s.name} <= {LARGEST_SIZE}{least}", reason

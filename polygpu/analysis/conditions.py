@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, statement_space
-from polygpu.model.expr import Binary, Expr, Int, Position
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Position, limits
+from polygpu.model.scop import LARGEST_SIZE, Conversion
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import coalesced
 
@@ -24,10 +25,10 @@ class Condition:
 def conditions(p: Polyhedra) -> tuple[Condition, ...]:
     """The tests the call of the region needs, those that always hold left out.
 
-    Raises Diagnosed when an access of a declared array is out of bounds whenever it runs, or a value that is
-    taken as unsigned is below 0 whenever it is computed at all.
+    Raises Diagnosed when an access of a declared array is out of bounds whenever it runs, or a conversion
+    changes a value whenever it is computed at all.
     """
-    found = [*_guessed_shapes(p), *_bounds(p), *_unsigned(p)]
+    found = [*_guessed_shapes(p), *_bounds(p), *_strongest(_converted(p))]
     return tuple({str(c.holds): c for c in reversed(found)}.values())[::-1]
 
 
@@ -44,21 +45,63 @@ def _guessed_shapes(p: Polyhedra) -> list[Condition]:
     return found
 
 
-def _unsigned(p: Polyhedra) -> list[Condition]:
+def _converted(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
+    sizes = _sizes(p) if p.scop.conversions else p.context
     for c in p.scop.conversions:
         builder = AffineBuilder(statement_space(p.parameters, "conversion", c.iterators))
         computed = isl.Set.universe(builder.space).intersect_params(p.context)
         for test in c.domain:
             computed = computed.intersect(builder.condition(test))
-        bad = computed.intersect(builder.condition(Binary("<", c.value, Int(0))))
-        if not bad.is_empty() and computed.params().is_subset(bad.params()):
-            message = f"a value in '{c.text}' is below 0, and C takes it as a large unsigned one"
-            help_text = "compute in signed types: with an unsigned n, write '(int)n'"
-            raise Diagnosed(Diagnostic("PG316", "error", message, c.position, help_text, length=len(c.text)))
-        reason = f"a value in '{c.text}' is below 0, which C takes as a large unsigned one"
-        found.extend(_unless(p, bad, reason, c.position))
+        low, high = c.range
+        bad = computed.intersect(builder.condition(Binary("<", c.value, Int(low))))
+        if high is not None:
+            bad = bad.union(computed.intersect(builder.condition(Binary(">", c.value, Int(high)))))
+        possible = bad.params().intersect(sizes)
+        if possible.is_empty():
+            continue
+        problem = _conversion_problem(c)
+        if computed.params().intersect(sizes).is_subset(possible):
+            raise Diagnosed(problem)
+        found.extend(_unless(p, bad, problem.message, c.position))
     return found
+
+
+def _strongest(found: list[Condition]) -> list[Condition]:
+    """Without those that another one implies."""
+    kept: list[Condition] = []
+    for c in found:
+        if not any(other.holds.is_subset(c.holds) for other in kept):
+            kept = [other for other in kept if not c.holds.is_subset(other.holds)] + [c]
+    return kept
+
+
+def _conversion_problem(c: Conversion) -> Diagnostic:
+    what, length = f"a value in '{c.text}' is", len(c.text)
+    if c.type == "int":
+        message = f"{what} beyond the range of int, in which kernels count"
+        help_text = "split the loop, with a pointer to the elements of each part"
+    elif SIZES[c.type] < SIZES["int"]:
+        low, high = c.range
+        message = f"{what} beyond the range of {c.type}, {low} to {high}, and C wraps it around"
+        help_text = "use an int iterator"
+    else:
+        message = f"{what} below 0, which C takes as a large unsigned one"
+        help_text = "compute in signed types: with an unsigned n, write '(int)n'"
+        return Diagnostic("PG316", "error", message, c.position, help_text, length=length)
+    return Diagnostic("PG317", "error", message, c.position, help_text, length=length)
+
+
+def _sizes(p: Polyhedra) -> isl.Set:
+    """The parameters' values of their types, as far as kernels take them."""
+    builder = AffineBuilder(statement_space(p.parameters, "sizes", ()))
+    found = isl.Set.universe(builder.space)
+    for scalar in (s for s in p.scop.scalars if s.affine):
+        low, high = limits(scalar.type)
+        name, least, most = Name(scalar.name), Int(max(low, -LARGEST_SIZE)), Int(min(high, LARGEST_SIZE))
+        test = Binary("&&", Binary("<=", least, name), Binary("<=", name, most))
+        found = found.intersect(builder.condition(test))
+    return found.params()
 
 
 def _unless(p: Polyhedra, bad: isl.Set, reason: str, position: Position) -> list[Condition]:

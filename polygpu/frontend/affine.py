@@ -115,7 +115,7 @@ class Affine:
 
     `locals` are names that are no parameters although they are read like one; `inlined` gives the value
     of calls of the user's own one-line integer functions. Unsigned values count as mathematical
-    integers, which `polygpu.frontend.unsigned` sees to.
+    integers, which `polygpu.frontend.conversions` sees to.
     """
 
     locals: Set[str]
@@ -271,6 +271,8 @@ def _differs(expr: Expr) -> bool:
             return _differs(left) or _differs(right)
         case Cast(_, operand):
             return _differs(operand)
+        case Call(_, arguments, _):
+            return any(map(_differs, arguments))
     return False
 
 

@@ -101,11 +101,11 @@ def _user_call(reader: Reader, node: c_ast.FuncCall, symbol: Function) -> Expr:
     inlined = _inlined(reader, found, values)
     match inlined:
         case Select() if (simple := extremum(inlined)) is not None:
-            return simple
+            return _as(simple, found.result)
         case None:
             pass
         case _:
-            reader.region.inlined[made] = inlined
+            reader.region.inlined[made] = _as(inlined, found.result)
     reader.region.functions[name] = found
     return made
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from polygpu.frontend.clean import Clean, clean
-from polygpu.frontend.nests import find_nests
+from polygpu.frontend.nests import Check, anything, find_nests
 from polygpu.frontend.options import FrontendOptions, Lifted
 from polygpu.frontend.preprocess import preprocess, read_source
 from polygpu.frontend.recover import parse_tolerantly
@@ -26,8 +26,9 @@ _CHANGES_TYPE = re.compile(r"\b_*(?:vector_size|ext_vector_type|mode)_*\b")
 _CHANGES_LAYOUT = re.compile(r"\b_*(?:packed|aligned|scalar_storage_order)_*\b")
 
 
-def lift(path: str, options: FrontendOptions | None = None) -> Lifted:
-    """Reads, preprocesses and lifts a file.
+def lift(path: str, options: FrontendOptions | None = None, check: Check = anything) -> Lifted:
+    """Reads, preprocesses and lifts a file. Nests that are found without pragmas are left out if `check`
+    raises Diagnosed for them.
 
     Raises Diagnosed when the file cannot be read or parsed, when a marked region cannot be lifted (all
     such errors at once), and when there is no region at all.
@@ -35,14 +36,14 @@ def lift(path: str, options: FrontendOptions | None = None) -> Lifted:
     options = options or FrontendOptions()
     text = read_source(path)
     try:
-        return _lift(path, text, options)
+        return _lift(path, text, options, check)
     except RecursionError:
         message = "an expression or block is nested too deeply"
         help_text = "split it into several statements"
         raise Diagnosed(Diagnostic("PG005", "error", message, Position(path, 1, 1), help_text)) from None
 
 
-def _lift(path: str, text: str, options: FrontendOptions) -> Lifted:
+def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifted:
     preprocessed = preprocess(path, text, options)
     cleaned = clean(preprocessed, path)
     sources = _sources(path, text, cleaned.files)
@@ -52,7 +53,7 @@ def _lift(path: str, text: str, options: FrontendOptions) -> Lifted:
     if has_pragmas(tree.root):
         scops, diagnostics = _marked_regions(context, options.assume_no_alias)
     else:
-        nests = find_nests(context, options.assume_no_alias)
+        nests = find_nests(context, options.assume_no_alias, check)
         scops, diagnostics = nests.scops, nests.diagnostics
     diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
     if not scops and not any(d.severity == "error" for d in diagnostics):

@@ -14,7 +14,7 @@ from polygpu.frontend.scopes import Variable
 from polygpu.frontend.state import Finished, Iterator, Region
 from polygpu.frontend.types import Basic, describe
 from polygpu.frontend.unsupported import refusal
-from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, is_floating
+from polygpu.model.expr import Binary, Expr, Int, Name, common_type, is_floating
 from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
@@ -55,7 +55,8 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
         )
     name = region.unique(variable.name)
     region.iterators.add(name)
-    region.bindings[variable] = Iterator(name, ctype)
+    # Arithmetic promotes narrow types to int, which holds all their values.
+    region.bindings[variable] = Iterator(name, common_type(ctype, "int"))
     step = _step(reader, node, variable, position)
     test = _condition(reader, node, position)
     tests = _tests(region, test, Name(name), step, ctype, region.at(node.cond))
@@ -95,8 +96,7 @@ def _iterator_type(position: Position, variable: Variable) -> str:
     if variable.place == "global":
         message = f"the iterator '{variable.name}' is a global variable: other code sees its value"
         raise refusal("PG106", position, message, "declare it in the loop: 'for (int i = ...'")
-    # Arithmetic promotes narrow types to int, which holds all their values.
-    return ctype.name if SIZES[ctype.name] >= 4 else "int"
+    return ctype.name
 
 
 def _step(reader: Reader, node: c_ast.For, variable: Variable, position: Position) -> int:

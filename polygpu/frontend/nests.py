@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
@@ -18,22 +19,29 @@ from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
+Check: TypeAlias = Callable[[Scop], None]
+
+
+def anything(scop: Scop) -> None:
+    """A check that finds nothing wrong."""
+
 
 @dataclass
 class Nests:
-    """Grows while the functions of a file are searched."""
+    """Grows while the functions of a file are searched. `check` raises Diagnosed for what cannot be one."""
 
     context: FileContext
     no_alias: bool
+    check: Check
     scops: list[Scop] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     reported: set[Position | None] = field(default_factory=set)
 
 
-def find_nests(context: FileContext, no_alias: bool) -> Nests:
+def find_nests(context: FileContext, no_alias: bool, check: Check = anything) -> Nests:
     """Lifts what can be lifted; diagnostics name each region and say why other loops are none."""
-    found = Nests(context, no_alias)
+    found = Nests(context, no_alias, check)
     elsewhere: dict[str, Position] = {}
     for sequence in functions(context):
         position = context.at(sequence.function)
@@ -124,10 +132,11 @@ def _problem(found: Nests, sequence: Sequence, start: int, first: int, last: int
     """Why these loops cannot be one region."""
     try:
         scop = _lift(found, sequence, start, first, last)
+        if scop.statements:
+            found.check(scop)
+            return None
     except Diagnosed as problem:
         return problem.diagnostics[0]
-    if scop.statements:
-        return None
     position = found.context.at(sequence.items[first])
     return Diagnostic("PG112", "error", "the loop does nothing", position, "remove it", length=3)
 
@@ -154,10 +163,11 @@ def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
     if problem.position in found.reported:
         return
     found.reported.add(problem.position)
-    position = found.context.at(loop)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
+
+
+def not_offloaded(problem: Diagnostic, loop: Position | None) -> Diagnostic:
+    """The warning that a loop stays on the host."""
     why = replace(problem, severity="note", help="", notes=())
-    found.diagnostics.append(
-        Diagnostic(
-            "PG181", "warning", "this loop is not offloaded", position, problem.help, (why, *problem.notes), 3
-        )
-    )
+    message = "this loop is not offloaded"
+    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), 3)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend import actions, loops, unsigned
+from polygpu.frontend import actions, conversions, loops
 from polygpu.frontend.affine import conjuncts, invert
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.selects import cases, split
@@ -100,28 +100,29 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
         (*path.prefix, next(path.places), way),
     )
     for part, where, found in (
-        (node.init, path, unsigned.of_start(region.affine, header)),
-        (node.cond, path, unsigned.of_first_test(region.affine, header)),
-        (node.cond, inner, unsigned.of_tests(region.affine, header)),
+        (node.init, path, conversions.of_start(region.affine, header)),
+        (node.cond, path, conversions.of_first_test(region.affine, header)),
+        (node.cond, inner, conversions.of_tests(region.affine, header)),
+        (node.next, inner, conversions.of_step(header)),
     ):
         _convert(region, part, where, found)
     walk(reader.child(), [node.stmt], inner)
     loops.leave(reader, header, region.at(node))
 
 
-def _convert(region: Region, node: Any, path: Path, found: Iterable[unsigned.Taken]) -> None:
+def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.Taken]) -> None:
     for taken in found:
         value = region.affine.value(taken.value)
         if value is not None:  # or else it is computed as C does
             domain = (*path.domain, *taken.guards)
-            made = Conversion(path.iterators, domain, value, source_text(node), region.at(node))
-            region.conversions.append(made)
+            where = source_text(node), region.at(node)
+            region.conversions.append(Conversion(path.iterators, domain, value, taken.type, *where))
 
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     """An affine test bounds the domains of its branches, any other stays within a statement."""
     test = reader.value(node.cond)
-    _convert(reader.region, node.cond, path, unsigned.of_if(reader.region.affine, test))
+    _convert(reader.region, node.cond, path, conversions.of_if(reader.region.affine, test))
     condition = reader.region.affine.condition(test)
     if condition is not None:
         walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
@@ -150,7 +151,7 @@ def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:
 
 def _convert_all(region: Region, node: Any, found: list[Action], path: Path) -> None:
     for action in found:
-        _convert(region, node, path, unsigned.of_action(region.affine, action))
+        _convert(region, node, path, conversions.of_action(region.affine, action))
 
 
 def _add(region: Region, node: Any, body: tuple[Action, ...], path: Path) -> None:

@@ -119,6 +119,14 @@ def is_floating(ctype: str) -> bool:
     return ctype in ("float", "double")
 
 
+def limits(ctype: str) -> tuple[int, int]:
+    """The least and the largest value of an integer type, LP64 with a signed char."""
+    if ctype == "_Bool":
+        return 0, 1
+    bits = 8 * SIZES[ctype]
+    return (0, 2**bits - 1) if ctype.startswith("unsigned") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 def common_type(left: str, right: str) -> str:
     """C's usual arithmetic conversions (C99 6.3.1.8) on canonical type names, LP64."""
     if "double" in (left, right):

@@ -13,7 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polygpu.model.expr import Expr, Position, Reference
+from polygpu.model.expr import SIZES, Expr, Position, Reference, limits
+
+# What kernels count, in int, is no larger than this: there is room for the rest of a tile. Sizes that are
+# no larger than LARGEST_SIZE leave some for what is added to them.
+COUNTED = 2**31 - 2**15
+LARGEST_SIZE = 2**31 - 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +164,27 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A value that C takes as unsigned; polyhedra and C agree if it is at least 0 all over `domain`.
+    """A value that becomes a `type`, in C or as what a kernel counts (int).
 
-    `domain` is a conjunction over `iterators` and parameters, `text` the expression of the source.
+    Polyhedra are right if it is within the `range` of that all over `domain`, a conjunction over `iterators`
+    and parameters. `text` is the expression of the source.
     """
 
     iterators: tuple[str, ...]
     domain: tuple[Expr, ...]
     value: Expr
+    type: str
     text: str
     position: Position
+
+    @property
+    def range(self) -> tuple[int, int | None]:
+        """The least and the largest value at which polyhedra are right; of unsigned types of the size of int
+        or more only the least matters, since what they compute is counted in int too.
+        """
+        if self.type == "int":
+            return -COUNTED, COUNTED
+        return (0, None) if SIZES[self.type] >= SIZES["int"] else limits(self.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ from tests.fuzz.wrapping import within_bounds
 
 ITERATORS = "ijkl"
 TYPES = ("float",) * 5 + ("double",) * 3 + ("int",) * 4 + INTEGERS
+WRAPPING = (
+    ("unsigned int",) * 2 + ("unsigned long",) * 2 + ("char", "unsigned char", "short", "unsigned short")
+)
 ELEMENTS = 2_000_000  # of an array, at most
 SIZES = {
     1: ((0, 0), (1, 2), (7, 5), (37, 33)),
@@ -75,7 +78,10 @@ def _in_memory(p: Program) -> Program:
 
 
 class Author:
-    """Writes one program; `left` is how many statements it may still have, `types` chooses unsigned types."""
+    """Writes one program; `left` is how many statements it may still have.
+
+    `types` chooses unsigned and narrow types.
+    """
 
     def __init__(self, random: Random, types: Random) -> None:
         self.random = random
@@ -140,7 +146,7 @@ class Author:
     def _iterator_type(self) -> str:
         signed = "long" if self.longs and self.chance(0.5) else "int"
         if self.unsigned and self.types.random() < 0.3:
-            return self.types.choice(("unsigned int", "unsigned long"))
+            return self.types.choice(WRAPPING)
         return signed
 
     def _lowers(self, scope: Scope) -> tuple[Affine, ...]:

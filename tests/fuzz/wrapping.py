@@ -1,7 +1,8 @@
-"""Programs over unsigned values as C runs them: what leaves its loops' bounds or arrays tests no compiler.
+"""Programs over unsigned and narrow values as C runs them: what leaves its loops' bounds or arrays tests no
+compiler.
 
-`i < n - 1` is true of (nearly) all i where n is an unsigned 0, and a[-j + n] is far away where j is an
-unsigned int and n an unsigned long.
+`i < n - 1` is true of (nearly) all i where n is an unsigned 0, a[-j + n] is far away where j is an unsigned
+int and n an unsigned long, and a char is 44 where it is set to 300.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from dataclasses import dataclass, replace
 from tests.fuzz.program import Affine, Assign, Declare, If, Loop, Node, Program, Value
 from tests.fuzz.ranges import reads_of
 
-_BITS = {"int": 32, "unsigned int": 32, "long": 64, "unsigned long": 64}
+_BITS = {
+    "char": 8, "unsigned char": 8, "short": 16, "unsigned short": 16,
+    "int": 32, "unsigned int": 32, "long": 64, "unsigned long": 64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,8 @@ class Integer:
 
 
 def _common(left: str, right: str) -> str:
-    """The wider type, and of two as wide the unsigned one."""
-    return max(left, right, key=lambda ctype: (_BITS[ctype], "unsigned" in ctype))
+    """The wider type, int at least, and of two as wide the unsigned one."""
+    return max("int", left, right, key=lambda ctype: (_BITS[ctype], "unsigned" in ctype))
 
 
 Values = Mapping[str, Integer]
@@ -59,7 +63,7 @@ def within_bounds(program: Program) -> Program:
 def _signed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     def change(node: Node) -> Node:
         if isinstance(node, Loop):
-            return replace(node, type=node.type.removeprefix("unsigned "), body=_signed(node.body))
+            return replace(node, type="long" if "long" in node.type else "int", body=_signed(node.body))
         return node
 
     return tuple(map(change, nodes))
@@ -102,7 +106,10 @@ def _loop_fits(loop: Loop, values: Values, old: str) -> bool:
     while test(i):
         if not low <= i.value < high or not _all_fit(loop.body, {**values, loop.iterator: i}, old):
             return False
-        i = (i + Integer(loop.step, "int")).converted(ctype)
+        following = i + Integer(loop.step, "int")
+        i = following.converted(ctype)
+        if i.value != following.value and low <= i.value < high and test(i):
+            return False  # it begins again
     return True
 
 

@@ -80,6 +80,6 @@ def test_kernels_take_int(built: Path) -> None:
 
 def test_larger_values_stay_on_the_host(built: Path) -> None:
     text = (built / "program_host.c").read_text()
-    assert "!(n <= 2147483647)" in text
-    assert "!(m <= 2147483647)" in text
-    assert "!(q <= 2147483647 && q >= -2147483647)" in text
+    assert "!(n <= 2147418112)" in text
+    assert "!(m <= 2147418112)" in text
+    assert "!(q <= 2147418112 && q >= -2147418112)" in text

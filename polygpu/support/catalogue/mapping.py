@@ -136,6 +136,15 @@ MAPPING = {
         "void f(unsigned n, float *a) { ... for (int i = -1; i < n; i++) a[i + 1] = 0; ... }",
         "void f(unsigned n, float *a) { ... for (int i = -1; i < (int)n; i++) a[i + 1] = 0; ... }",
     ),
+    "PG317": Entry(
+        "a value does not fit into its type",
+        "An iterator of type char goes from 127 to -128, so that a loop that counts on never ends or ends\n"
+        "early. Kernels count in int: a loop over more than 2^31 elements needs one that counts in 64 bits.\n"
+        "Where that depends on sizes, it is tested at run time, and the original loop takes over; here it\n"
+        "happens whenever the loop is reached.",
+        "for (char i = 0; i < 200; i++) a[i] = 0;",
+        "for (int i = 0; i < 200; i++) a[i] = 0;",
+    ),
     "PG330": Entry(
         "a loop runs in one thread of the device",
         "Each iteration needs what the one before computed, so nothing in the loop can run at the same\n"

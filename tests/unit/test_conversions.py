@@ -1,4 +1,8 @@
-"""Values below 0 that C takes as unsigned: found at compile time, tested at run time, or of no effect."""
+"""Values that a conversion may change: found at compile time, tested at run time, or of no effect.
+
+They are those below 0 that C takes as unsigned, those that a narrow iterator does not hold, and those beyond
+int, in which kernels count.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ ARRAYS = "float x[restrict 99], float y[restrict 99]"
 
 
 def held(parameters: str, body: str) -> list[isl.Set]:
-    return [c.holds for c in conditions(analysed(f"{parameters}, {ARRAYS}", body)) if "unsigned" in c.reason]
+    return [c.holds for c in conditions(analysed(f"{parameters}, {ARRAYS}", body)) if "a value" in c.reason]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +41,23 @@ def held(parameters: str, body: str) -> list[isl.Set]:
     ],
 )
 def test_what_is_never_below_0_needs_no_test(parameters: str, body: str) -> None:
+    assert held(parameters, body) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body"),
+    [
+        ("int n", "for (char i = -5; i < 90; i++) x[i + 9] = i < n;"),
+        ("unsigned char n", "for (unsigned char i = 0; i < n; i++) x[i] = 0;"),
+        ("short n", "for (short i = n; i > 0; i -= 4) x[i] = 0;"),
+        ("int n", "for (short i = n & 255; i < 300; i++) x[i / 4] = 0;"),
+        ("int n", "for (_Bool i = 0; i < 1; i++) x[i] = n;"),
+        ("int n", "for (int i = 0; i < 2 * n; i++) x[i] = y[i + n];"),
+        ("long n", "for (long i = 0; i < n; i++) x[i + 1] = y[i];"),
+        ("unsigned long n", "for (unsigned long i = 1; i + 1 < n; i += 3) x[i - 1] = y[i + 1];"),
+    ],
+)
+def test_what_fits_into_its_type_needs_no_test(parameters: str, body: str) -> None:
     assert held(parameters, body) == []
 
 
@@ -66,12 +87,38 @@ def test_what_is_never_below_0_needs_no_test(parameters: str, body: str) -> None
         ),
     ],
 )
-def test_what_sizes_decide_is_tested(parameters: str, body: str, expected: str) -> None:
+def test_what_may_be_below_0_is_tested(parameters: str, body: str, expected: str) -> None:
+    _assert_tested(parameters, body, expected)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "expected"),
+    [
+        ("int n", "for (char i = n; i < 99; i++) x[i] = 0;", "-128 <= n <= 127"),
+        ("int n", "for (unsigned char i = 0; i < n; i++) x[i] = 0;", "n <= 255"),
+        ("int n", "for (signed char i = 5; i > n; i--) x[i + 9] = 0;", "n >= -128"),
+        ("int n", "for (short i = 2; i <= n; i += 5) x[i / 999] = 0;", "n < 32767"),
+        ("int n", "for (_Bool i = 0; i < n; i++) x[i] = 0;", "n <= 1"),
+        ("unsigned n", "for (char i = -2; i < (int)n; i++) x[i + 2] = 0;", "n <= 127"),
+        ("long n", "for (long i = 0; i < 2 * n; i++) x[i] = 0;", "-1073725440 <= n <= 1073725440"),
+        ("unsigned n", "for (unsigned i = 0; i < 2 * n; i++) x[i] = 0;", "n <= 1073725440"),
+        ("long n", "for (long i = 0; i < n; i++) x[3 * i] = 0;", "3 * (n - 1) <= 2147450880"),
+        ("int n", "for (long i = 0; i < 3L * n; i++) x[i] = 0;", "-2147450880 <= 3 * n <= 2147450880"),
+    ],
+)
+def test_what_may_not_fit_is_tested(parameters: str, body: str, expected: str) -> None:
+    _assert_tested(parameters, body, expected)
+
+
+def _assert_tested(parameters: str, body: str, expected: str) -> None:
     first, *others = held(parameters, body)
     for other in others:
         first = first.intersect(other)
     names = [p.split()[-1] for p in parameters.split(", ")]
-    context = isl.Set(f"[{', '.join(names)}] -> {{ : n >= 0 {'and m >= 0' if 'm' in names else ''} }}")
+    unsigned = [name for p, name in zip(parameters.split(", "), names, strict=True) if "unsigned" in p]
+    context = isl.Set(
+        f"[{', '.join(names)}] -> {{ : {' and '.join(f'{name} >= 0' for name in unsigned) or 'true'} }}"
+    )
     wanted = context.intersect(isl.Set(f"[{', '.join(names)}] -> {{ : {expected} }}"))
     assert first.intersect(context).is_equal(wanted)
 
@@ -83,12 +130,52 @@ def test_what_is_always_below_0_is_an_error() -> None:
     assert error.id == "PG316" and "'i < n'" in error.message
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (
+            "for (unsigned char i = 0; i < 256; i++) x[i % 99] = 0;",
+            "'i++' is beyond the range of unsigned char",
+        ),
+        ("for (short i = 40000; i > 0; i -= 1000) x[i / 1000] = 0;", "'short i = 40000' is beyond"),
+        (
+            "for (long i = 0; i < 3000000000; i++) x[i / 99999999] = 0;",
+            "'i < 3000000000' is beyond the range of int",
+        ),
+    ],
+)
+def test_what_never_fits_is_an_error(body: str, text: str) -> None:
+    with pytest.raises(Diagnosed) as caught:
+        held("int n", body)
+    (error,) = caught.value.diagnostics
+    assert error.id == "PG317" and text in error.message
+
+
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
 
+static unsigned char narrow(int value)
+{
+    return value;
+}
+
+static unsigned least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 void region(unsigned n, int low, float *restrict x, float *restrict y)
 {
+#pragma scop
+    for (int i = 0; i < 30; i++)
+        if (narrow(200 * i) > 99 && least(i - 9, 3) < 5)
+            y[i] -= 1;
+#pragma endscop
+#pragma scop
+    for (signed char i = low + 200; i < 20; i++)
+        y[i + 60] += 3;
+#pragma endscop
 #pragma scop
     for (int i = low; i < n; i++)
         x[i + 9] = 1;
@@ -112,12 +199,12 @@ int main(void)
 {
     for (int low = -5; low < 4; low++)
         for (unsigned n = 0; n < 12; n += 3) {
-            float x[40], y[40], sum = 0;
-            for (int i = 0; i < 40; i++)
-                x[i] = i, y[i] = 3 * i;
+            float x[40], y[200], sum = 0;
+            for (int i = 0; i < 200; i++)
+                x[i % 40] = i % 40, y[i] = 3 * i;
             region(n, low, x, y);
-            for (int i = 0; i < 40; i++)
-                sum += (x[i] + 2 * y[i]) * (i + 1);
+            for (int i = 0; i < 200; i++)
+                sum += (x[i % 40] + 2 * y[i]) * (i + 1);
             printf("%d %u %.9g\n", low, n, sum);
         }
 }
@@ -139,7 +226,7 @@ def test_the_original_takes_over(tmp_path: Path) -> None:
     original, _ = printed("program.c")
     found, said = printed("program_host.c", "program_emulator.c")
     assert found == original
-    assert said.count("the loop runs on the host: a value in ") == 4  # each region says it once
+    assert said.count("the loop runs on the host: a value in ") == 5  # each region says it once
 
 
 def test_a_nest_that_was_only_found_stays_on_the_host(tmp_path: Path) -> None:
@@ -151,5 +238,5 @@ def test_a_nest_that_was_only_found_stays_on_the_host(tmp_path: Path) -> None:
     (warning,) = (d for d in done.diagnostics if any(note.id == "PG316" for note in d.notes))
     assert warning.id == "PG181" and warning.position is not None
     assert text.splitlines()[warning.position.line - 1] == "    for (int i = -1; i < n; i++)"
-    assert done.regions
+    assert {r.scop.function for r in done.regions} == {"region", "main"}  # the nests beside it are offloaded
     assert "for (int i = -1; i < n; i++)\n        x[i + 9] = 1;" in done.files["_host.c"]

@@ -1,8 +1,10 @@
-"""Values that C takes as unsigned, where those below 0 mean something else than in polyhedra.
+"""Values that a conversion may change, where polyhedra count in integers and C in types.
 
 With an unsigned n, `i < n` is false of i = -1: the comparison takes it as 2^32 - 1 (C99 6.3.1.8). Sums,
 differences and products need no care, since both views of them agree modulo 2^32. What looks at the value
-itself does: comparisons, quotients, remainders, right shifts, and conversions to wider types.
+itself does: comparisons, quotients, remainders, right shifts, and conversions to wider types. An iterator
+of type char takes what fits into char, at its start and after each step. And kernels count in int what the
+source may count in long.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polygpu.frontend.affine import Affine, invert
+from polygpu.frontend.expressions import converted
 from polygpu.frontend.loops import Header
+from polygpu.frontend.scopes import integer
 from polygpu.frontend.selects import reads, rewritten
 from polygpu.model.expr import (
     SIZES,
@@ -25,10 +29,12 @@ from polygpu.model.expr import (
     Reference,
     Select,
     Unary,
+    common_type,
     is_floating,
+    limits,
     type_of,
 )
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.scop import COUNTED, Action, Branch, Let, Store
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _PARTS = frozenset({"/", "%", ">>"})
@@ -36,9 +42,10 @@ _PARTS = frozenset({"/", "%", ">>"})
 
 @dataclass(frozen=True)
 class Taken:
-    """`value` is taken as unsigned where all `guards` hold: both views agree if it is at least 0 then."""
+    """`value` becomes a `type` where all `guards` hold: polyhedra are right if that does not change it."""
 
     value: Expr
+    type: str
     guards: tuple[Expr, ...] = ()
 
     def where(self, guard: Expr | None) -> Taken:
@@ -58,9 +65,23 @@ def of_first_test(affine: Affine, header: Header) -> Iterator[Taken]:
 
 def of_tests(affine: Affine, header: Header) -> Iterator[Taken]:
     """Of the tests before and after an iteration, in each of them."""
-    following = Binary("+", Name(header.iterator), Int(header.step))
     yield from _taken(affine, header.test)
-    yield from _taken(affine, _tested(affine, header, following))
+    yield from _taken(affine, _tested(affine, header, _following(header)))
+
+
+def of_step(header: Header) -> Iterator[Taken]:
+    """Of the step to the next iteration, in each of them."""
+    if SIZES[header.type] < SIZES["int"]:  # a wider type matters in the test that follows
+        yield from _converted(_following(header), header.type)
+
+
+def _following(header: Header) -> Expr:
+    return Binary("+", converted(Name(header.iterator), _promoted(header.type)), Int(header.step))
+
+
+def _promoted(ctype: str) -> str:
+    """The type in which arithmetic takes a `ctype`."""
+    return common_type(ctype, "int")
 
 
 def of_if(affine: Affine, test: Expr) -> Iterator[Taken]:
@@ -69,9 +90,7 @@ def of_if(affine: Affine, test: Expr) -> Iterator[Taken]:
         yield from _taken(affine, test)
     elif isinstance(test, Binary) and test.op in ("&&", "||"):
         yield from of_if(affine, test.left)
-        guard = affine.condition(test.left)
-        if guard is not None and test.op == "||":
-            guard = invert(guard)
+        guard = _outcome(affine.condition(test.left), test.op == "&&")
         yield from (t.where(guard) for t in of_if(affine, test.right))
     else:
         yield from _in_value(affine, test)
@@ -97,19 +116,29 @@ def _tested(affine: Affine, header: Header, value: Expr) -> Expr:
     def change(expr: Expr) -> Expr:
         if isinstance(expr, Call) and expr in affine.inlined:
             return rewritten(affine.inlined[expr], change)
-        return Cast(header.type, value) if expr == Name(header.iterator) else expr
+        return Cast(_promoted(header.type), value) if expr == Name(header.iterator) else expr
 
     return rewritten(header.test, change)
 
 
+def _outcome(condition: Expr | None, holds: bool) -> Expr | None:
+    """The condition, or its opposite; None where it is not affine."""
+    return condition if condition is None or holds else invert(condition)
+
+
 def _converted(expr: Expr, ctype: str) -> Iterator[Taken]:
     """The conversion of an affine `expr` itself, as of a loop's start to the type of its iterator."""
-    if (ctype.startswith("unsigned") or _widened(expr, ctype)) and not _never_below(expr):
-        yield Taken(expr)
+    if SIZES[ctype] < SIZES["int"]:
+        if not _fits(expr, ctype):
+            yield Taken(expr, ctype)
+    elif (ctype.startswith("unsigned") or _widened(expr, ctype)) and not _never_below(expr):
+        yield Taken(expr, ctype if ctype.startswith("unsigned") else type_of(expr))
 
 
 def _taken(affine: Affine, expr: Expr) -> Iterator[Taken]:
     """All within an affine value or test, a C expression with the types of the source."""
+    if _counted(expr):
+        yield Taken(expr, "int")
     match expr:
         case Cast(ctype, operand):
             yield from _widening(ctype, operand)
@@ -118,9 +147,7 @@ def _taken(affine: Affine, expr: Expr) -> Iterator[Taken]:
             yield from _taken(affine, operand)
         case Binary("&&" | "||" as op, left, right):
             yield from _taken(affine, left)
-            guard = affine.condition(left, unsigned=True)
-            if guard is not None and op == "||":
-                guard = invert(guard)
+            guard = _outcome(affine.condition(left, unsigned=True), op == "&&")
             yield from (t.where(guard) for t in _taken(affine, right))
         case Binary(op, left, right):
             yield from _operands(op, left, right)
@@ -128,10 +155,10 @@ def _taken(affine: Affine, expr: Expr) -> Iterator[Taken]:
             yield from _taken(affine, right)
         case Select(test, yes, no):
             yield from _taken(affine, test)
-            guard = affine.condition(test, unsigned=True)
-            for part, holds in ((yes, guard), (no, None if guard is None else invert(guard))):
+            condition = affine.condition(test, unsigned=True)
+            for part, holds in ((yes, True), (no, False)):
                 found = (*_widening(type_of(expr), part), *_taken(affine, part))
-                yield from (t.where(holds) for t in found)
+                yield from (t.where(_outcome(condition, holds)) for t in found)
         case Call():
             yield from _call(affine, expr)
 
@@ -162,7 +189,7 @@ def _operands(op: str, left: Expr, right: Expr) -> Iterator[Taken]:
 
 def _widening(ctype: str, operand: Expr) -> Iterator[Taken]:
     if _widened(operand, ctype) and not _never_below(operand):
-        yield Taken(operand)
+        yield Taken(operand, type_of(operand))
 
 
 def _widened(expr: Expr, ctype: str) -> bool:
@@ -171,6 +198,29 @@ def _widened(expr: Expr, ctype: str) -> bool:
     if not before.startswith("unsigned") or SIZES[before] < 4:
         return False
     return is_floating(ctype) or SIZES[ctype] > SIZES[before]
+
+
+def _counted(expr: Expr) -> bool:
+    """Whether C computes `expr` in a type that holds more than int; less would be undefined in C."""
+    match expr:
+        case Int(value):
+            return abs(value) > COUNTED
+        case Literal(text, ctype):
+            number = None if is_floating(ctype) else integer(text)
+            return number is not None and number > COUNTED
+        case Binary("+" | "-" | "*" | "<<"):
+            ctype = type_of(expr)
+            return not is_floating(ctype) and ctype != "int"
+    return False
+
+
+def _fits(expr: Expr, ctype: str) -> bool:
+    """Whether `ctype` holds an integer certainly, at one glance."""
+    low, high = limits(ctype)
+    if isinstance(expr, Int):
+        return low <= expr.value <= high
+    least, most = limits(type_of(expr))
+    return low <= least and most <= high
 
 
 def _never_below(expr: Expr) -> bool:
@@ -200,16 +250,14 @@ def _in_value(affine: Affine, expr: Expr) -> Iterator[Taken]:
             yield from _in_value(affine, operand)
         case Binary(op, left, right):
             yield from _in_value(affine, left)
-            guard = affine.condition(left) if op in ("&&", "||") else None
-            if guard is not None and op == "||":
-                guard = invert(guard)
+            guard = _outcome(affine.condition(left), op == "&&") if op in ("&&", "||") else None
             yield from (t.where(guard) for t in _in_value(affine, right))
         case Select(test, yes, no):
-            guard = affine.condition(test)
-            within = _taken if guard is not None and (reads(yes) or reads(no)) else _in_value
+            condition = affine.condition(test)
+            within = _taken if condition is not None and (reads(yes) or reads(no)) else _in_value
             yield from within(affine, test)
-            yield from (t.where(guard) for t in _in_value(affine, yes))
-            yield from (t.where(None if guard is None else invert(guard)) for t in _in_value(affine, no))
+            for part, holds in ((yes, True), (no, False)):
+                yield from (t.where(_outcome(condition, holds)) for t in _in_value(affine, part))
         case Call(_, arguments, _):
             for argument in arguments:
                 yield from _in_value(affine, argument)
