@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polygpu.frontend.scopes import fold, integer
+from polygpu.frontend.constants import fold, integer
 from polygpu.model.expr import (
     SIZES,
     Binary,

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polygpu.frontend.affine import Affine, invert
+from polygpu.frontend.constants import integer
 from polygpu.frontend.expressions import converted
 from polygpu.frontend.loops import Header
-from polygpu.frontend.scopes import integer
 from polygpu.frontend.selects import reads, rewritten
 from polygpu.model.expr import (
     SIZES,

@@ -107,7 +107,7 @@ def _elements(
     given = node.exprs if isinstance(node, c_ast.InitList) else [] if node is None else None
     if given is None or any(isinstance(expr, c_ast.NamedInitializer) for expr in given):
         raise _refused(reader, variable, "something else than a plain list")
-    count = len(given) if ctype.extent is None else extent
+    count = len(given) if ctype.extent is None else extent.value if extent else None
     if count is None or count > MOST_INITIAL_VALUES:
         raise _refused(reader, variable, "more than 64 elements")
     for index in range(count):

@@ -9,7 +9,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend import calls, places
-from polygpu.frontend.literals import character, constant
+from polygpu.frontend.constants import character
+from polygpu.frontend.literals import constant
 from polygpu.frontend.scopes import Enumerator, Function, Scope, Variable
 from polygpu.frontend.state import (
     Address,
@@ -57,9 +58,8 @@ class Reader:
         return convert(self, node)
 
     def constant(self, node: c_ast.Constant) -> Expr:
-        if node.type == "char":
-            return Int(character(node.value))
-        found = constant(node.type, node.value)
+        code = character(node.value) if node.type == "char" else None
+        found = constant(node.type, node.value) if code is None else Int(code)
         if found is None:
             message = f"a constant of type {node.type} in a region: the GPU has no such type"
             raise refusal("PG140", self.region.at(node), message, "use double", len(node.value))
@@ -68,7 +68,7 @@ class Reader:
     def name(self, node: c_ast.ID) -> Expr:
         value = self.scope.constant(node)
         if value is not None:
-            return Int(value)
+            return value.expr
         if node.name in ("true", "false") and self.scope.find(node.name) is None:
             return Int(int(node.name == "true"))
         variable = self.variable(node)

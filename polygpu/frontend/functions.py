@@ -217,7 +217,7 @@ class _Generator(c_generator.CGenerator):  # type: ignore[misc]
         if own and not isinstance(symbol, Enumerator):
             return str(node.name)
         value = self.scope.constant(node)
-        return device_name(node.name) if value is None else f"({value})" if value < 0 else str(value)
+        return device_name(node.name) if value is None else value.text
 
     def visit_FuncCall(self, node: Any) -> str:  # noqa: N802
         symbol = self.scope.find(node.name.name)

@@ -11,7 +11,6 @@ from pycparser import c_ast
 
 from polygpu.frontend.liveness import Block
 from polygpu.frontend.regions import Sequence, functions, inner_sequences
-from polygpu.frontend.scopes import Scope
 from polygpu.frontend.scops import Extract, lift_region
 from polygpu.frontend.spans import nest_span
 from polygpu.frontend.state import FileContext
@@ -150,12 +149,8 @@ def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -
     alone = isinstance(sequence.node, c_ast.For)
     block = Block(sequence.node, 0, 0) if alone else Block(sequence.node, first, last + 1)
     position = found.context.at(items[0])
-    extract = Extract(sequence.function, _scope(sequence.scope), block, items, position)
+    extract = Extract(sequence.function, sequence.scope.copy(), block, items, position)
     return lift_region(found.context, extract, "", span, found.no_alias)
-
-
-def _scope(scope: Scope) -> Scope:
-    return Scope(scope.parent, dict(scope.symbols), dict(scope.typedefs), dict(scope.records), scope.hidden)
 
 
 def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:

@@ -100,7 +100,7 @@ def _mark(context: FileContext, sequence: Sequence, found: Marked) -> None:
                 found.errors.append(
                     _error("PG111", "'#pragma scop' within a region", context.at(item), help_text, first)
                 )
-            opened = item, index, _copied(scope)
+            opened = item, index, scope.copy()
         elif word == "endscop":
             if opened is None:
                 help_text = "put '#pragma scop' before the first loop of the region, in the same block"
@@ -122,8 +122,3 @@ def _mark(context: FileContext, sequence: Sequence, found: Marked) -> None:
         help_text = "put '#pragma endscop' after the last loop of the region, in the same block"
         message = "'#pragma scop' without '#pragma endscop' in this block"
         found.errors.append(_error("PG110", message, context.at(opened[0]), help_text))
-
-
-def _copied(scope: Scope) -> Scope:
-    """The scope as it is now: later declarations of the block are not visible in the region."""
-    return Scope(scope.parent, dict(scope.symbols), dict(scope.typedefs), dict(scope.records), scope.hidden)

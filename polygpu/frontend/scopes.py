@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
+from polygpu.frontend.constants import Constant, binary, character, number, unary
 from polygpu.frontend.types import (
     Basic,
     CType,
@@ -20,11 +21,15 @@ from polygpu.frontend.types import (
     arithmetic,
     qualified,
 )
+from polygpu.model.expr import common_type, limits
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """`place` is "global", "parameter", "local" or "region". Equal only to itself."""
+    """`place` is "global", "parameter", "local" or "region". Equal only to itself.
+
+    `constant` is the value of a `const` integer with a constant initialiser.
+    """
 
     name: str
     type: CType
@@ -32,11 +37,12 @@ class Variable:
     node: Any
     initial: Any = None
     storage: tuple[str, ...] = ()
+    constant: Constant | None = None
 
 
 @dataclass(frozen=True)
 class Enumerator:
-    value: int | None
+    value: Constant | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +73,16 @@ class Scope:
     symbols: dict[str, Symbol] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
+    enumerations: dict[str, str] = field(default_factory=dict)  # the integer type of each tag
     hidden: Hidden = field(default_factory=Hidden)
 
     def child(self) -> Scope:
         return Scope(parent=self, hidden=self.hidden)
+
+    def copy(self) -> Scope:
+        """The scope as it is now: what is declared in one of them later is not visible in the other."""
+        symbols, typedefs, records = dict(self.symbols), dict(self.typedefs), dict(self.records)
+        return Scope(self.parent, symbols, typedefs, records, dict(self.enumerations), self.hidden)
 
     def chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
@@ -101,7 +113,16 @@ class Scope:
             return None
         storage = tuple(node.storage or ())
         where = "global" if place == "local" and {"static", "extern"} & set(storage) else place
-        return self._enter(Variable(node.name, ctype, where, node, node.init, storage))
+        constant = self._constant_value(ctype, node.init) if node.init is not None else None
+        return self._enter(Variable(node.name, ctype, where, node, node.init, storage, constant))
+
+    def _constant_value(self, ctype: CType, initial: Any) -> Constant | None:
+        """Of a `const` integer, computed where it is declared: a name may mean something else later."""
+        match ctype:
+            case Basic(name, qualifiers) if "const" in qualifiers and "volatile" not in qualifiers:
+                value = self.constant(initial)
+                return value.converted(name) if value else None
+        return None
 
     def _enter(self, symbol: Variable | Function) -> Symbol:
         self.symbols[symbol.name] = symbol
@@ -139,8 +160,7 @@ class Scope:
             case c_ast.Struct():
                 return Qualified(self._record(node))
             case c_ast.Enum():
-                self._enumerate(node)
-                return Basic("int")
+                return Basic(self._enumeration(node))
             case c_ast.Union():
                 return Opaque("union")
         return Opaque(type(node).__name__.lower())
@@ -180,110 +200,78 @@ class Scope:
 
     def _constant_extents(self, ctype: CType) -> CType:
         if isinstance(ctype, Vector):
-            extent = self.constant(ctype.extent)
+            found = self.constant(ctype.extent)
+            extent = found.value if found else None
             return Vector(self._constant_extents(ctype.element), extent, self, ctype.qualifiers)
         return ctype
 
-    def _enumerate(self, node: Any) -> None:
-        following: int | None = 0
-        for item in node.values.enumerators if node.values else ():
-            value = following if item.value is None else self.constant(item.value)
-            self.symbols[item.name] = Enumerator(value)
-            following = None if value is None else value + 1
+    def _enumeration(self, node: Any) -> str:
+        """The integer type of an enumeration, as gcc and clang choose it; enters its enumerators."""
+        if node.values is None:
+            known = (s.enumerations[node.name] for s in self.chain() if node.name in s.enumerations)
+            return next(known, "unsigned int")
+        values = list(self._enumerators(node.values.enumerators))
+        low, high = min(values, default=0), max(values, default=0)
+        fitting = (t for t in ("unsigned int", "int", "unsigned long", "long") if _holds(t, low, high))
+        ctype = next(fitting, "long")
+        if node.name:
+            self.enumerations[node.name] = ctype
+        return ctype
 
-    def constant(self, node: Any) -> int | None:
+    def _enumerators(self, nodes: Any) -> Iterator[int]:
+        following: Constant | None = Constant(0)
+        one = Constant(1)
+        for item in nodes:
+            value = following if item.value is None else self.constant(item.value)
+            if value is not None and _holds("int", value.value, value.value):
+                value = Constant(value.value)
+            self.symbols[item.name] = Enumerator(value)
+            if value is not None:
+                yield value.value
+            following = None if value is None else binary("+", value, one)
+
+    def constant(self, node: Any) -> Constant | None:
         """The value of an integer constant expression, None if it is none (as far as we can tell)."""
         match node:
+            case c_ast.Constant(type="char"):
+                code = character(node.value)
+                return None if code is None else Constant(code)
             case c_ast.Constant():
-                return integer(node.value)
+                return number(node.value)
             case c_ast.ID():
                 return self._constant_name(node.name)
             case c_ast.UnaryOp(op="-" | "+" | "~" | "!" as op):
                 value = self.constant(node.expr)
-                return None if value is None else _UNARY[op](value)
+                return None if value is None else unary(op, value)
             case c_ast.BinaryOp():
                 left, right = self.constant(node.left), self.constant(node.right)
-                return None if left is None or right is None else fold(node.op, left, right)
+                return None if left is None or right is None else binary(node.op, left, right)
             case c_ast.TernaryOp():
-                test = self.constant(node.cond)
-                return None if test is None else self.constant(node.iftrue if test else node.iffalse)
+                return self._chosen(node)
             case c_ast.Cast():
-                return self.constant(node.expr) if _is_integer(self.resolve(node.to_type)) else None
+                value, ctype = self.constant(node.expr), self.resolve(node.to_type)
+                return value.converted(ctype.name) if value and isinstance(ctype, Basic) else None
         return None
 
-    def _constant_name(self, name: str) -> int | None:
-        """Enumerators, and `const int` objects with a constant initialiser."""
-        scope = next((s for s in self.chain() if name in s.symbols), None)
-        match scope.symbols[name] if scope else None:
+    def _chosen(self, node: c_ast.TernaryOp) -> Constant | None:
+        test, yes, no = (self.constant(n) for n in (node.cond, node.iftrue, node.iffalse))
+        if test is None or yes is None or no is None:
+            return None
+        return (yes if test.value else no).converted(common_type(yes.type, no.type))
+
+    def _constant_name(self, name: str) -> Constant | None:
+        """Enumerators, and `const` integers with a constant initialiser."""
+        match self.find(name):
             case Enumerator(value):
                 return value
-            case Variable(type=Basic(_, qualifiers) as ctype, initial=initial) if (
-                "const" in qualifiers and "volatile" not in qualifiers and initial is not None
-            ):
-                # The initialiser cannot name its own variable, so this ends.
-                return (
-                    scope.constant(initial)
-                    if scope and _is_integer(ctype) and _plain(initial, name)
-                    else None
-                )
+            case Variable(constant=value):
+                return value
         return None
 
 
-_UNARY: dict[str, Callable[[int], int]] = {
-    "-": int.__neg__, "+": int.__pos__, "~": int.__invert__, "!": lambda value: int(not value),
-}  # fmt: skip
-
-
-def fold(op: str, left: int, right: int) -> int | None:
-    """C's integer arithmetic on constants, without wrapping."""
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/" | "%" if right:
-            quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-            return quotient if op == "/" else left - quotient * right
-        case "<<" if 0 <= right < 64:
-            return left << right
-        case ">>" if 0 <= right < 64:
-            return left >> right
-        case "&":
-            return left & right
-        case "|":
-            return left | right
-        case "<" | "<=" | ">" | ">=" | "==" | "!=":
-            return int(_COMPARE[op](left, right))
-    return None
-
-
-_COMPARE = {
-    "<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "!=": int.__ne__,
-}  # fmt: skip
-
-
-def integer(text: str) -> int | None:
-    """The value of an integer constant as C spells it (decimal, octal, hexadecimal, binary, suffixes)."""
-    body = text.rstrip("uUlL").lower()
-    try:
-        if body.startswith("0") and body.isdigit() and len(body) > 1:
-            return int(body, 8)
-        return int(body, 0)
-    except ValueError:
-        return None
-
-
-def _is_integer(ctype: CType) -> bool:
-    return isinstance(ctype, Basic) and ctype.name not in ("float", "double")
-
-
-def _plain(node: Any, name: str) -> bool:
-    """No use of `name` in the expression."""
-    if isinstance(node, c_ast.ID):
-        return bool(node.name != name)
-    return all(_plain(child, name) for _, child in node.children())
+def _holds(ctype: str, low: int, high: int) -> bool:
+    least, most = limits(ctype)
+    return least <= low and high <= most
 
 
 def _lines(node: Any) -> range:
