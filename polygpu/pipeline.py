@@ -48,7 +48,7 @@ from polygpu.support.position import Position
 
 T = TypeVar("T")
 # Of the loops themselves, not of options.
-_ABOUT_LOOPS = frozenset({"PG302", "PG306", "PG314", "PG316", "PG317"})
+_ABOUT_LOOPS = frozenset({"PG161", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
 

@@ -129,7 +129,7 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
         if bad is None or bad.is_empty():
             continue
         if s.domain.params().is_subset(bad.params()):
-            raise Diagnosed(_out_of_bounds(a, k, extent))
+            raise Diagnosed(_across_rows(p, a, k, extent) or _out_of_bounds(a, k, extent))
         reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
         found.extend(_unless(p, bad, reason, a.position))
     return found
@@ -143,6 +143,16 @@ def _outside(s: PolyStatement, a: PolyAccess, k: int, extent: Expr) -> isl.Set |
         return s.domain.subtract(builder.condition(inside))
     except (ValueError, isl.Error):
         return None  # an extent that is no affine function of the parameters
+
+
+def _across_rows(p: Polyhedra, a: PolyAccess, k: int, extent: Expr) -> Diagnostic | None:
+    """What is wrong with a subscript out of the bounds of a guessed shape."""
+    subscript = a.reference.subscripts[k]
+    if all((x.value, x.bound) != (subscript, extent) for x in p.scop.assumptions):
+        return None
+    message = f"'{a.text}' reaches beyond the rows that '{a.reference.array}' is taken to have"
+    help_text = f"declare its shape, as in 'float (*{a.reference.array})[m]'"
+    return Diagnostic("PG161", "error", message, a.position, help_text, length=max(1, len(a.text)))
 
 
 def _out_of_bounds(a: PolyAccess, k: int, extent: Expr) -> Diagnostic:

@@ -14,7 +14,7 @@ from polygpu.frontend.scopes import Variable
 from polygpu.frontend.state import Finished, Iterator, Region
 from polygpu.frontend.types import Basic, describe
 from polygpu.frontend.unsupported import refusal
-from polygpu.model.expr import Binary, Expr, Int, Name, common_type, is_floating
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, common_type, is_floating, type_of
 from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
@@ -146,7 +146,10 @@ def _tests(
         condition = region.affine.condition(part, unsigned=True)
         if condition is None:
             raise nonaffine(region, part, where, f"the bound of the loop over '{iterator.name}' is")
-        bounded |= _bounds(condition, iterator, step, ctype, where)
+        if _always(part, condition, iterator, ctype):
+            message = f"'{iterator.name} >= 0' always holds: '{iterator.name}' is unsigned"
+            raise refusal("PG104", where, message, "use a signed iterator")
+        bounded |= _bounds(condition, iterator, step, where)
         found.append(condition)
     if not bounded:
         raise _unbounded(iterator, step, where)
@@ -160,7 +163,15 @@ def _unbounded(iterator: Name, step: int, where: Position) -> Diagnosed:
     return refusal("PG104", where, message, help_text)
 
 
-def _bounds(condition: Expr, iterator: Name, step: int, ctype: str, where: Position) -> bool:
+def _always(test: Expr, condition: Expr, iterator: Name, ctype: str) -> bool:
+    """`i >= 0` of an unsigned i; `(int)i >= 0` does not hold once i has wrapped around."""
+    if condition != Binary(">=", iterator, Int(0)) or not ctype.startswith("unsigned"):
+        return False
+    compared = type_of(Binary("+", test.left, test.right)) if isinstance(test, Binary) else ctype
+    return compared.startswith("unsigned") or SIZES[ctype] < SIZES["int"]
+
+
+def _bounds(condition: Expr, iterator: Name, step: int, where: Position) -> bool:
     """Whether the condition bounds the iterator in the loop's direction; False if it is not about it."""
     if iterator.name not in names_in(condition):
         return False
@@ -169,9 +180,6 @@ def _bounds(condition: Expr, iterator: Name, step: int, ctype: str, where: Posit
             difference = polynomial(subtract(left, right))
             factor = difference.pop((iterator,), 0)
             if not any(iterator.name in names_in(atom) for atoms in difference for atom in atoms):
-                if ctype.startswith("unsigned") and op == ">=" and (left, right) == (iterator, Int(0)):
-                    message = f"'{iterator.name} >= 0' always holds: '{iterator.name}' is unsigned"
-                    raise refusal("PG104", where, message, "use a signed iterator")
                 upwards = factor > 0 if op in ("<", "<=") else factor < 0
                 if factor and upwards == (step > 0):
                     return True

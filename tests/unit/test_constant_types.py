@@ -14,12 +14,12 @@ from polygpu.pipeline import Options, compile_file
 
 # Expressions that gcc takes as integer constants, whatever they are made of.
 EXPRESSIONS = (
-    "300", "2147483648", "0x80000000", "4294967295u", "-1", "-2147483647 - 1", "~0u >> 28", "-1 < 0u", "-1 < 0",
-    "(unsigned char)300", "(signed char)200", "(short)70000", "(_Bool)7", "(unsigned)-1 / 2", "(long)1 << 40",
-    "2u - 3 > 0", "1 ? -1 : 0u", "(1 ? -1 : 0u) > 0", "0 ? 5 : -1L", "'a'", "'\\xff'", "'\\377'", "'\\0'",
-    "'\\e'", "'\\''", "'\"'", "7 ^ 12u", "1 && 0 || 2", "-7 / 2", "-7 % 3", "-7 >> 1", "0x7fffffffffffffff", "010",
-    "!3", "(unsigned short)-1 + 1", "65536u * 65536u", "(unsigned long)-1 >> 60", "3 << 4",
-    "0xffffffffffffffff % 1000",
+    "300", "2147483648", "0x80000000", "4294967295u", "-1", "-2147483647 - 1", "~0u >> 28", "-1 < 0u",
+    "-1 < 0", "(unsigned char)300", "(signed char)200", "(short)70000", "(_Bool)7", "(unsigned)-1 / 2",
+    "(long)1 << 40", "2u - 3 > 0", "1 ? -1 : 0u", "(1 ? -1 : 0u) > 0", "0 ? 5 : -1L", "'a'", "'\\xff'",
+    "'\\377'", "'\\0'", "'\\e'", "'\\''", "'\"'", "7 ^ 12u", "1 && 0 || 2", "-7 / 2", "-7 % 3", "-7 >> 1",
+    "0x7fffffffffffffff", "010", "!3", "(unsigned short)-1 + 1", "65536u * 65536u",
+    "(unsigned long)-1 >> 60", "3 << 4", "0xffffffffffffffff % 1000",
 )  # fmt: skip
 
 

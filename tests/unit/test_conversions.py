@@ -151,6 +151,22 @@ def test_what_never_fits_is_an_error(body: str, text: str) -> None:
     assert error.id == "PG317" and text in error.message
 
 
+def test_a_loop_down_to_0_of_an_unsigned_iterator() -> None:
+    assert held("unsigned n", "for (unsigned i = n; (int)i >= 0; i--) x[i] = 0;") == []
+    with pytest.raises(Diagnosed, match="always holds"):
+        held("unsigned n", "for (unsigned i = n; i >= 0; i--) x[i] = 0;")
+    with pytest.raises(Diagnosed, match="always holds"):
+        held("int n", "for (unsigned char i = n; i >= 0; i--) x[i] = 0;")
+
+
+def test_a_wrong_guess_of_a_shape_is_called_that() -> None:
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) p[i * n + j] = q[i * n + j + 1];"
+    with pytest.raises(Diagnosed) as caught:
+        conditions(analysed("int n, float *restrict p, float *restrict q", body))
+    (error,) = caught.value.diagnostics
+    assert error.id == "PG161" and "beyond the rows" in error.message
+
+
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>

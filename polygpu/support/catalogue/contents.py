@@ -136,7 +136,7 @@ CONTENTS = {
         "the rows of a flattened array cannot be told apart",
         "`a[i * n + j]` is read as `a[i][j]` with rows of n elements, under the condition 0 <= j < "
         "n that is\n"
-        "tested when the program runs. Here the part that would be j cannot be tested.",
+        "tested when the program runs. Here the part that would be j cannot be tested, or never fits.",
         "x += a[i * n + index[j]];",
         "declare `float (*a)[n]` and write a[i][index[j]]",
     ),
