@@ -21,11 +21,12 @@ from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.index_sets import Split, split
+from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import substitute
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.codegen.emit import emit_device
-from polygpu.codegen.host import HostCall, emit_host, host_call, overlap_tests, print_user
+from polygpu.codegen.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
 from polygpu.codegen.lower.buffers import Layout, layouts
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.region import RegionLowering
@@ -102,6 +103,12 @@ class CompiledRegion:
     conditions: tuple[Condition, ...]
     overlaps: tuple[str, ...]
     assumed: dict[Scalar, int]
+    renamed: dict[str, str]
+
+    @property
+    def in_source(self) -> Region:
+        """`region` as the host file sees it: scalars, arrays and sizes in the names of the source."""
+        return in_source_names(self.region, self.renamed)
 
 
 @dataclass(frozen=True)
@@ -336,7 +343,8 @@ def _compile_region(
     clock: _Clock,
 ) -> CompiledRegion:
     scop, assumed = assume(scop, values)
-    p = clock.run("polyhedra", lambda: polyhedra.build(scop))
+    free, renamed = with_free_names(scop)
+    p = clock.run("polyhedra", lambda: polyhedra.build(free))
     tests = clock.run("conditions", lambda: conditions(p))
     d = clock.run("dependences", lambda: compute_dependences(p))
     ordered = _ordered(p, d, budget, clock)
@@ -359,8 +367,11 @@ def _compile_region(
         padded,
         region,
         tests,
-        tuple(o.reason for o in overlap_tests(scop, region)) if not scop.no_alias else (),
+        tuple(o.reason for o in overlap_tests(scop, in_source_names(region, renamed)))
+        if not scop.no_alias
+        else (),
         assumed,
+        renamed,
     )
 
 
@@ -378,9 +389,11 @@ def call_of(r: CompiledRegion) -> HostCall:
     signed: dict[str, Expr] = {
         s.name: Cast("long long", Name(s.name)) for s in r.scop.scalars if s.affine and not s.fits
     }
-    texts = [(print_user(substitute(test, signed)), why) for test, why in tests if test is not None]
+    source: dict[str, Expr] = {new: Name(old) for new, old in r.renamed.items()}
+    found = [(substitute(test, source), why) for test, why in tests if test is not None]
+    texts = [(print_user(substitute(test, signed)), why) for test, why in found]
     assumed = [(f"{s.name} == {value}", f"'{s.name}' is not {value}") for s, value in r.assumed.items()]
-    return host_call(r.scop, r.region, [*assumed, *_fitting(r.scop), *texts])
+    return host_call(r.scop, r.in_source, [*assumed, *_fitting(r.scop), *texts])
 
 
 def _fitting(scop: Scop) -> Iterator[tuple[str, str]]:

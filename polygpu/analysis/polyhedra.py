@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polygpu.analysis.names import names_of
 from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Position, Reference, Select, Unary
 from polygpu.model.scop import Access, Action, Array, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -67,6 +68,10 @@ class Polyhedra:
             for s in self.statements
             for i, number in zip(s.iterators, s.loops, strict=False)
         }
+
+    def names(self) -> set[str]:
+        """What no loop of a kernel may be called: scalars, arrays, and the locals of statements."""
+        return {a.name for a in self.arrays} | set(names_of(self.scop))
 
     def domain(self) -> isl.UnionSet:
         return union_set_of([s.domain for s in self.statements])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 
+from polygpu.analysis.rewrite import substitute
 from polygpu.codegen.dialects import Dialect
 from polygpu.codegen.folding import basename
 from polygpu.codegen.layout import pointer_type, region_parameters
 from polygpu.codegen.printer import Names, print_expr, product_of
-from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Select, Unary
+from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.scop import Array, Scop
 
@@ -75,6 +76,28 @@ def host_call(scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] 
         overlaps=() if scop.no_alias else overlap_tests(scop, region),
         dropped=tuple(name for name in scop.mentions if name not in passed),
     )
+
+
+def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
+    """What the host file sees of `region`, where kernels call something else than the source does."""
+    if not names:
+        return region
+    values: dict[str, Expr] = {new: Name(old) for new, old in names.items()}
+
+    def expr(e: Expr) -> Expr:
+        return substitute(e, values)
+
+    def buffer(b: Buffer) -> Buffer:
+        return replace(
+            b,
+            name=names.get(b.name, b.name),
+            extents=tuple(map(expr, b.extents)),
+            host_extents=tuple(e if e is None else expr(e) for e in b.host_extents),
+            origin=tuple(map(expr, b.origin)),
+        )
+
+    scalars = tuple(replace(s, name=names.get(s.name, s.name)) for s in region.scalars)
+    return replace(region, scalars=scalars, buffers=tuple(map(buffer, region.buffers)))
 
 
 def _address(array: Array) -> str:

@@ -9,6 +9,7 @@ from polygpu.model.expr import (
     Reference,
 )
 from polygpu.model.kernel import (
+    BUILT_IN,
     Assign,
     Declare,
     DeclareArray,
@@ -24,8 +25,7 @@ def free_names(body: tuple[Statement, ...]) -> list[str]:
     used: dict[str, None] = {}
     declared: set[str] = set()
     _collect(body, used, declared)
-    built_in = ("thread_", "block_")
-    return [n for n in used if n not in declared and not n.startswith(built_in)]
+    return [n for n in used if n not in declared and n not in BUILT_IN]
 
 
 def _collect(body: tuple[Statement, ...], used: dict[str, None], declared: set[str]) -> None:

@@ -252,10 +252,10 @@ def step_name(m: MappedNest, segment: Segment) -> str:
     assert segment.step is not None
     names = {single_iterator(segment.step.rows[s]) for s in segment.step.statements}
     name = names.pop() if len(names) == 1 else None
-    taken = {a.origin for a in m.mapping.axes} | {a.name for a in m.mapping.axes} | {f.name for f in m.outer}
+    taken = {n for a in m.mapping.axes for n in (a.name, a.origin)} | {f.name for f in m.outer} | m.p.names()
     base = c_name(name) if name else "s"
     candidate = f"{base}_tile"
-    while candidate in taken or candidate in m.p.parameters:
+    while candidate in taken:
         candidate += "_"
     return candidate
 

@@ -22,6 +22,8 @@ from polygpu.model.scop import Structure
 
 ArraySpace: TypeAlias = Literal["global", "constant", "texture"]
 
+BUILT_IN = frozenset(f"{kind}_{axis}" for kind in ("thread", "block") for axis in "xyz")
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

@@ -95,7 +95,8 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     """The two programs for `region` of the file with `text`."""
     scop = region.scop
     scalars = tuple(_scalars(scop))
-    parameters = [_parameter(a, region.region.buffers) for a in scop.arrays if a.storage != "region"]
+    buffers = region.in_source.buffers
+    parameters = [_parameter(a, buffers) for a in scop.arrays if a.storage != "region"]
     signature = ", ".join([*(f"{ctype} {name}" for name, ctype in scalars), *map(_declaration, parameters)])
     call = call_of(region)
     main = _main(scalars, parameters)

@@ -151,7 +151,7 @@ def buffering(kind: NestClass, count: int, device: Device) -> str:
 
 
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], threads: list[int]) -> tuple[Axis, ...]:
-    taken = {f.name for f in outer} | set(p.parameters) | {a.name for a in p.arrays}
+    taken = {f.name for f in outer} | p.names()
     axes: list[Axis] = []
     for k, member in enumerate(nest.parallel):
         name = member_name(p, member, f"p{k}", taken)

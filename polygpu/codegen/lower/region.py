@@ -81,7 +81,7 @@ class RegionLowering:
                 return self._loop(host, outer, context)
 
     def _loop(self, loop: HostLoop, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
-        taken = {f.name for f in outer} | set(self.p.parameters) | {s.name for s in self.p.scop.scalars}
+        taken = {f.name for f in outer} | self.p.names()
         name = member_name(self.p, loop.member, f"c{len(outer)}", taken)
         fixed = Fixed(loop.member, name)
         values = self._values(loop, outer)

@@ -94,9 +94,8 @@ class Stages(Instances):
 
     def _loop_names(self, segment: Segment, step: Fixed | None) -> tuple[str, ...]:
         """Names for the schedule dimensions below the points: iterators where they are the dimension."""
-        taken = {n for a in self.m.mapping.axes for n in (a.name, a.origin)} | set(self.m.p.parameters)
-        taken |= {f.name for f in self.m.outer} | {a.name for a in self.m.p.arrays} | {"tid"}
-        taken |= {s.name for s in self.m.p.scop.scalars}
+        taken = {n for a in self.m.mapping.axes for n in (a.name, a.origin)}
+        taken |= {f.name for f in self.m.outer} | self.m.p.names()
         lines = [entries(segment.node, s) for s in segment.node.statements]
         names: list[str] = []
         for d in range(max(len(line) for line in lines) or 1):

@@ -1,0 +1,140 @@
+"""Names of the source that kernels have a use for: a parameter `tid`, or `x_r` beside an array `x`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from polygpu.analysis.rewrite import rewrite
+from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.kernel import BUILT_IN
+from polygpu.model.scop import Action, Array, Assumption, Branch, Conversion, Let, Scop, Statement, Store
+
+# What lowering calls its own values: after an array, an iterator or another of these names.
+_SUFFIXED = re.compile(r"(?:_(?:all|column|first|g|in|n\d+|next|pitch|r|row|s\d*|slot|tile|u))+")
+_HOST = re.compile(r"(?:device|pitch_of|rows_of)_(\w+)|(\w+)_of_polygpu_\w+")  # what calls of kernels name
+_DEFAULT = re.compile(r"[cp]\d+|s")  # loops that are no iterator of the source
+_FIXED = BUILT_IN | {"tid"}
+
+
+def with_free_names(scop: Scop) -> tuple[Scop, dict[str, str]]:
+    """The scop with such names changed, and what each new name is in the source."""
+    names = {*names_of(scop), *(i for s in scop.statements for i in s.iterators)}
+    names |= {loop.iterator for loop in scop.loops}
+    new: dict[str, str] = {}
+    for name in sorted(n for n in names if _clashes(n, names)):
+        candidate = f"{name}_"
+        while candidate in names or candidate in new.values():
+            candidate += "_"
+        new[name] = candidate
+    return (_Renaming(new).scop(scop) if new else scop), {b: a for a, b in new.items()}
+
+
+def names_of(scop: Scop) -> Iterator[str]:
+    """Scalars, arrays and the locals of statements."""
+    yield from (s.name for s in scop.scalars)
+    yield from (a.name for a in scop.arrays)
+    for statement in scop.statements:
+        yield from _locals(statement.body)
+
+
+def _locals(body: tuple[Action, ...]) -> Iterator[str]:
+    for action in body:
+        match action:
+            case Let(name, _, _, _):
+                yield name
+            case Branch(_, then, otherwise):
+                yield from _locals((*then, *otherwise))
+
+
+def _clashes(name: str, names: set[str]) -> bool:
+    host = _HOST.fullmatch(name)
+    if name in _FIXED or (host and (host[1] or host[2]) in names):
+        return True
+    parts = name.split("_")
+    stems = ("_".join(parts[:k]) for k in range(1, len(parts)))
+    return any(
+        (stem in names or _DEFAULT.fullmatch(stem)) and _SUFFIXED.fullmatch(name[len(stem) :])
+        for stem in stems
+    )
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """Each name in `new` becomes another one, wherever a scop has it."""
+
+    new: Mapping[str, str]
+
+    def name(self, name: str) -> str:
+        return self.new.get(name, name)
+
+    def names(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(self.name, names))
+
+    def expr(self, expr: Expr) -> Expr:
+        return rewrite(expr, self._changed)
+
+    def exprs(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple(map(self.expr, exprs))
+
+    def _changed(self, expr: Expr) -> Expr | None:
+        match expr:
+            case Name(name, _):
+                return replace(expr, name=self.name(name))
+            case Reference():
+                return self.reference(expr)
+        return None
+
+    def reference(self, r: Reference) -> Reference:
+        return replace(r, array=self.name(r.array), subscripts=self.exprs(r.subscripts))
+
+    def array(self, a: Array) -> Array:
+        extents = tuple(e if e is None else self.expr(e) for e in a.extents)
+        return replace(a, name=self.name(a.name), extents=extents)
+
+    def action(self, a: Action) -> Action:
+        match a:
+            case Store(target, value):
+                return Store(self.reference(target), self.expr(value))
+            case Let():
+                return replace(a, name=self.name(a.name), value=self.expr(a.value))
+            case Branch(test, then, otherwise):
+                return Branch(self.expr(test), *(tuple(map(self.action, b)) for b in (then, otherwise)))
+
+    def position(self, p: int | str) -> int | str:
+        match p:
+            case str() if p.startswith("-"):
+                return f"-{self.name(p[1:])}"
+            case str():
+                return self.name(p)
+        return p
+
+    def statement(self, s: Statement) -> Statement:
+        return replace(
+            s,
+            iterators=self.names(s.iterators),
+            domain=self.exprs(s.domain),
+            schedule=tuple(map(self.position, s.schedule)),
+            body=tuple(map(self.action, s.body)),
+            accesses=tuple(replace(a, reference=self.reference(a.reference)) for a in s.accesses),
+        )
+
+    def conversion(self, c: Conversion) -> Conversion:
+        iterators, domain = self.names(c.iterators), self.exprs(c.domain)
+        return replace(c, iterators=iterators, domain=domain, value=self.expr(c.value))
+
+    def assumption(self, a: Assumption) -> Assumption:
+        return replace(a, value=self.expr(a.value), bound=self.expr(a.bound))
+
+    def scop(self, scop: Scop) -> Scop:
+        return replace(
+            scop,
+            scalars=tuple(replace(s, name=self.name(s.name)) for s in scop.scalars),
+            arrays=tuple(map(self.array, scop.arrays)),
+            loops=tuple(replace(loop, iterator=self.name(loop.iterator)) for loop in scop.loops),
+            statements=tuple(map(self.statement, scop.statements)),
+            context=self.exprs(scop.context),
+            assumptions=tuple(map(self.assumption, scop.assumptions)),
+            conversions=tuple(map(self.conversion, scop.conversions)),
+        )
