@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from polygpu.frontend.clean import Clean, clean
+from polygpu.frontend.expansion import Expansion
 from polygpu.frontend.nests import Check, anything, find_nests
 from polygpu.frontend.options import FrontendOptions, Lifted
 from polygpu.frontend.preprocess import preprocess, read_source
@@ -48,8 +50,10 @@ def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifte
     cleaned = clean(preprocessed, path)
     sources = _sources(path, text, cleaned.files)
     parsed = parse_tolerantly(path, cleaned, sources, options)
+    expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
     tree, cleaned = parsed.tree, parsed.clean
-    context = FileContext(sources[path], tree.root, tree.positions, file_scope(tree.root, _hidden(cleaned)))
+    scope = file_scope(tree.root, _hidden(cleaned))
+    context = FileContext(sources[path], expansion, tree.root, tree.positions, scope)
     if has_pragmas(tree.root):
         scops, diagnostics = _marked_regions(context, options.assume_no_alias)
     else:
@@ -69,6 +73,11 @@ def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifte
         cleaned.system_files,
         {file: source.text for file, source in sources.items()},
     )
+
+
+def _again(path: str, options: FrontendOptions, text: str) -> Clean:
+    """Another text in place of the file, preprocessed."""
+    return clean(preprocess(path, text, options, edited=True), path)
 
 
 def _nothing(path: str) -> Diagnostic:

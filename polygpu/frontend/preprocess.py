@@ -12,12 +12,14 @@ import subprocess
 from dataclasses import dataclass
 from os import environ
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from polygpu.frontend.options import FrontendOptions
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
 TIMEOUT = 60.0
+BOM = "\ufeff"
 
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$")
 _OPTION = re.compile(r" \[-W[^\]]*\]$")
@@ -44,11 +46,16 @@ def read_source(path: str) -> str:
         ) from None
 
 
-def preprocess(path: str, text: str, options: FrontendOptions) -> Preprocessed:
-    """Raises Diagnosed for what the preprocessor calls an error."""
+def preprocess(path: str, text: str, options: FrontendOptions, edited: bool = False) -> Preprocessed:
+    """`text` is what the file at `path` holds, or if `edited` what is taken in its place.
+
+    Raises Diagnosed for what the preprocessor calls an error.
+    """
     compiler = find_compiler(options.cc)
+    if compiler and edited:
+        return _edited(compiler, path, text, options)
     if compiler:
-        return _with_compiler(compiler, path, options)
+        return _with_compiler(compiler, [as_file(path)], options)
     return _with_pcpp(path, text, options)
 
 
@@ -75,8 +82,17 @@ def as_file(path: str) -> str:
     return f"./{path}" if path.startswith("-") else path
 
 
-def _with_compiler(compiler: str, path: str, options: FrontendOptions) -> Preprocessed:
-    command = [*compiler.split(), "-E", *compiler_arguments(options), as_file(path)]
+def _edited(compiler: str, path: str, text: str, options: FrontendOptions) -> Preprocessed:
+    """Of a file in a directory of its own; headers are found from where the original stands."""
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    with TemporaryDirectory(prefix="polygpu-") as directory:
+        file = Path(directory) / "edited.c"
+        file.write_bytes(f'#line 1 "{quoted}"\n{text.removeprefix(BOM)}'.encode("utf-8", "surrogateescape"))
+        return _with_compiler(compiler, ["-iquote", str(Path(path).parent), str(file)], options)
+
+
+def _with_compiler(compiler: str, file: list[str], options: FrontendOptions) -> Preprocessed:
+    command = [*compiler.split(), "-E", *compiler_arguments(options), *file]
     try:
         done = subprocess.run(
             command, capture_output=True, timeout=TIMEOUT, check=False, env={**environ, "LC_ALL": "C"}

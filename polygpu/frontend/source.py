@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 _TOKEN = re.compile(
-    r"""/\*.*?(?:\*/|$)|//.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[A-Za-z_]\w*"""
+    r"""/\*[\s\S]*?(?:\*/|$)|//.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[A-Za-z_]\w*"""
     r"""|\.?\d(?:[eEpP][+-]|[\w.])*|[-+*/%&|<>=!^]=|\+\+|--|->|&&|\|\||<<=?|>>=?|\S"""
 )
 # What can hide a bracket or a semicolon: comments, literals, directives (with their continuation lines).
@@ -18,6 +19,7 @@ _SCAN = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _CONDITIONAL = re.compile(r"#\s*(?:if|else|elif|endif)")
+_CONTINUED = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +87,66 @@ class Source:
         """
         return _Scanner(self.text, offset).statement()
 
+    @cached_property
+    def boundaries(self) -> tuple[int, ...]:
+        """The offsets of each `for` and after each semicolon and closing brace, outside of parentheses.
+
+        What stands in parentheses may be the argument of a macro.
+        """
+        found = []
+        depths = [0]
+        for match in _SCAN.finditer(self.text):
+            text = match[0].lstrip()
+            if text.startswith("#"):
+                _branch(text, depths)
+            elif text in ("(", ")"):
+                depths[-1] += 1 if text == "(" else -1
+            elif text == "for" and depths[-1] == 0:
+                found.append(match.start())
+            elif text in (";", "}") and depths[-1] == 0:
+                found.append(match.end())
+        return tuple(dict.fromkeys(found))
+
+    def directives(self, start: int, end: int) -> list[tuple[str, int]]:
+        """The words of the preprocessor's directives that start between two offsets, and where."""
+        found = []
+        for match in _SCAN.finditer(self.text, start, end):
+            if match[0].lstrip().startswith("#"):
+                word = re.search(r"\w+|$", match[0])
+                found.append((word[0] if word else "", match.start()))
+        return found
+
     def header_end(self, offset: int) -> int | None:
         """The offset after the closing parenthesis of the keyword at `offset`."""
         scanner = _Scanner(self.text, offset)
         scanner.next()
         return scanner.parenthesis()
+
+
+def spellings(text: str, start: int = 0) -> Iterator[tuple[str, int]]:
+    """The tokens of a text from an offset on, and their offsets."""
+    for match in _TOKEN.finditer(text, start):
+        if not match[0].startswith(("//", "/*")):
+            yield match[0], match.start()
+
+
+def joined(text: str) -> str:
+    """The text with its continued lines as one."""
+    return _CONTINUED.sub("", text)
+
+
+def _branch(directive: str, depths: list[int]) -> None:
+    """How deep in parentheses each open conditional directive stands, and the text now: branches do not
+    add up.
+    """
+    match = _CONDITIONAL.match(directive)
+    word = match[0].lstrip("# \t") if match else ""
+    if word == "if":
+        depths.append(depths[-1])
+    elif word in ("else", "elif") and len(depths) > 1:
+        depths[-1] = depths[-2]
+    elif word == "endif" and len(depths) > 1:
+        depths[-2:] = depths[-1:]
 
 
 class _Scanner:
@@ -133,6 +190,9 @@ class _Scanner:
         word = self.peek()
         if word == "{":
             return self.parenthesis()
+        if word == "_Pragma":
+            self.next()
+            return None if self.parenthesis() is None else self.statement()
         if word in ("for", "while", "if"):
             self.next()
             if self.parenthesis() is None:
@@ -151,6 +211,8 @@ class _Scanner:
                 depth += 1
             elif match[0] in (")", "]", "}"):
                 depth -= 1
+                if depth < 0:
+                    return None
             elif match[0] == ";" and depth == 0:
                 return match.end()
         return None

@@ -11,12 +11,16 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 _WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in the source file itself"
+_LASTING = frozenset(("define", "undef", "include", "include_next", "import", "embed"))
+_CONDITIONAL = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"))
 
 
 def marked_span(context: FileContext, begin: Any, end: Any) -> tuple[int, int]:
     """From the start of the line of the first pragma to the end of the line of the second."""
     first, last = context.at(begin), context.at(end)
-    return _pragma(context.source, first)[0], _pragma(context.source, last)[1]
+    span = _pragma(context.source, first)[0], _pragma(context.source, last)[1]
+    _check_directives(context.source, span, _LASTING, "move it before the region")
+    return span
 
 
 def _pragma(source: Source, position: Position) -> tuple[int, int]:
@@ -35,21 +39,33 @@ def _pragma(source: Source, position: Position) -> tuple[int, int]:
 
 def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tuple[int, int]:
     """From `leading` (a pragma before the loop, or None) and the first `for` to the end of the last."""
-    source = context.source
-    start, _ = _loop(source, context.at(first))
+    start, _ = _loop(context, first)
     if leading is not None:
-        start = source.offset(context.at(leading).line, 1)
-    return start, _loop(source, context.at(last))[1]
+        start, _ = _pragma(context.source, context.at(leading))
+    span = start, _loop(context, last)[1]
+    _check_directives(context.source, span, _LASTING, "move it before the loop")
+    _check_directives(context.source, span, _CONDITIONAL, _WRITE_PRAGMAS)
+    return span
 
 
-def _loop(source: Source, position: Position) -> tuple[int, int]:
+def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
+    source, position = context.source, context.at(loop)
     start = source.offset(position.line, position.column)
     if position.file != source.path or not source.text.startswith("for", start):
         raise _hidden(position, "the loop comes from a macro")
-    end = source.statement_end(start)
+    end = context.expansion.end(start, loop.coord.line, loop.coord.column)
     if end is None:
-        raise _hidden(position, "the end of the loop is not plain to see (directives or macros within it)")
+        raise _hidden(position, "where the loop ends is not plain to see: a macro or a directive hides it")
     return start, end
+
+
+def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
+    """What holds for the text after a region too cannot go with it, nor can half of an #if."""
+    for word, offset in source.directives(*span):
+        if word in refused:
+            position = Position(source.path, *source.place(offset))
+            message = f"'#{word}' within what becomes a call"
+            raise refusal("PG113", position, message, help_text, len(word) + 1)
 
 
 def _hidden(position: Position, message: str) -> Diagnosed:

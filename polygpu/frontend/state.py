@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from pycparser import c_generator
 
 from polygpu.frontend.affine import Affine
+from polygpu.frontend.expansion import Expansion
 from polygpu.frontend.parse import Positions
 from polygpu.frontend.scopes import Scope, Variable
 from polygpu.frontend.source import Source
@@ -107,6 +108,7 @@ class FileContext:
     """What all regions of a file share."""
 
     source: Source
+    expansion: Expansion
     root: Any
     positions: Positions
     scope: Scope

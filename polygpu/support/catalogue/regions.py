@@ -77,9 +77,11 @@ REGIONS = {
         "the region's text cannot be replaced",
         "The host file is the source with each region replaced by a call. That needs the region's "
         "text in the\n"
-        "source itself: not in an included file, not produced by a macro, and, where no pragmas "
-        "mark it, without\n"
-        "#if directives inside.",
+        "source itself: not in an included file, not produced by a macro, and without #define, #undef "
+        "or #include\n"
+        "inside, which hold for the text after it too. Where no pragmas mark it, it is also without #if "
+        "directives,\n"
+        "and where it ends is hidden by no macro.",
         "#define LOOP for (int i = 0; i < n; i++)\nLOOP a[i] = 0;",
         "#pragma scop\nfor (int i = 0; i < n; i++)\n    a[i] = 0;\n#pragma endscop",
     ),

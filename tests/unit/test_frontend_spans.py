@@ -1,0 +1,152 @@
+"""Which text a region replaces: all of its loops and nothing else, whatever macros make of it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from polygpu.frontend import FrontendOptions, lift
+from polygpu.pipeline import Options, compile_file
+from polygpu.support.diagnostics import Diagnosed
+from tests.unit.frontend_text import errors
+
+MACROS = """#define N 9
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define AT(x, i) x[(i) + 1]
+#define EACH(i) for (int i = 0; i < N; i++)
+#define SIMD _Pragma("GCC ivdep")
+#define SET(x) (x) = 5;
+#define BUMP(x) (x) += 1; count++
+#define SEMI ;
+#define BEGIN {
+#define END }
+#define IFPOS(x) if (x > 3)
+#define ELSE else
+#define NOTHING
+#define ID(...) __VA_ARGS__
+int count;
+"""
+LOOP = "for (int i = 0; i < 9; i++)"
+
+
+def regions(directory: Path, body: str, **options: object) -> list[str]:
+    """The texts that regions replace in a function, found without pragmas."""
+    file = directory / "in.c"
+    file.write_text(f"{MACROS}void f(float *x, float *y)\n{{\n    {body}\n}}\n")
+    (directory / "body.inc").write_text("x[i] = 3;\n")
+    (directory / "none.inc").write_text("\n")
+    try:
+        found = lift(str(file), FrontendOptions(**options))  # type: ignore[arg-type]
+    except Diagnosed as problem:
+        assert [d.id for d in problem.diagnostics if d.severity == "error"] == ["PG100"]
+        return []
+    return [found.text[scop.start : scop.end] for scop in found.scops]
+
+
+@pytest.mark.parametrize(
+    "nest",
+    [
+        "for (int i = 0; i < N; i++) AT(x, i) = MAX(y[i], 0);",
+        "for (int i = 0; i < N; i++) { if (i > 3) AT(x, i) = MAX(y[i], 0); else x[i] = 0; }",
+        f"{LOOP} SIMD for (int j = 0; j < N; j++) {{ x[9 * i + j] = 1; }}",
+        f"{LOOP} EACH(j) x[9 * i + j] = 1;",
+        f"{LOOP} IFPOS(i) x[i] = 1; else x[i] = 2;",
+        f"{LOOP} IFPOS(i) x[i] = 1; ELSE x[i] = 2;",
+        f"{LOOP} BEGIN x[i] = 1; SET(x[i]) }}",
+        f"{LOOP} {{ x[i] = 1 SEMI y[i] = 2; }}",
+        f"{LOOP} {{ ID(x[i] = 1; y[i] = 2;) }}",
+        f"{LOOP} {{ NOTHING x[i] = \\\n 1; /* ; \n }} */ }}",
+    ],
+)
+@pytest.mark.parametrize("cc", [None, ""])
+def test_a_nest_with_macros_is_replaced_as_a_whole(nest: str, cc: str | None, tmp_path: Path) -> None:
+    for following in ("x[0] = 77;", "BUMP(x[0]);", "SEMI", "", "SET(x[0])", "NOTHING x[0] = 77;"):
+        assert regions(tmp_path, f"y[0] = 3; {nest} {following}", cc=cc) == [nest]
+
+
+@pytest.mark.parametrize(
+    "nest",
+    [
+        f"{LOOP} BUMP(x[i]);",
+        f"{LOOP} x[i] = i SEMI x[0] = 77;",
+        f"{LOOP} BEGIN x[i] = i; x[i] *= 2; END x[0] = 77;",
+        f"{LOOP} {{ x[i] = i; END x[0] = 77;",
+        f"{LOOP} SET(x[i]) x[0] = 77;",
+        f'{LOOP}\n#include "body.inc"\n x[0] = 44;',
+        f"ID({LOOP} x[i] = i;)",
+        f"ID(\n{LOOP}\n x[i] = i;\n) x[0] = 77;",
+        "EACH(i) x[i] = 0;",
+        f"{LOOP} {{\n#undef N\n#define N 3\n x[i] = N; }} x[0] = N;",
+        f'{LOOP} {{ x[i] = 3;\n#include "none.inc"\n }}',
+        f"#if 1\n{LOOP} {{\n#else\n{LOOP[:-4]} i += 2) {{\n#endif\n x[i] = 0; }}",
+        f'#pragma GCC unroll 3\n#include "none.inc"\n{LOOP} x[i] = 0;',
+    ],
+)
+@pytest.mark.parametrize("cc", [None, ""])
+def test_a_nest_stays_where_its_end_is_hidden(nest: str, cc: str | None, tmp_path: Path) -> None:
+    assert regions(tmp_path, nest, cc=cc) == []
+
+
+def test_parentheses_of_branches_are_not_added_up(tmp_path: Path) -> None:
+    body = f"x[0] = (y[0]\n#if 1\n+ 1);\n#elif 2\n+ 2);\n#else\n+ 3);\n#endif\n {LOOP} x[i] = 0;"
+    assert regions(tmp_path, body) == [f"{LOOP} x[i] = 0;"]
+    assert regions(tmp_path, f"ID(x[0] = (1\n#if 0\n);\n#else\n);\n#endif\n {LOOP} x[i] = 0;)") == []
+
+
+def test_headers_are_found_and_times_may_differ(tmp_path: Path) -> None:
+    (tmp_path / "nests.h").write_text('#include "width.h"\n')
+    (tmp_path / "width.h").write_text("#define WIDTH 7\n")
+    head = 'const char *when = __TIMESTAMP__ __FILE__;\n#include "nests.h"\n'
+    nest = "for (int i = 0; i < WIDTH; i++) x[i] = 0;"
+    assert regions(tmp_path, f"x[0] = 3;\n}}\n{head}void g(float *x)\n{{ {nest}") == [nest]
+
+
+PROGRAM = """#include <stdio.h>
+{macros}
+int main(void)
+{{
+    float x[90], y[9] = {{3, -1}};
+    for (int i = 0; i < N; i++) SIMD for (int j = 0; j < 4; j++) {{ x[4 * i + j] = j; }}
+    x[0] = 77;
+    for (int i = 0; i < N; i++) BUMP(x[i]);
+    x[1] *= 3;
+    for (int i = 0; i < N; i++)
+#include "body.inc"
+    x[2] *= 3;
+    for (int i = 0; i < N; i++) AT(y, i - 1) += i SEMI y[3] = 0;
+    for (int i = 0; i < N; i++) BEGIN x[i] += i; x[i] *= 2; END
+    for (int i = 0; i < N; i++) IFPOS(i) x[i] = 1; ELSE x[i] += 2;
+    ID(for (int i = 0; i < N; i++) x[i] += 5;)
+    printf("%d", count);
+    while (count--) printf(" %g %g", x[count], y[count]);
+    printf("\\n");
+}}
+"""
+
+
+def test_the_program_prints_the_same(tmp_path: Path) -> None:
+    (tmp_path / "body.inc").write_text("x[i] += 2;\n")
+    (tmp_path / "program.c").write_text(PROGRAM.format(macros=MACROS))
+    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+    assert [d.id for d in done.diagnostics].count("PG181") == 5
+    for suffix, text in done.files.items():
+        (tmp_path / f"program{suffix}").write_text(text)
+
+    def printed(*files: str) -> str:
+        subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
+        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
+
+    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+
+
+@pytest.mark.parametrize("directive", ["#undef K", "# define K 2", '#include "k.h"'])
+def test_marked_regions_hold_no_directive_that_lasts(directive: str, tmp_path: Path) -> None:
+    (tmp_path / "k.h").write_text("#define M 3\n")
+    head = f"#define K 1\nvoid f(float *x)\n{{\n#pragma scop\n{LOOP} {{\n"
+    tail = "\nx[i] = 3;\n}\n#pragma endscop\n}\n"
+    (error,) = errors(tmp_path, f"{head}{directive}{tail}")
+    assert (error.id, error.position and error.position.line) == ("PG113", 6)
+    (tmp_path / "in.c").write_text(f"{head}/*\n{directive}\n*/{tail}")
+    assert len(lift(str(tmp_path / "in.c")).scops) == 1
