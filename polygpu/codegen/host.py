@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 from polygpu.analysis.rewrite import substitute
 from polygpu.codegen.dialects import Dialect
@@ -33,7 +33,7 @@ static inline int polygpu_disjoint(const void *p, long long m, const void *q, lo
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two arrays of which one is written: pointers and byte sizes as C text in the user's names."""
+    """Two variables of which one is written: pointers and byte sizes as C text in the user's names."""
 
     first: str
     first_bytes: str
@@ -106,30 +106,40 @@ def _address(array: Array) -> str:
 
 
 def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
-    """A test for each two arrays that C lets overlap and of which the region writes one."""
+    """A test for each two variables that C lets overlap and of which the region writes one."""
     buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
     arrays = [array for array in scop.arrays if array.name in buffers]
-    return tuple(
-        _overlap(a, buffers[a.name], b, buffers[b.name])
+    of_arrays = (
+        _overlap(a.name, _span(a, buffers[a.name]), b.name, _span(b, buffers[b.name]))
         for a, b in combinations(arrays, 2)
         if _may_overlap(a, b) and (buffers[a.name].copy_out or buffers[b.name].copy_out)
     )
+    # A scalar that is only read is passed by value: no pointer may change it meanwhile.
+    of_scalars = (
+        _overlap(s.name, (f"&{s.name}", f"sizeof {s.name}"), a.name, _span(a, buffers[a.name]))
+        for s, a in product(scop.exposed, arrays)
+        if _is_pointer(a) and not a.restrict and _may_alias({s.type}, _types(a)) and buffers[a.name].copy_out
+    )
+    return (*of_arrays, *of_scalars)
 
 
 def _may_overlap(a: Array, b: Array) -> bool:
     """Whether one is a pointer that may point into the other; two declared arrays never overlap."""
-    if a.restrict or b.restrict:
+    if not _may_alias(_types(a), _types(b)) or _kept_apart(a, b):
         return False
-    pointers = [_is_pointer(a), _is_pointer(b)]
-    if not _may_alias(a, b):
-        return False
-    return all(pointers) or (any(pointers) and "local" not in (a.storage, b.storage))
+    declared = [array for array in (a, b) if not _is_pointer(array)]
+    return not declared or (len(declared) == 1 and (declared[0].storage != "local" or declared[0].escapes))
 
 
-def _may_alias(a: Array, b: Array) -> bool:
+def _kept_apart(a: Array, b: Array) -> bool:
+    """C99 6.7.3.1: what changes through a restricted pointer is accessed only by pointers made from it."""
+    return (a.restrict and (b.restrict or not b.derived)) or (b.restrict and not a.derived)
+
+
+def _may_alias(a: set[str], b: set[str]) -> bool:
     """C99 6.5p7: an object is accessed by its own type, by a structure with it inside, or by characters."""
-    types = [{t.removeprefix("unsigned ").removeprefix("signed ") for t in _types(array)} for array in (a, b)]
-    return bool(types[0] & types[1]) or "char" in types[0] | types[1]
+    a, b = ({t.removeprefix("unsigned ").removeprefix("signed ") for t in types} for types in (a, b))
+    return bool(a & b) or "char" in a | b
 
 
 def _types(array: Array) -> set[str]:
@@ -144,12 +154,8 @@ def _is_pointer(array: Array) -> bool:
     return bool(array.extents) and (array.storage == "parameter" or array.extents[0] is None)
 
 
-def _overlap(a: Array, first: Buffer, b: Array, second: Buffer) -> Overlap:
-    return Overlap(
-        *_span(a, first),
-        *_span(b, second),
-        reason=f"'{a.name}' and '{b.name}' overlap, or may by their sizes",
-    )
+def _overlap(a: str, first: tuple[str, str], b: str, second: tuple[str, str]) -> Overlap:
+    return Overlap(*first, *second, reason=f"'{a}' and '{b}' overlap, or may by their sizes")
 
 
 def _span(array: Array, buffer: Buffer) -> tuple[str, str]:

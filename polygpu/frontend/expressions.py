@@ -77,7 +77,7 @@ class Reader:
                 return converted(Name(name), ctype)
             case Substitute(expr, ctype):
                 return converted(expr, ctype)
-            case Local(name, ctype) | Scalar(name, ctype):
+            case Local(name, ctype) | Scalar(name, ctype, _):
                 return Name(name, ctype)
             case RawArray() if rank(variable.type) == 0 and isinstance(variable.type, Basic):
                 return self.reference(node)
@@ -132,7 +132,7 @@ class Reader:
             raise refusal("PG115", self.region.at(variable.node), message, "rename one of them", len(name))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
-            self.region.scalars[name] = Scalar(name, variable.type.name)
+            self.region.scalars[name] = Scalar(name, variable.type.name, variable)
             return self.region.scalars[name]
         if isinstance(variable.type, Pointer) and name in self.region.written:
             message = f"the pointer '{name}' is changed in the region"

@@ -25,7 +25,7 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     variable whose address is taken, count as a use.
     """
     name = declaration.name
-    if _address_taken(body, name) or _contains(body, c_ast.Goto):
+    if address_taken(body, name) or _contains(body, c_ast.Goto):
         return True
     analysis = _Analysis(region, declaration, partial)
     analysis.before(body, False)
@@ -36,14 +36,15 @@ def _contains(node: Any, kind: type) -> bool:
     return isinstance(node, kind) or any(_contains(child, kind) for _, child in node.children())
 
 
-def _address_taken(node: Any, name: str) -> bool:
+def address_taken(node: Any, name: str) -> bool:
+    """Whether `&` is applied to the variable or to a part of it."""
     if isinstance(node, c_ast.UnaryOp) and node.op == "&":
         base = node.expr
         while isinstance(base, c_ast.ArrayRef | c_ast.StructRef):
             base = base.name
         if isinstance(base, c_ast.ID) and base.name == name:
             return True
-    return any(_address_taken(child, name) for _, child in node.children())
+    return any(address_taken(child, name) for _, child in node.children())
 
 
 def mentions(node: Any, name: str) -> bool:

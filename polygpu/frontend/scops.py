@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polygpu.frontend import statements
 from polygpu.frontend.affine import names_in
+from polygpu.frontend.escapes import escapes
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.functions import texts
 from polygpu.frontend.liveness import Block, assigned_names, iterator_name, live_after, mentions
@@ -66,7 +67,7 @@ def lift_region(
         end=span[1],
         position=extract.position,
         scalars=scalars,
-        arrays=tuple(_array(array, shaped, extract) for array in region.arrays.values()),
+        arrays=tuple(_array(array, shaped, extract, changed) for array in region.arrays.values()),
         loops=tuple(region.loops),
         statements=tuple(shaped.statements),
         context=tuple(
@@ -77,7 +78,14 @@ def lift_region(
         functions=texts(context, region.functions),
         no_alias=no_alias,
         mentions=tuple(_mentions(extract)),
+        exposed=tuple(s for s in scalars if _exposed(region.scalars[s.name].variable, extract)),
     )
+
+
+def _exposed(variable: Variable, extract: Extract) -> bool:
+    if "const" in variable.type.qualifiers:
+        return False
+    return variable.place == "global" or escapes(extract.function.body, variable)
 
 
 def _at_least_zero(scalar: Scalar) -> Expr:
@@ -186,7 +194,7 @@ def _storage(variable: Variable) -> str:
     return "local" if variable.place == "parameter" else variable.place
 
 
-def _array(array: RawArray, shaped: Shaped, extract: Extract) -> Array:
+def _array(array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset[str]) -> Array:
     variable = array.variable
     element = element_of(variable.type)
     storage = _storage(variable)
@@ -205,6 +213,8 @@ def _array(array: RawArray, shaped: Shaped, extract: Extract) -> Array:
         constant="const" in element.qualifiers,
         live_out=storage in ("parameter", "global") or (storage == "local" and _live(array, extract)),
         structure=structure,
+        escapes=storage == "local" and escapes(extract.function.body, variable),
+        derived=storage == "parameter" and (variable.place != "parameter" or variable.name in changed),
     )
 
 
@@ -216,28 +226,6 @@ def _host(array: RawArray) -> str:
 
 
 def _live(array: RawArray, extract: Extract) -> bool:
-    body = extract.function.body
-    depth = rank(array.variable.type)
-    if depth and _escapes(body, array.name, depth):
-        return True
-    if isinstance(array.variable.type, Qualified) and _escapes(body, array.name, 1):
-        return True
-    return live_after(
-        body, extract.block, array.variable.node, partial=not isinstance(array.variable.type, Basic)
-    )
-
-
-def _escapes(node: Any, name: str, depth: int) -> bool:
-    """Whether an array is used other than element by element: a pointer to it may be kept."""
-    if isinstance(node, c_ast.ArrayRef):
-        base, subscripts = node, []
-        while isinstance(base, c_ast.ArrayRef):
-            subscripts.append(base.subscript)
-            base = base.name
-        if isinstance(base, c_ast.ID) and base.name == name and len(subscripts) >= depth:
-            return any(_escapes(subscript, name, depth) for subscript in subscripts)
-    if isinstance(node, c_ast.StructRef) and isinstance(node.name, c_ast.ID):
-        return False
-    if isinstance(node, c_ast.ID):
-        return bool(node.name == name)
-    return any(_escapes(child, name, depth) for _, child in node.children())
+    variable, body = array.variable, extract.function.body
+    partial = not isinstance(variable.type, Basic)
+    return escapes(body, variable) or live_after(body, extract.block, variable.node, partial)

@@ -68,6 +68,7 @@ class Scalar:
 
     name: str
     type: str
+    variable: Variable = field(compare=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,8 @@ class Array:
     unknown outermost one (pointer parameters). `storage` is "parameter" (the caller's memory),
     "global", "local" (of the enclosing function, declared outside the region) or "region"
     (declared inside the region: dead outside). `host` is the C expression that yields its address
-    as a pointer to its first element (`&A[0][0]`, `p`, `&sum`).
+    as a pointer to its first element (`&A[0][0]`, `p`, `&sum`). A local one `escapes` where pointers may
+    point into it; a pointer is `derived` where the function may have made it from another pointer.
     """
 
     name: str
@@ -74,6 +75,8 @@ class Array:
     constant: bool = False
     live_out: bool = True
     structure: Structure | None = None
+    escapes: bool = False
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,8 @@ class Conversion:
 class Scop:
     """A region of `function`; `start` and `end` are character offsets in the text of `file`.
 
-    `mentions` are the function's own variables, parameters included, that the region names.
+    `mentions` are the function's own variables, parameters included, that the region names. `exposed` are
+    those of the scalars, with any whose value is assumed, that stores through pointers may change.
     """
 
     name: str  # polygpu_<function>_<n>
@@ -210,3 +214,4 @@ class Scop:
     functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
     no_alias: bool = False  # --assume-no-alias
     mentions: tuple[str, ...] = ()
+    exposed: tuple[Scalar, ...] = ()
