@@ -10,10 +10,11 @@ from pycparser import c_ast
 
 from polygpu.frontend import statements
 from polygpu.frontend.affine import names_in
+from polygpu.frontend.effects import changed_by_calls, changed_names, outer_iterators
 from polygpu.frontend.escapes import escapes
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.functions import texts
-from polygpu.frontend.liveness import Block, assigned_names, iterator_name, live_after, mentions
+from polygpu.frontend.liveness import Block, assigned_names, live_after, mentions
 from polygpu.frontend.scopes import Scope, Variable
 from polygpu.frontend.shapes import Shaped, shape
 from polygpu.frontend.state import FileContext, RawArray, Region
@@ -49,9 +50,10 @@ def lift_region(
 ) -> Scop:
     """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
     written = frozenset(name for item in extract.items for name in assigned_names(item))
-    counters = frozenset(name for item in extract.items for name in _outer_iterators(item))
+    counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     changed = changed_names(extract.function.body)
-    region = Region(context, written, changed, _reserved(extract) - counters, counters)
+    elsewhere = frozenset(_changed_elsewhere(context, extract))
+    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, counters)
     reader = Reader(region, extract.scope.child())
     statements.walk(reader, extract.items, statements.Path())
     shaped = shape(reader)
@@ -92,16 +94,11 @@ def _at_least_zero(scalar: Scalar) -> Expr:
     return Binary(">=", Name(scalar.name, scalar.type), Int(0))
 
 
-def changed_names(body: Any) -> frozenset[str]:
-    """Variables that the function assigns, the iterators of its loops included."""
-    return frozenset(assigned_names(body)) | frozenset(_outer_iterators(body))
-
-
-def _outer_iterators(node: Any) -> Iterator[str]:
-    if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.Assignment):
-        yield iterator_name(node)
-    for _, child in node.children():
-        yield from _outer_iterators(child)
+def _changed_elsewhere(context: FileContext, extract: Extract) -> Iterator[str]:
+    for name in changed_by_calls(extract.function, context.scope):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and symbol.place == "global":
+            yield name
 
 
 def _reserved(extract: Extract) -> frozenset[str]:

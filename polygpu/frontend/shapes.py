@@ -118,15 +118,24 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
             return None  # it is only wanted for checks: what is accessed decides what is copied
         raise
     extent = reader.region.affine.value(value)
-    changed = [name for name in sorted(names_in(value)) if name in reader.region.changed]
+    changed = next(_changes(reader.region, sorted(names_in(value))), "")
     if extent is not None and not changed:
         return extent
     if outermost:
         return None
-    reason = f"'{changed[0]}' is changed in the function" if changed else reason_for(reader.region, value)[0]
+    reason = changed or reason_for(reader.region, value)[0]
     message = f"the size of a row of '{array.name}' is not affine: {reason}"
     help_text = "give the array a row size that is a constant or a variable of its own"
     raise refusal("PG160", array.position, message, help_text, len(array.name))
+
+
+def _changes(region: Region, names: list[str]) -> Iterator[str]:
+    """Why the names may have another value in the region than they had at the array's declaration."""
+    for name in names:
+        if name in region.changed:
+            yield f"'{name}' is changed in the function"
+        elif name in region.elsewhere:
+            yield f"'{name}' may be changed by what the function calls"
 
 
 def _counted(array: RawArray) -> Expr | None:

@@ -123,12 +123,14 @@ class Region:
     """Grows while the statements of one region are walked.
 
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
-    function, `reserved` the outer names that the region uses, `counters` those that are iterators.
+    function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
+    that the region uses, `counters` those that are iterators.
     """
 
     context: FileContext
     written: frozenset[str]
     changed: frozenset[str]
+    elsewhere: frozenset[str]
     reserved: frozenset[str]
     counters: frozenset[str]
     bindings: dict[Variable, Binding] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from polygpu.pipeline import Compilation, Options, compile_file
+from tests.unit.frontend_text import errors, only_scop
 
 HEAD = """
 #include <stdio.h>
@@ -179,3 +180,58 @@ def test_no_alias_drops_the_tests_of_scalars(tmp_path: Path) -> None:
     parameters, _, loop, _ = SCALARS[0]
     done = built(tmp_path, HEAD + region(parameters, "", loop), assume_no_alias=True)
     assert "polygpu_disjoint" not in done.files["_host.c"]
+
+
+ROWS = """
+int rows = 6;
+const int fixed = 6;
+void shrink(void);
+static int half(int k) {{ return k / 2; }}
+static void clear(float *x) {{ for (int rows = 0; rows < 9; rows++) x[rows] = half(rows); }}
+static void count(void) {{ rows++; }}
+static void twice(void (*what)(void)) {{ what(); what(); }}
+static void again(void) {{ clear(0); count(); }}
+void f({0})
+{{
+    {1};
+#pragma scop
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            a[i][j] = i * 10 + j;
+#pragma endscop
+}}
+"""
+GLOBAL = "float a[rows][rows]"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "before"),
+    [
+        (GLOBAL, "shrink()"),
+        (GLOBAL, "count()"),
+        (GLOBAL, "again()"),
+        (GLOBAL, "twice(0)"),
+        (GLOBAL, "void (*g)(void) = shrink; g()"),
+        (GLOBAL, "(*&shrink)()"),
+        ("void", "float (*a)[rows] = 0; shrink()"),
+    ],
+)
+def test_a_row_size_that_a_called_function_may_change(parameters: str, before: str, tmp_path: Path) -> None:
+    (error,) = errors(tmp_path, ROWS.format(parameters, before))
+    assert error.id == "PG160"
+    assert "'rows' may be changed by what the function calls" in error.message
+
+
+@pytest.mark.parametrize(
+    ("parameters", "before"),
+    [
+        (GLOBAL, "half(3)"),
+        (GLOBAL, "clear(a[0])"),
+        (GLOBAL, 'printf("%d", rows)'),
+        ("float a[fixed][fixed]", "shrink()"),
+        ("int n, float a[n][n]", "shrink()"),
+        ("int rows, float a[rows][rows]", "shrink()"),
+    ],
+)
+def test_a_row_size_that_no_called_function_changes(parameters: str, before: str, tmp_path: Path) -> None:
+    assert only_scop(tmp_path, ROWS.format(parameters, before)).arrays
