@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
+from polygpu.frontend import openmp
 from polygpu.frontend.liveness import Block
 from polygpu.frontend.regions import Sequence, functions, inner_sequences
 from polygpu.frontend.scops import Extract, lift_region
@@ -42,10 +43,11 @@ def find_nests(context: FileContext, no_alias: bool, check: Check = anything) ->
     """Lifts what can be lifted; diagnostics name each region and say why other loops are none."""
     found = Nests(context, no_alias, check)
     elsewhere: dict[str, Position] = {}
+    threaded = openmp.called_by_threads(context.root)
     for sequence in functions(context):
         position = context.at(sequence.function)
         if position.file == context.source.path:
-            _search(found, sequence)
+            _search(found, replace(sequence, threads=threaded.get(sequence.function.decl.name)))
         elif _has_loop(sequence.node):
             elsewhere.setdefault(position.file, position)
     for file, position in elsewhere.items():
@@ -68,21 +70,30 @@ def _search(found: Nests, sequence: Sequence) -> None:
             index = end
             continue
         item = sequence.items[index]
-        for inner in inner_sequences(sequence, item, scope):
-            _search(found, inner)
+        _search_within(found, sequence, index)
         scope.declare(item, "local")
         index += 1
 
 
+def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
+    threads = sequence.threads or openmp.entered(sequence.items, index)
+    for inner in inner_sequences(replace(sequence, threads=threads), sequence.items[index], sequence.scope):
+        _search(found, inner)
+
+
 def _run_end(items: tuple[Any, ...], start: int) -> int:
-    """The end of a run of loops (with pragmas between) that starts here; `start` where there is none."""
+    """The end of a run of loops (with pragmas of theirs between) that starts here; `start` for none."""
     end = start
     for index in range(start, len(items)):
         if isinstance(items[index], c_ast.For):
             end = index + 1
-        elif not isinstance(items[index], c_ast.Pragma | c_ast.EmptyStatement):
+        elif not (isinstance(items[index], c_ast.EmptyStatement) or _is_leading(items[index])):
             break
     return end
+
+
+def _is_leading(item: Any) -> bool:
+    return isinstance(item, c_ast.Pragma) and openmp.goes_with_a_loop(item)
 
 
 def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
@@ -91,15 +102,18 @@ def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
     for index in range(start, end):
         if not isinstance(sequence.items[index], c_ast.For):
             continue
-        problem = _problem(found, sequence, start, index, index)
-        if problem is None:
+        threads = sequence.threads or openmp.refusing(sequence.items, index)
+        problem = None if threads else _problem(found, sequence, start, index, index)
+        if not threads and problem is None:
             good.append(index)
             continue
         _take(found, sequence, start, good)
         good = []
-        _refuse(found, sequence.items[index], problem)
-        for inner in inner_sequences(sequence, sequence.items[index], sequence.scope):
-            _search(found, inner)
+        if problem is None:
+            _leave_to_threads(found, sequence.items[index], threads)
+        else:
+            _refuse(found, sequence.items[index], problem)
+            _search_within(found, sequence, index)
     _take(found, sequence, start, good)
 
 
@@ -142,10 +156,11 @@ def _problem(found: Nests, sequence: Sequence, start: int, first: int, last: int
 
 def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
     items = sequence.items[first : last + 1]
-    leading = sequence.items[first - 1] if first > start else None
-    span = nest_span(
-        found.context, leading if isinstance(leading, c_ast.Pragma) else None, items[0], items[-1]
-    )
+    leading = first
+    while leading > start and isinstance(sequence.items[leading - 1], c_ast.Pragma):
+        leading -= 1
+    pragma = sequence.items[leading] if leading < first else None
+    span = nest_span(found.context, pragma, items[0], items[-1])
     alone = isinstance(sequence.node, c_ast.For)
     block = Block(sequence.node, 0, 0) if alone else Block(sequence.node, first, last + 1)
     position = found.context.at(items[0])
@@ -158,6 +173,14 @@ def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
     if problem.position in found.reported:
         return
     found.reported.add(problem.position)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
+
+
+def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
+    """Warns about a loop in an OpenMP construct, or in a function that is called in one."""
+    message = "threads of OpenMP may run this loop: a region is run by one thread alone"
+    help_text = "move the loop out of the OpenMP construct"
+    problem = Diagnostic("PG116", "error", message, found.context.at(pragma), help_text)
     found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
 
 

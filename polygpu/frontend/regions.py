@@ -20,12 +20,16 @@ from polygpu.support.position import Position
 
 @dataclass(frozen=True)
 class Sequence:
-    """The items of one block (or one statement without braces) with the scope at its start."""
+    """The items of one block (or one statement without braces) with the scope at its start.
+
+    `threads` is the pragma of an OpenMP construct that all of it stands in, or None.
+    """
 
     function: Any
     node: Any
     items: tuple[Any, ...]
     scope: Scope
+    threads: Any = None
 
 
 def functions(context: FileContext) -> Iterator[Sequence]:
@@ -39,10 +43,10 @@ def functions(context: FileContext) -> Iterator[Sequence]:
 def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequence]:
     """The blocks directly within a statement."""
     if isinstance(node, c_ast.Compound):
-        yield Sequence(outer.function, node, tuple(node.block_items or ()), scope.child())
+        yield Sequence(outer.function, node, tuple(node.block_items or ()), scope.child(), outer.threads)
         return
     if isinstance(node, c_ast.Case | c_ast.Default):
-        yield Sequence(outer.function, node, tuple(node.stmts or ()), scope.child())
+        yield Sequence(outer.function, node, tuple(node.stmts or ()), scope.child(), outer.threads)
         return
     inner = scope.child()
     for part in ("init", "stmt", "iftrue", "iffalse"):
@@ -53,7 +57,7 @@ def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequen
         elif isinstance(child, c_ast.Compound):
             yield from inner_sequences(outer, child, inner)
         elif isinstance(child, c_ast.Node) and part != "init":
-            yield Sequence(outer.function, child, (child,), inner.child())
+            yield Sequence(outer.function, child, (child,), inner.child(), outer.threads)
 
 
 def has_pragmas(node: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from polygpu.frontend.source import Source
@@ -11,6 +12,8 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 _WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in the source file itself"
+_BEFORE = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+[ \t]*\Z", re.MULTILINE)
+_OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:parallel[ \t]+for|for|simd)\b", re.MULTILINE)
 _LASTING = frozenset(("define", "undef", "include", "include_next", "import", "embed"))
 _CONDITIONAL = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"))
 
@@ -43,6 +46,7 @@ def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tupl
     if leading is not None:
         start, _ = _pragma(context.source, context.at(leading))
     span = start, _loop(context, last)[1]
+    _check_before(context, start, first)
     _check_directives(context.source, span, _LASTING, "move it before the loop")
     _check_directives(context.source, span, _CONDITIONAL, _WRITE_PRAGMAS)
     return span
@@ -57,6 +61,15 @@ def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
     if end is None:
         raise _hidden(position, "where the loop ends is not plain to see: a macro or a directive hides it")
     return start, end
+
+
+def _check_before(context: FileContext, start: int, loop: Any) -> None:
+    """An OpenMP pragma that conditional directives hide now would stand before the call."""
+    directives = _BEFORE.search(context.source.text[:start])
+    if directives and _OPENMP.search(directives[0]):
+        message = "a pragma before the loop is hidden by conditional directives"
+        help_text = "put '#pragma scop' before the directives and '#pragma endscop' after the loop"
+        raise refusal("PG113", context.at(loop), message, help_text, 3)
 
 
 def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:

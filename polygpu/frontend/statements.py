@@ -63,9 +63,14 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
 
 def pragma_word(node: Any) -> str:
     """`scop` of `#pragma scop` or `_Pragma("scop")`."""
-    text = node.string.value.strip('"') if isinstance(node.string, c_ast.Constant) else node.string
-    words = (text or "").split()
+    words = pragma_text(node).split()
     return words[0] if words else ""
+
+
+def pragma_text(node: Any) -> str:
+    """`omp simd` of `#pragma omp simd` or `_Pragma("omp simd")`."""
+    text = node.string.value.strip('"') if isinstance(node.string, c_ast.Constant) else node.string
+    return text or ""
 
 
 def _pragma(region: Region, node: c_ast.Pragma) -> None:

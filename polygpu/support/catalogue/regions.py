@@ -97,6 +97,16 @@ REGIONS = {
         "void f(int n, float a[n][n])\n{\n    { int n = 3;\n#pragma scop\n    ... a[i][n] ...",
         "{ int width = 3;\n#pragma scop\n    ... a[i][width] ...",
     ),
+    "PG116": Entry(
+        "a loop in an OpenMP construct",
+        "A region runs once, called by one thread. Loops that several threads may come to stay on the "
+        "host:\n"
+        "those in an OpenMP construct, and those of functions that are called in one. `omp parallel for` "
+        "and\n"
+        "`omp simd` directly before a loop that is offloaded are dropped with it.",
+        "#pragma omp parallel\n{\n#pragma omp for\n    for (int i = 0; i < n; i++) ...\n}",
+        "#pragma omp parallel for\nfor (int i = 0; i < n; i++) ...",
+    ),
     "PG120": Entry(
         "goto in a region",
         "Which statements run must be known from loops and conditions alone.",

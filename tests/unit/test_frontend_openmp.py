@@ -1,0 +1,147 @@
+"""Loops with pragmas before and around them: which regions replace them, and which stay where threads run."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from polygpu.frontend import lift
+from polygpu.pipeline import Options, compile_file
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+LOOP = "for (int i = 0; i < 9; i++) x[i] += 1;"
+
+
+def found(directory: Path, body: str) -> tuple[list[str], list[Diagnostic]]:
+    """The texts of the regions of a file without pragmas of ours, and what is said about other loops."""
+    file = directory / "in.c"
+    file.write_text(f"int next(void);\n{body}\n")
+    try:
+        lifted = lift(str(file))
+    except Diagnosed as problem:
+        return [], [d for d in problem.diagnostics if d.id == "PG181"]
+    texts = [lifted.text[scop.start : scop.end].strip() for scop in lifted.scops]
+    return texts, [d for d in lifted.diagnostics if d.id == "PG181"]
+
+
+@pytest.mark.parametrize(
+    "pragmas",
+    [
+        "#pragma omp parallel for\n",
+        "#pragma omp parallel for simd schedule(static)\n",
+        "# pragma  omp simd\n",
+        "#pragma GCC ivdep\n",
+        "#pragma omp parallel for\n#pragma GCC unroll 4\n",
+        '_Pragma("omp parallel for") ',
+        '_Pragma("omp simd")\n_Pragma("GCC ivdep") ',
+    ],
+)
+def test_pragmas_of_a_loop_go_with_it(pragmas: str, tmp_path: Path) -> None:
+    texts, said = found(tmp_path, f"void f(float *x)\n{{\nx[0] = 3; x[1] = 4;\n{pragmas}{LOOP} x[0] = 2;\n}}")
+    assert (texts, said) == ([f"{pragmas}{LOOP}"], [])
+
+
+@pytest.mark.parametrize(
+    "pragma", ["STDC FP_CONTRACT OFF", "GCC diagnostic push", 'message "omp"', "omp barrier", "mine"]
+)
+def test_other_pragmas_stay(pragma: str, tmp_path: Path) -> None:
+    body = f"{LOOP}\n#pragma {pragma}\n{LOOP}\n#pragma {pragma}\n#pragma GCC ivdep\n{LOOP}"
+    texts, said = found(tmp_path, f"void f(float *x)\n{{\n{body}\n}}")
+    assert (texts, said) == ([LOOP, LOOP, f"#pragma GCC ivdep\n{LOOP}"], [])
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        f"#pragma omp master\n{LOOP}",
+        f"#pragma omp single nowait\n{LOOP}",
+        f"#pragma omp for\n{LOOP}",
+        f"#pragma omp task\n#pragma GCC ivdep\n{LOOP}",
+        f"#pragma omp parallel\n{LOOP}",
+        f"#pragma omp target teams distribute parallel for\n{LOOP}",
+        f"#pragma omp parallel\n{{\n#pragma omp for\n{LOOP}\n}}",
+        f"#pragma omp parallel\n{{ x[3] = 0; {{ if (x[2] > 0) {LOOP} else {{ {LOOP} }} }} }}",
+        f"#pragma omp parallel\n{{ while (next()) {{\n#pragma omp parallel for\n{LOOP}\n}} }}",
+        f"#pragma omp sections\n{{\n#pragma omp section\n{LOOP}\n#pragma omp section\n{{ {LOOP} }}\n}}",
+        f"#pragma omp parallel for\nfor (int k = 0; k < 9; k++) {{ next(); {LOOP} }}",
+        f"if (next())\n#pragma omp single\n{LOOP}",
+        f'_Pragma("omp parallel")\n{{ {LOOP} }}',
+        f"switch (next()) {{ case 1:\n#pragma omp single\n{LOOP} }}",
+    ],
+)
+def test_loops_in_constructs_stay(block: str, tmp_path: Path) -> None:
+    body = f"{LOOP}\n{block}\nnext();\n{LOOP}"
+    texts, said = found(tmp_path, f"void f(float *x)\n{{\n{body}\n}}")
+    assert texts == [LOOP, LOOP]
+    assert {note.id for d in said for note in d.notes} - {"PG130"} == {"PG116"}
+    inner = block.count("for (int")
+    assert len(said) == inner
+
+
+def test_loops_of_functions_that_constructs_call_stay(tmp_path: Path) -> None:
+    texts, said = found(
+        tmp_path,
+        f"""
+        void inner(float *x) {{ {LOOP} }}
+        void outer(float *x) {{ inner(x); }}
+        void other(float *x) {{ {LOOP} outer(x); }}
+        void f(float *x) {{
+        #pragma omp parallel
+            {{ x[0] = 0; outer(x + 9); }}
+            other(x);
+        }}""",
+    )
+    assert texts == [LOOP]
+    assert [d.position.line for d in said if d.position] == [3]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"#ifdef _OPENMP\n#pragma omp parallel for\n#endif\n{LOOP}",
+        f"#ifdef _OPENMP\n  #pragma omp simd\n\n#else\n#endif\n{LOOP}",
+        f"#ifndef _OPENMP\n#pragma omp parallel for\n#endif\n{LOOP}",
+        f'#define PARALLEL _Pragma("omp parallel for")\nx[0] = 5; PARALLEL {LOOP}',
+    ],
+)
+def test_a_pragma_that_cannot_go_with_its_loop_keeps_it(body: str, tmp_path: Path) -> None:
+    texts, said = found(tmp_path, f"void f(float *x)\n{{\n{body}\n}}")
+    assert (texts, [d.notes[0].id for d in said]) == ([], ["PG113"])
+
+
+PROGRAM = f"""#include <stdio.h>
+static float x[9];
+static void add(void) {{ {LOOP} }}
+int main(void)
+{{
+    {LOOP}
+#pragma omp parallel num_threads(3)
+    {{
+#pragma omp master
+        {LOOP}
+#pragma omp barrier
+#pragma omp for
+        {LOOP}
+#pragma omp critical
+        add();
+    }}
+    #pragma omp parallel for
+    for (int i = 0; i < 9; i++)
+        x[i] *= i;
+    for (int i = 0; i < 9; i++) printf("%g ", x[i]);
+}}
+"""
+
+
+def test_a_program_with_threads_prints_the_same(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(PROGRAM)
+    for suffix, text in compile_file(str(tmp_path / "program.c"), Options(target="emulator")).files.items():
+        (tmp_path / f"program{suffix}").write_text(text)
+
+    def printed(*files: str) -> str:
+        subprocess.run(["gcc", "-w", "-fopenmp", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
+        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
+
+    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
