@@ -13,7 +13,7 @@ class Dialect:
     `types` maps canonical C types to other spellings, `stored` those that differ again in memory;
     `calls` maps C's functions. Formats take their parts by name; an empty one stands for nothing to
     print. `reserved` are words that a C program may use as names and this dialect may not, `functions`
-    those it may not use as names of functions.
+    those it may not use as names of functions, beside the names that `polygpu.frontend` gives up everywhere.
 
     Textures. CUDA: `__ldg`, the read-only data path, which is the texture unit's cache on every chip that
     nvcc 13 compiles for (compute capability 7.5 and later; texture references are gone, and texture objects
@@ -92,13 +92,6 @@ _OPENCL_NAMES = words("""
     ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t quad complex imaginary event_t sampler_t pipe
     image1d_t image2d_t image3d_t min max floord floord_long offset_t lanes
 """) | {f"{stem}{n}" for stem in (*_STEMS, "half") for n in (2, 3, 4, 8, 16)}
-_OPENCL_FUNCTIONS = words("""
-    abs_diff add_sat all any barrier bitselect clamp clz cross degrees distance dot exp10 fract
-    half_sqrt length hadd rhadd isequal isgreater isless mad mad24 mad_hi mad_sat maxmag minmag mix
-    mul24 mul_hi nan normalize popcount pown powr prefetch radians rootn rotate
-    rsqrt select shuffle shuffle2 sign sincos sinpi cospi
-    tanpi smoothstep step sub_sat upsample
-""")
 _HOST_NAMES = words("""
     region description kernels kernel wide grid grid_x grid_y grid_z from_x from_y from_z block cl
     scalar_names scalar_values called_with PROFILED_SIZES
@@ -168,5 +161,4 @@ OPENCL = Dialect(
     vectors={**_LANES, "long": "long", "long long": "long", "unsigned long": "ulong",
              "unsigned long long": "ulong"},
     reserved=_OPENCL_NAMES,
-    functions=_OPENCL_FUNCTIONS,
 )  # fmt: skip

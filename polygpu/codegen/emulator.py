@@ -64,7 +64,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             classes=CLASSES,
             oblivious=all(is_oblivious(kernel) for region in unit.regions for kernel in region.kernels),
             structures=list(structures.values()),
-            functions=list(functions),
+            functions=[f"static inline {text}" for text in functions],
             regions=[_region(region, i, device) for i, region in enumerate(unit.regions)],
             doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
         )

@@ -180,21 +180,21 @@ class Affine:
         if call in self.inlined:
             return self.value(self.inlined[call])
         name = call.function
-        if name in ("floor", "ceil", "floorf", "ceilf"):
-            return self._rounded(name.rstrip("f"), call.arguments[0])
-        values = [self.value(_unfloated(argument)) for argument in call.arguments]
+        if name in ("floor", "ceil"):
+            return self._rounded(name, call.arguments[0])
+        values = [self.value(_exact(argument)) for argument in call.arguments]
         found = [value for value in values if value is not None]
         if len(found) < len(values):
             return None
-        if name in ("min", "max", "fmin", "fmax", "fminf", "fmaxf"):
+        if name in ("min", "max", "fmin", "fmax"):
             return Call("min" if "min" in name else "max", tuple(found), "int")
         return Call(name, tuple(found), "int") if name == "floord" else None
 
     def _rounded(self, name: str, quotient: Expr) -> Expr | None:
         """`floor((double)x / c)` of integers, as PolyBench's generated code spells floord."""
         match quotient:
-            case Binary("/", above, below) if is_floating(type_of(quotient)):
-                value, divisor = self.value(_unfloated(above)), self.value(_unfloated(below))
+            case Binary("/", above, below) if type_of(quotient) == "double":
+                value, divisor = self.value(_exact(above)), self.value(_exact(below))
                 if value is not None and isinstance(divisor, Int) and divisor.value > 0:
                     top = add(value, Int(divisor.value - 1)) if name == "ceil" else value
                     return _floor(top, divisor.value)
@@ -220,16 +220,19 @@ class Affine:
         return None if value is None else Binary("!=", value, Int(0))
 
 
-def _unfloated(expr: Expr) -> Expr:
-    """An integer behind conversions to floating types, also one spelled as a floating constant."""
-    while isinstance(expr, Cast) and is_floating(expr.type):
+def _exact(expr: Expr) -> Expr:
+    """An integer behind conversions to double, also one spelled as a floating constant. A float does not hold
+    every int, so that conversions to float stay.
+    """
+    while isinstance(expr, Cast) and expr.type == "double":
         expr = expr.operand
     if isinstance(expr, Literal) and is_floating(expr.type):
         try:
             number = float(expr.text.rstrip("fF"))
         except ValueError:
             return expr
-        return Int(int(number)) if number.is_integer() else expr
+        most = 2**24 if expr.type == "float" else 2**53
+        return Int(int(number)) if number.is_integer() and abs(number) <= most else expr
     return expr
 
 

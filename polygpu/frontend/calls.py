@@ -9,7 +9,7 @@ from pycparser import c_ast
 from polygpu.frontend import mathematics
 from polygpu.frontend.affine import extremum
 from polygpu.frontend.clean import INLINE_ASSEMBLY
-from polygpu.frontend.functions import Impure, UserFunction, user_function
+from polygpu.frontend.functions import Choice, Impure, UserFunction, user_function
 from polygpu.frontend.scopes import Function, Variable, function_scope
 from polygpu.frontend.state import Substitute
 from polygpu.frontend.types import Basic
@@ -112,11 +112,24 @@ def _user_call(reader: Reader, node: c_ast.FuncCall, symbol: Function) -> Expr:
 
 def _inlined(reader: Reader, function: UserFunction, values: tuple[Expr, ...]) -> Expr | None:
     """The value of an integer function that only returns an expression, in terms of the arguments."""
-    result = function.returned
-    if result is None or is_floating(function.result) or any(map(is_floating, function.parameters)):
+    if (
+        function.returned is None
+        or is_floating(function.result)
+        or any(map(is_floating, function.parameters))
+    ):
         return None
     scope = function_scope(function.definition, reader.region.context.scope)
     for symbol, value in zip(scope.symbols.values(), values, strict=True):
         if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
             reader.region.bindings[symbol] = Substitute(value, symbol.type.name)
-    return type(reader)(reader.region, scope).value(result)
+    try:
+        return _returned(type(reader)(reader.region, scope), function.returned, function.result)
+    except Diagnosed:  # such as `return ++a;`, which the function can compute and no expression can
+        return None
+
+
+def _returned(reader: Reader, returned: Any, result: str) -> Expr:
+    if isinstance(returned, Choice):
+        yes, no = (_returned(reader, part, result) for part in (returned.yes, returned.no))
+        return Select(reader.value(returned.test), yes, no)
+    return _as(reader.value(returned), result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from pycparser import c_ast, c_generator
 
 from polygpu.frontend import mathematics
+from polygpu.frontend.device_names import device_name
 from polygpu.frontend.scopes import Enumerator, Function, Scope, Variable, function_scope
 from polygpu.frontend.state import FileContext
 from polygpu.frontend.types import Basic, describe
@@ -25,10 +26,22 @@ class Impure:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """The node of a test, and what is returned where it holds and where not: nodes or further choices.
+
+    Each `return` converts to the function's type (C99 6.8.6.4), where `?:` has a common type.
+    """
+
+    test: Any
+    yes: Any
+    no: Any
+
+
+@dataclass(frozen=True)
 class UserFunction:
     """`name` is its name on the device, `calls` the user functions it needs, by their C names.
 
-    `returned` is the value's node when the body does nothing but return (tests become `?:`).
+    `returned` is the value's node, or a Choice, when the body does nothing but return.
     """
 
     name: str
@@ -44,11 +57,6 @@ _ALLOWED = (
     c_ast.Continue, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.Cast, c_ast.Constant, c_ast.ExprList,
     c_ast.DeclList, c_ast.EmptyStatement, c_ast.Typename, c_ast.TypeDecl, c_ast.IdentifierType,
 )  # fmt: skip
-
-
-def device_name(name: str) -> str:
-    """Names that the device language takes are given a prefix."""
-    return f"user_{name}" if name in mathematics.DEVICE_NAMES else name
 
 
 def user_function(context: FileContext, name: str, active: tuple[str, ...] = ()) -> UserFunction | Impure:
@@ -138,7 +146,7 @@ def _call(
             yield found
             return
         calls += [called for called in (*found.calls, name) if called not in calls]
-    elif mathematics.library_name(name) not in mathematics.FUNCTIONS:
+    elif not mathematics.is_known(name):
         yield Impure(f"it calls '{name}'" if name else "it calls through a pointer", context.at(node))
         return
     for argument in node.args.exprs if node.args else ():
@@ -156,7 +164,7 @@ def _operator(context: FileContext, node: c_ast.UnaryOp) -> Iterator[Impure]:
 
 
 def _returned(node: Any) -> Any:
-    """The node of what `{ return e; }` or `{ if (t) return a; [else] return b; }` returns."""
+    """What `{ return e; }` or `{ if (t) return a; [else] return b; }` returns: its node, or a Choice."""
     items = list(node.block_items or ()) if isinstance(node, c_ast.Compound) else [node]
     match items:
         case [c_ast.Return(expr=expr)]:
@@ -165,7 +173,7 @@ def _returned(node: Any) -> Any:
             yes = _returned(test.iftrue)
             no = _returned(test.iffalse) if test.iffalse is not None else _rest(rest)
             if yes is not None and no is not None:
-                return c_ast.TernaryOp(test.cond, yes, no, test.coord)
+                return Choice(test.cond, yes, no)
         case [c_ast.Compound() as inner]:
             return _returned(inner)
     return None
@@ -206,8 +214,15 @@ class _Generator(c_generator.CGenerator):  # type: ignore[misc]
         return str(super().visit_Decl(node, no_type))
 
     def visit_Compound(self, node: Any) -> str:  # noqa: N802
+        return self._within(super().visit_Compound, node)
+
+    def visit_For(self, node: Any) -> str:  # noqa: N802
+        return self._within(super().visit_For, node)
+
+    def _within(self, visit: Callable[[Any], str], node: Any) -> str:
+        """The text of a node that has a scope of its own."""
         outer, self.scope = self.scope, self.scope.child()
-        text = str(super().visit_Compound(node))
+        text = str(visit(node))
         self.scope = outer
         return text
 
@@ -224,10 +239,20 @@ class _Generator(c_generator.CGenerator):  # type: ignore[misc]
         given = [self.visit(argument) for argument in (node.args.exprs if node.args else ())]
         if isinstance(symbol, Function) and symbol.definition is not None:
             return f"{device_name(node.name.name)}({', '.join(given)})"
-        name = mathematics.library_name(node.name.name)
-        wanted = mathematics.FUNCTIONS[name][1]
-        converted = [f"({ctype}) ({text})" for ctype, text in zip(wanted, given, strict=False)]
-        return f"{name}({', '.join(converted)})"
+        return _library_text(node.name.name, given)
+
+
+def _library_text(spelled: str, given: list[str]) -> str:
+    """The call of a library function, or a built-in constant, with its C type."""
+    if spelled in mathematics.CONSTANTS:
+        constant, _ = mathematics.CONSTANTS[spelled]
+        return f"(double) {constant}" if spelled in mathematics.DOUBLE_CONSTANTS else constant
+    name = mathematics.library_name(spelled)
+    if name in mathematics.CLASSIFICATIONS:
+        return f"{name}({', '.join(given)})"
+    wanted = mathematics.FUNCTIONS[name][1]
+    converted = [f"({ctype}) ({text})" for ctype, text in zip(wanted, given, strict=False)]
+    return f"{name}({', '.join(converted)})"
 
 
 def texts(context: FileContext, used: dict[str, UserFunction]) -> tuple[str, ...]:

@@ -45,14 +45,14 @@ CONSTANTS = {
 DOUBLE_CONSTANTS = frozenset({"__builtin_inf", "__builtin_huge_val", "__builtin_nan"})
 _ALIASES = {"isinf_sign": "isinf"}
 
-# Names that a device language defines itself: the user's own functions of that name are renamed.
-DEVICE_NAMES = frozenset(
-    "min max clamp mix sign step smoothstep length distance dot cross normalize radians degrees select mad "
-    "mul24 rotate popcount clz saturate rsqrt rsqrtf norm any all barrier".split()
-) | frozenset(FUNCTIONS)
-
 
 def library_name(name: str) -> str:
     """`__builtin_sqrtf` as the function that it stands for."""
     plain = name.removeprefix("__builtin_")
     return _ALIASES.get(plain, plain)
+
+
+def is_known(name: str) -> bool:
+    """Whether a user's function may call it as it is."""
+    plain = library_name(name)
+    return plain in FUNCTIONS or plain in CLASSIFICATIONS or name in CONSTANTS

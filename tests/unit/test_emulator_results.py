@@ -120,7 +120,7 @@ def test_integer_functions_follow_c_and_the_polyhedral_model() -> None:
         Call("twice", (shifted,), "int"),
     )
     code = kernel([Assign(at("y", X, ctype="int"), value)], [argument("y", ctype="int")], (32, 1, 1))
-    function = "static int twice(int a)\n{\n    return 2 * a;\n}\n"
+    function = "int twice(int a)\n{\n    return 2 * a;\n}\n"
     program = Program((code,), (buffer("y", 32, ctype="int"),), functions=(function,))
     expected = [
         (i - 16) // 3 + 100 * int((i - 16) / 3) + 10_000 * min(20, i - 1) + 2 * (i - 16) for i in range(32)

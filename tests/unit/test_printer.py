@@ -176,7 +176,7 @@ def test_parentheses_only_where_c_or_its_readers_need_them(expr: Expr, text: str
             "floord_long(n, (long long)4)",
             "floord_long(n, (long)4)",
         ),
-        (Call("clamp", (X,), "float"), "clamp(x)", "clamp_(x)"),
+        (Call("check", (X,), "float"), "check_(x)", "check(x)"),
         (Cast("_Bool", Name("i")), "(bool)i", "i != 0"),
         (Cast("unsigned long long", X), "(unsigned long long)x", "(unsigned long)x"),
         (Int(2**40), "1099511627776LL", "1099511627776L"),
