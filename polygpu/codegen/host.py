@@ -172,11 +172,15 @@ def _bytes(rows: Expr, buffer: Buffer) -> str:
     if rows == Int(0):
         return "0"
     known = SIZES.get(buffer.type)
-    total: Expr = Literal(f"{known}LL" if known else f"(long long)sizeof({buffer.type})", "long long")
+    total: Expr = Literal(f"{known}LL" if known else f"(long long)sizeof({_in_source(buffer)})", "long long")
     for factor in (rows, *buffer.host_extents[1:]):
         assert factor is not None, "only the outermost extent of an array may be unknown"
         total = product_of(total, factor)
     return print_user(total)
+
+
+def _in_source(buffer: Buffer) -> str:
+    return buffer.structure.in_source if buffer.structure else buffer.type
 
 
 def print_user(expr: Expr) -> str:

@@ -20,6 +20,7 @@ from polygpu.frontend.scops import lift_region
 from polygpu.frontend.source import Source
 from polygpu.frontend.spans import marked_span
 from polygpu.frontend.state import FileContext
+from polygpu.frontend.structures import told_apart
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
@@ -67,7 +68,7 @@ def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifte
     return Lifted(
         path,
         text,
-        tuple(sorted(scops, key=lambda scop: scop.start)),
+        tuple(told_apart(sorted(scops, key=lambda scop: scop.start))),
         tuple(diagnostics),
         cleaned.files,
         cleaned.system_files,

@@ -46,11 +46,20 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """A structure type an array has as element; `definition` is C text that defines `name`."""
+    """A structure type an array has as element; `definition` is C text that defines `name`.
+
+    `renamed` is what the source calls it where that is something else: another block may declare another
+    structure of that name.
+    """
 
     name: str
     definition: str
     fields: tuple[tuple[str, str], ...]  # (member path, scalar type)
+    renamed: str = ""
+
+    @property
+    def in_source(self) -> str:
+        return self.renamed or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,11 @@ class Array:
     constant: bool = False
     live_out: bool = True
     structure: Structure | None = None
+
+    @property
+    def element_in_source(self) -> str:
+        return self.structure.in_source if self.structure else self.element
+
     escapes: bool = False
     derived: bool = False
 

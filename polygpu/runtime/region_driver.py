@@ -151,11 +151,11 @@ def _declaration(p: Parameter) -> str:
     """The parameter under the source's name; variables come by address."""
     a = p.array
     if p.scalar:
-        return f"{a.element} *polygpu_at_{a.name}"
+        return f"{a.element_in_source} *polygpu_at_{a.name}"
     if p.flat:
-        return f"{a.element} *restrict {a.name}"
+        return f"{a.element_in_source} *restrict {a.name}"
     inner = "".join(f"[{print_user(e)}]" for e in a.extents[1:] if e is not None)
-    return f"{a.element} {a.name}[restrict]{inner}"
+    return f"{a.element_in_source} {a.name}[restrict]{inner}"
 
 
 def _function(region: CompiledRegion, signature: str, parameters: list[Parameter], body: str) -> str:
@@ -163,7 +163,7 @@ def _function(region: CompiledRegion, signature: str, parameters: list[Parameter
     variables = [p.array for p in parameters if p.scalar]
     taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
     lines = [f"static void polygpu_region({signature or 'void'})", "{"]
-    lines += [f"    {a.element} {a.name} = *polygpu_at_{a.name};" for a in variables]
+    lines += [f"    {a.element_in_source} {a.name} = *polygpu_at_{a.name};" for a in variables]
     lines += [f"    {s.type} {s.name} = {value};" for s, value in region.assumed.items()]
     lines += [f"    int {name};" for name in _iterators(scop) if name not in taken]
     lines += [f'#line {scop.position.line} "{scop.file}"', body, "    ;"]
@@ -212,7 +212,7 @@ def _filled(p: Parameter, seed: int) -> list[str]:
     count = f"polygpu_count_{a.name}"
     lines = [
         f"    long long {count} = {p.count};",
-        f'    {a.element} *{name} = polygpu_new("{a.name}", {count}, sizeof *{name});',
+        f'    {a.element_in_source} *{name} = polygpu_new("{a.name}", {count}, sizeof *{name});',
         f"    for (long long t = 0; t < {count}; t++) {{",
     ]
     fields = a.structure.fields if a.structure else (("", a.element),)
