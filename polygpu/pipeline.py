@@ -49,7 +49,7 @@ from polygpu.support.position import Position
 
 T = TypeVar("T")
 # Of the loops themselves, not of options.
-_ABOUT_LOOPS = frozenset({"PG161", "PG302", "PG306", "PG314", "PG316", "PG317"})
+_ABOUT_LOOPS = frozenset({"PG161", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
 
@@ -209,8 +209,10 @@ def _compile_regions(
 
 
 def _check(values: dict[str, int], scop: Scop) -> None:
-    """Raises Diagnosed for what polyhedra show to be wrong."""
-    conditions(polyhedra.build(assume(scop, values)[0]))
+    """Raises Diagnosed for what polyhedra show to be wrong, or to be out of reach."""
+    p = polyhedra.build(with_free_names(assume(scop, values)[0])[0])
+    conditions(p)
+    layouts(p, compute_dependences(p))
 
 
 def _in_spaces(

@@ -101,6 +101,7 @@ class _Analysis:
     partial: bool
     answer: bool = False
     exits: list[tuple[bool, bool]] = field(default_factory=list)  # live at (break, continue)
+    entered: bool = False  # live at a case of the innermost switch
 
     @property
     def name(self) -> str:
@@ -120,12 +121,11 @@ class _Analysis:
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 return self._loop(node, after)
             case c_ast.Switch():
-                self.exits.append((after, self.exits[-1][1] if self.exits else after))
-                inner = self.before(node.stmt, after) or after
-                self.exits.pop()
-                return self._reads(node.cond) or inner
+                return self._switch(node, after)
             case c_ast.Case() | c_ast.Default():
-                return self._block(node, node.stmts or [], after)
+                entry = self._block(node, node.stmts or [], after)
+                self.entered |= entry
+                return entry
             case c_ast.Label():
                 return self.before(node.stmt, after)
             case c_ast.Return():
@@ -134,6 +134,15 @@ class _Analysis:
                 live = self.exits[-1] if self.exits else (after, after)
                 return live[isinstance(node, c_ast.Continue)]
         return self._simple(node, after)
+
+    def _switch(self, node: c_ast.Switch, after: bool) -> bool:
+        """Enters at any of its cases, wherever in the body they stand, or at none."""
+        outer, self.entered = self.entered, after
+        self.exits.append((after, self.exits[-1][1] if self.exits else after))
+        self.before(node.stmt, after)
+        self.exits.pop()
+        entered, self.entered = self.entered, outer
+        return self._reads(node.cond) or entered
 
     def _block(self, node: Any, items: Sequence[Any], after: bool) -> bool:
         shadow = next((k for k, item in enumerate(items) if self._declares(item)), len(items))

@@ -46,7 +46,8 @@ def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequen
         yield Sequence(outer.function, node, tuple(node.block_items or ()), scope.child(), outer.threads)
         return
     if isinstance(node, c_ast.Case | c_ast.Default):
-        yield Sequence(outer.function, node, tuple(node.stmts or ()), scope.child(), outer.threads)
+        # What a case declares is visible in the cases after it.
+        yield Sequence(outer.function, node, tuple(node.stmts or ()), scope, outer.threads)
         return
     inner = scope.child()
     for part in ("init", "stmt", "iftrue", "iffalse"):

@@ -1,0 +1,125 @@
+"""`switch` around regions: what its cases read is live, and what they declare is visible in later ones."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from polygpu.pipeline import Options, compile_file
+from polygpu.support.diagnostics import Diagnosed
+
+PROGRAM = r"""
+#include <stdio.h>
+
+float array(const float *x, int k)
+{
+    float t[60];
+    for (int i = 0; i < 60; i++)
+        t[i] = x[i] * 2;
+    switch (k) {
+    case 0:
+        return 0;
+    case 1:
+        return t[4] + 1;
+    }
+    return 7;
+}
+
+float scalar(const float *x, int k)
+{
+    float s = 0;
+    for (int i = 0; i < 60; i++)
+        s += x[i];
+    switch (k) {
+        while (k < 9) {
+        case 0:
+            s = 1;
+            break;
+        case 1:
+            k = 20;
+            s += 1;
+        }
+        return s;
+    }
+    return s;
+}
+
+void declared(float *x, int n, int k)
+{
+    int t = 7;
+    switch (k) {
+    case 0:
+        n++;
+        float t;
+    case 1:
+        t = 2.5f;
+        for (int i = 0; i < n; i++)
+            x[i] += t;
+    }
+}
+
+int main(void)
+{
+    float x[60];
+    for (int i = 0; i < 60; i++)
+        x[i] = i;
+    declared(x, 8, 1);
+    for (int k = 0; k < 3; k++)
+        printf("%.9g %.9g\n", array(x, k), scalar(x, k));
+    for (int i = 0; i < 60; i++)
+        printf("%.9g\n", x[i]);
+}
+"""
+
+
+def test_results_are_the_originals(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(PROGRAM)
+    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+    assert {r.scop.function for r in done.regions} >= {"array", "declared"}
+    for suffix, text in done.files.items():
+        (tmp_path / f"program{suffix}").write_text(text)
+
+    def printed(*files: str) -> str:
+        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
+
+    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+
+
+def test_an_iterator_that_a_later_case_reads(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text("""
+int f(float *restrict x, int k)
+{
+    int i;
+#pragma scop
+    for (i = 0; i < 50; i++)
+        x[i] = 0;
+#pragma endscop
+    switch (k) {
+    case 0: i = 0; break;
+    case 1: return i + 1;
+    }
+    return 7;
+}
+""")
+    with pytest.raises(Diagnosed, match="used after the region"):
+        compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+
+
+def test_a_gather_leaves_other_nests_alone(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text("""
+void f(float *y, const float *x, const int *id, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += 1;
+    for (int i = 0; i < n; i++)
+        y[i] = x[id[i]];
+}
+""")
+    done = compile_file(str(tmp_path / "program.c"), Options(target="cuda"))
+    (warning,) = (d for d in done.diagnostics if d.id == "PG181")
+    assert warning.position is not None and warning.position.line == 6 and done.offloaded == 1
+    assert warning.notes[0].id == "PG301"
