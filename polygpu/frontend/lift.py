@@ -14,7 +14,7 @@ from polygpu.frontend.nests import Check, anything, find_nests
 from polygpu.frontend.options import FrontendOptions, Lifted
 from polygpu.frontend.preprocess import preprocess, read_source
 from polygpu.frontend.recover import parse_tolerantly
-from polygpu.frontend.regions import has_pragmas, marked
+from polygpu.frontend.regions import has_pragmas, marked, name_of_regions
 from polygpu.frontend.scopes import Hidden, file_scope
 from polygpu.frontend.scops import lift_region
 from polygpu.frontend.source import Source
@@ -112,10 +112,11 @@ def _marked_regions(context: FileContext, no_alias: bool) -> tuple[list[Scop], l
     scops: list[Scop] = []
     counts: Counter[str] = Counter()
     for extract, begin, end in found.extracts:
-        function = extract.function.decl.name
-        name = f"polygpu_{function}_{counts[function]}"
+        name = name_of_regions(context, extract.function)
         try:
-            scop = lift_region(context, extract, name, marked_span(context, begin, end), no_alias)
+            scop = lift_region(
+                context, extract, f"{name}_{counts[name]}", marked_span(context, begin, end), no_alias
+            )
         except Diagnosed as problem:
             diagnostics += problem.diagnostics
             continue
@@ -125,7 +126,7 @@ def _marked_regions(context: FileContext, no_alias: bool) -> tuple[list[Scop], l
                 Diagnostic("PG112", "warning", message, extract.position, "remove its pragmas")
             )
             continue
-        counts[function] += 1
+        counts[name] += 1
         scops.append(scop)
     return scops, diagnostics
 

@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 from polygpu.frontend import openmp
 from polygpu.frontend.liveness import Block
-from polygpu.frontend.regions import Sequence, functions, inner_sequences
+from polygpu.frontend.regions import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.scops import Extract, lift_region
 from polygpu.frontend.spans import nest_span
 from polygpu.frontend.state import FileContext
@@ -123,10 +123,9 @@ def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None
         size = len(good)
         while size > 1 and _problem(found, sequence, start, good[0], good[size - 1]) is not None:
             size -= 1
-        name = sequence.function.decl.name
+        name = name_of_regions(found.context, sequence.function)
         scop = replace(
-            _lift(found, sequence, start, good[0], good[size - 1]),
-            name=f"polygpu_{name}_{found.counts[name]}",
+            _lift(found, sequence, start, good[0], good[size - 1]), name=f"{name}_{found.counts[name]}"
         )
         found.counts[name] += 1
         found.scops.append(scop)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pycparser import c_ast
@@ -38,6 +40,28 @@ def functions(context: FileContext) -> Iterator[Sequence]:
         if isinstance(node, c_ast.FuncDef):
             scope = function_scope(node, context.scope)
             yield Sequence(node, node.body, tuple(node.body.block_items or ()), scope)
+
+
+def name_of_regions(context: FileContext, function: Any) -> str:
+    """What the names of a function's regions begin with.
+
+    Regions are external functions. Those of a function that other files cannot see have the name of the
+    file in them, since functions of other files may have the same name.
+    """
+    name = str(function.decl.name)
+    stem = re.sub(r"\W", "_", Path(context.source.path).stem)
+    if _is_internal(context.root, function) and f"_{stem}_" not in f"_{name}_":
+        name = f"{stem}_{name}"
+    return f"polygpu_{name}"
+
+
+def _is_internal(root: Any, function: Any) -> bool:
+    """Whether another file may define a function of the name: `static` at any declaration, or inline."""
+    declarations = [function.decl, *(d for d in root.ext if isinstance(d, c_ast.Decl))]
+    own = [d for d in declarations if d.name == function.decl.name]
+    static = any("static" in d.storage for d in own)
+    inline = all("inline" in d.funcspec and "extern" not in d.storage for d in own)
+    return static or inline
 
 
 def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequence]:

@@ -212,7 +212,7 @@ class Scop:
     those of the scalars, with any whose value is assumed, that stores through pointers may change.
     """
 
-    name: str  # polygpu_<function>_<n>
+    name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
     function: str
     file: str
     start: int

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from polygpu.frontend import FrontendOptions, lift
+from polygpu.pipeline import Options, compile_file
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit.frontend_text import bodies, errors, lifted
 
@@ -222,3 +224,48 @@ def test_regions_of_included_files(tmp_path: Path) -> None:
         "PG182",
     ]
     assert found.dependencies == (str(tmp_path / "in.c"), str(tmp_path / "loops.h"))
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "name"),
+    [
+        ("in.c", "void f(float *x)", "polygpu_f_0"),
+        ("in.c", "inline extern void f(float *x)", "polygpu_f_0"),
+        ("in.c", "static void f(float *x)", "polygpu_in_f_0"),
+        ("in.c", "inline void f(float *x)", "polygpu_in_f_0"),
+        ("in.c", "static void f(float *);\nvoid f(float *x)", "polygpu_in_f_0"),
+        ("jacobi-2d.v2.c", "static void f(float *x)", "polygpu_jacobi_2d_v2_f_0"),
+        ("mv.c", "static void kernel_mv(float *x)", "polygpu_kernel_mv_0"),
+        ("m.c", "static void mv(float *x)", "polygpu_m_mv_0"),
+    ],
+)
+@pytest.mark.parametrize("pragmas", [("", ""), ("#pragma scop\n", "\n#pragma endscop\n")])
+def test_names_of_regions(
+    file: str, function: str, name: str, pragmas: tuple[str, str], tmp_path: Path
+) -> None:
+    loop = "for (int i = 0; i < 9; i++) x[i] = 0;".join(pragmas)
+    (tmp_path / file).write_text(f"{function}\n{{\n{loop}\n}}\n")
+    assert [scop.name for scop in lift(str(tmp_path / file)).scops] == [name]
+
+
+def test_names_of_regions_of_one_file_differ(tmp_path: Path) -> None:
+    loop = "{ for (int i = 0; i < 9; i++) x[i] = 0; }"
+    found = texts(tmp_path, f"static void f(float *x) {loop}\nvoid in_f(float *x) {loop}\n")
+    assert list(found) == ["polygpu_in_f_0", "polygpu_in_f_1"]
+
+
+def test_static_functions_of_one_name_link(tmp_path: Path) -> None:
+    files = []
+    for name, other in (("a", "int g(void);"), ("b", "")):
+        main = f"{other}\nint main(void) {{ f(); return x[3] + g() - 21; }}" if other else ""
+        (tmp_path / f"{name}.c").write_text(
+            f"static int x[9];\nstatic void f(void) {{ for (int i = 0; i < 9; i++) x[i] += 3 * i; }}\n"
+            f"{main or 'int g(void) { f(); return x[4]; }'}\n"
+        )
+        for suffix, text in compile_file(
+            str(tmp_path / f"{name}.c"), Options(target="emulator")
+        ).files.items():
+            (tmp_path / f"{name}{suffix}").write_text(text)
+            files.append(f"{name}{suffix}")
+    subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "program"], check=True)
