@@ -59,6 +59,7 @@ def lift_region(
     shaped = shape(reader)
     _check_iterators(region, extract)
     _check_declarations(region, extract)
+    _check_registers(region)
     affine = _affine_names(shaped, region.conversions)
     scalars = tuple(Scalar(s.name, s.type, s.name in affine) for s in region.scalars.values())
     return Scop(
@@ -157,6 +158,17 @@ def _check_declarations(region: Region, extract: Extract) -> None:
             message = f"'{item.name}' is declared in the region and used after it"
             help_text = "declare it before the region"
             raise refusal("PG114", region.at(item), message, help_text, len(item.name))
+
+
+def _check_registers(region: Region) -> None:
+    """What the region writes is passed by its address: `register` variables have none."""
+    for variable, array in region.arrays.items():
+        if "register" in variable.storage and _storage(variable) == "local":
+            message = f"'{variable.name}' is written in the region and declared register: it has no address"
+            if not isinstance(variable.type, Basic):
+                message = f"'{variable.name}' is declared register: it has no address"
+            help_text = "remove 'register' from its declaration"
+            raise refusal("PG117", array.position, message, help_text, len(variable.name))
 
 
 def _items_of(node: Any) -> list[Any]:

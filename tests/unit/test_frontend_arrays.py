@@ -255,3 +255,27 @@ def test_packed_structures_and_vectors_are_refused(tmp_path: Path) -> None:
         f"struct s {{ float x; }};\nstruct s a[9] __attribute__((aligned(64)));\nvoid f(void) {{ {body} }}\n"
     )
     assert lifted(tmp_path, harmless).scops
+
+
+@pytest.mark.parametrize(
+    ("declared", "statement", "refused"),
+    [
+        ("register float s = 0;", "s += a[i];", True),
+        ("register float s[9];", "s[i] = a[i];", True),
+        ("register float s[9] = {1};", "a[i] += s[i];", True),
+        ("register float s = 3;", "a[i] *= s;", False),
+        ("register float *s = a + 9;", "s[i] = a[i];", False),
+        ("register int n = k;", "if (i < n) a[i] = 0;", False),
+    ],
+)
+def test_register_variables_have_no_address(
+    declared: str, statement: str, refused: bool, tmp_path: Path
+) -> None:
+    text = (
+        f"float f(float *a, int k)\n{{\n    {declared}\n#pragma scop\n"
+        f"    for (register int i = 0; i < 9; i++) {{ {statement} }}\n#pragma endscop\n    return a[0];\n}}\n"
+    )
+    if refused:
+        assert [e.id for e in errors(tmp_path, text)] == ["PG117"]
+    else:
+        assert len(lifted(tmp_path, text).scops) == 1

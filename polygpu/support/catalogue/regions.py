@@ -107,6 +107,12 @@ REGIONS = {
         "#pragma omp parallel\n{\n#pragma omp for\n    for (int i = 0; i < n; i++) ...\n}",
         "#pragma omp parallel for\nfor (int i = 0; i < n; i++) ...",
     ),
+    "PG117": Entry(
+        "a register variable",
+        "What a region writes is passed by its address, and C lets nobody take that of a register variable.",
+        "register float s = 0;\n#pragma scop\nfor (...) s += a[i];\n#pragma endscop",
+        "float s = 0;\n#pragma scop\nfor (...) s += a[i];\n#pragma endscop",
+    ),
     "PG120": Entry(
         "goto in a region",
         "Which statements run must be known from loops and conditions alone.",
