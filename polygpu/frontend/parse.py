@@ -8,6 +8,7 @@ from typing import Any
 
 from pycparser import c_ast, c_parser
 
+from polygpu.frontend.blocks import unfold
 from polygpu.frontend.clean import Clean
 from polygpu.frontend.source import Source, Token, align
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -87,7 +88,9 @@ def parse(clean: Clean, sources: dict[str, Source]) -> Tree:
     positions = Positions(clean, sources)
     parser = c_parser.CParser(dialect="c23" if _C23.search(clean.text) else "legacy")
     try:
-        return Tree(parser.parse(clean.text, "clean"), positions)
+        root = parser.parse(clean.text, "clean")
+        unfold(root)
+        return Tree(root, positions)
     except c_parser.ParseError as error:
         raise Diagnosed(_syntax_error(str(error), parser, positions)) from None
     except RecursionError:

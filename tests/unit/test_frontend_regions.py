@@ -269,3 +269,47 @@ def test_static_functions_of_one_name_link(tmp_path: Path) -> None:
             files.append(f"{name}{suffix}")
     subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
     subprocess.run([tmp_path / "program"], check=True)
+
+
+LABELLED = """#include <stdio.h>
+int main(void)
+{
+    float x[9] = {0};
+    int k = 0;
+again: once_more:
+#pragma scop
+    for (int i = 0; i < 9; i++) x[i] += i;
+#pragma endscop
+    if (k++ < 3) goto again;
+    if (k++ < 8) goto once_more;
+    switch (k) {
+    case 9:
+#pragma scop
+        for (int i = 0; i < 9; i++) x[i] *= 3;
+#pragma endscop
+    default:
+    case 3: inner:
+#pragma scop
+        for (int i = 0; i < 9; i++) x[i] -= 7;
+#pragma endscop
+        if (x[0] > -30) goto inner;
+        break;
+    case 1: ;
+    }
+    printf("%g %g\\n", x[3], x[8]);
+}
+"""
+
+
+def test_regions_behind_labels(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(LABELLED)
+    done = compile_file(str(tmp_path / "in.c"), Options(target="emulator"))
+    assert len(done.regions) == 3
+    for suffix, text in done.files.items():
+        (tmp_path / f"in{suffix}").write_text(text)
+
+    def printed(*files: str) -> str:
+        subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
+        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
+
+    assert printed("in_host.c", "in_emulator.c") == printed("in.c")
