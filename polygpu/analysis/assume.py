@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polygpu.analysis.rewrite import rewrite, substitute
 from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating
-from polygpu.model.scop import Access, Action, Array, Branch, Let, Scalar, Scop, Statement, Store
+from polygpu.model.scop import Action, Array, Branch, Let, Scalar, Scop, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _ASSUMPTION = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
@@ -39,12 +39,11 @@ def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[Scalar, in
     if not fixed:
         return scop, {}
     plain: dict[str, Expr] = {s.name: Int(v) for s, v in fixed.items()}
-    typed = {s.name: Int(v) if s.type == "int" else Cast(s.type, Int(v)) for s, v in fixed.items()}
     scop = replace(
         scop,
         scalars=tuple(s for s in scop.scalars if s not in fixed),
         arrays=tuple(_array(a, plain) for a in scop.arrays),
-        statements=tuple(_statement(s, plain, typed) for s in scop.statements),
+        statements=tuple(_statement(s, plain) for s in scop.statements),
         context=tuple(substitute(e, plain) for e in scop.context),
         assumptions=tuple(
             replace(a, value=substitute(a.value, plain), bound=substitute(a.bound, plain))
@@ -62,41 +61,39 @@ def _array(a: Array, values: dict[str, Expr]) -> Array:
     return replace(a, extents=tuple(substitute(e, values) if e is not None else None for e in a.extents))
 
 
-def _statement(s: Statement, plain: dict[str, Expr], typed: Mapping[str, Expr]) -> Statement:
+def _statement(s: Statement, plain: dict[str, Expr]) -> Statement:
     return replace(
         s,
         domain=tuple(substitute(e, plain) for e in s.domain),
-        body=tuple(_action(a, plain, dict(typed)) for a in s.body),
-        accesses=tuple(_access(a, plain) for a in s.accesses),
+        body=tuple(_action(a, plain) for a in s.body),
+        accesses=tuple(replace(a, reference=_reference(a.reference, plain)) for a in s.accesses),
     )
 
 
-def _access(a: Access, values: dict[str, Expr]) -> Access:
-    return replace(a, reference=_reference(a.reference, values))
-
-
-def _reference(r: Reference, values: dict[str, Expr]) -> Reference:
-    return replace(r, subscripts=tuple(substitute(s, values) for s in r.subscripts))
-
-
-def _action(a: Action, plain: dict[str, Expr], typed: dict[str, Expr]) -> Action:
+def _action(a: Action, plain: dict[str, Expr]) -> Action:
     match a:
         case Store(target, value):
-            return Store(_reference(target, plain), _value(value, plain, typed))
+            return Store(_reference(target, plain), _value(value, plain))
         case Let():
-            return replace(a, value=_value(a.value, plain, typed))
+            return replace(a, value=_value(a.value, plain))
         case Branch(test, then, otherwise):
-            sides = (tuple(_action(x, plain, typed) for x in side) for side in (then, otherwise))
-            return Branch(_value(test, plain, typed), *sides)
+            sides = (tuple(_action(x, plain) for x in side) for side in (then, otherwise))
+            return Branch(_value(test, plain), *sides)
 
 
-def _value(expr: Expr, plain: dict[str, Expr], typed: dict[str, Expr]) -> Expr:
-    """`expr` with the values in it, of their type where arithmetic may ask, plain within subscripts."""
-    return rewrite(expr, lambda e: _reference(e, plain) if isinstance(e, Reference) else _named(e, typed))
+def _reference(r: Reference, plain: dict[str, Expr]) -> Reference:
+    return replace(r, subscripts=tuple(_value(s, plain) for s in r.subscripts))
 
 
-def _named(expr: Expr, values: dict[str, Expr]) -> Expr | None:
-    return values.get(expr.name) if isinstance(expr, Name) else None
+def _value(expr: Expr, plain: dict[str, Expr]) -> Expr:
+    """`expr` with the values in it, of the type that their names have there: arithmetic may ask for it."""
+
+    def change(e: Expr) -> Expr | None:
+        if not isinstance(e, Name) or e.name not in plain:
+            return None
+        return plain[e.name] if e.type == "int" else Cast(e.type, plain[e.name])
+
+    return rewrite(expr, change)
 
 
 def _diagnosed(message: str) -> Diagnosed:

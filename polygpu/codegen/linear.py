@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polygpu.model.expr import Binary, Call, Expr, Int, Name, Unary
+from polygpu.analysis.rewrite import children, walk
+from polygpu.model.expr import COMPARISONS, Binary, Call, Expr, Int, Name, Select, Unary, limits, type_of
+
+_AFFINE = COMPARISONS | {"+", "-", "*", "/", "%"}
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,12 @@ class Linear:
 
     terms: tuple[tuple[Expr, int], ...]
     constant: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether its numbers are of type int, so that the sum is computed in int."""
+        low, high = limits("int")
+        return all(low <= number <= high for number in (self.constant, *(c for _, c in self.terms)))
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         sums = dict(self.terms)
@@ -27,10 +36,39 @@ class Linear:
 
 
 def linear(expr: Expr) -> Linear:
-    """`expr` (of type int) as a sum; what is not linear becomes an atom."""
+    """`expr` as a sum; what is not linear becomes an atom, and so does what is not `affine`."""
+    if isinstance(expr, Int):
+        return Linear((), expr.value)
+    sum_ = _sum(expr) if affine(expr) else None
+    return sum_ if sum_ is not None and sum_.fits else Linear(((expr, 1),))
+
+
+def affine(expr: Expr) -> bool:
+    """Whether `expr` is what polyhedra are made of, computed in int: it may be computed another way.
+
+    Other types have other rules: unsigned values wrap around, floating ones are rounded. And of products and
+    of data, only what the source computes is known to be in range.
+    """
     match expr:
-        case Int(value):
-            return Linear((), value)
+        case Int() | Name():
+            return type_of(expr) == "int"
+        case Binary("*", left, right) if not (_constant(left) or _constant(right)):
+            return False
+        case Binary("/" | "%", _, right) if not _constant(right):
+            return False
+        case Binary(op) if op not in _AFFINE:
+            return False
+        case Unary("-" | "!") | Binary() | Call("min" | "max" | "floord", _, "int") | Select():
+            return all(map(affine, children(expr)))
+    return False
+
+
+def _constant(expr: Expr) -> bool:
+    return not any(isinstance(e, Name) for e in walk(expr))
+
+
+def _sum(expr: Expr) -> Linear | None:
+    match expr:
         case Unary("-", operand):
             return linear(operand).times(-1)
         case Binary("+", left, right):
@@ -41,10 +79,8 @@ def linear(expr: Expr) -> Linear:
             a, b = linear(left), linear(right)
             if not a.terms:
                 return b.times(a.constant)
-            if not b.terms:
-                return a.times(b.constant)
-            return Linear(((Binary("*", expression(a), expression(b)), 1),))
-    return Linear(((expr, 1),))
+            return None if b.terms else a.times(b.constant)
+    return None
 
 
 def expression(sum_: Linear) -> Expr:
@@ -70,23 +106,28 @@ def _negated(atom: Expr, size: int) -> Expr:
 
 
 def simplify(expr: Expr) -> Expr:
-    """`expr` with its linear parts in normal form, at every depth."""
+    """`expr` with its parts that are `affine` in normal form, at every depth; the others stay."""
     match expr:
-        case Binary("+" | "-" | "*", left, right):
-            return expression(linear(Binary(expr.op, simplify(left), simplify(right))))
+        case Binary("+" | "-" | "*" as op, left, right):
+            return _normal(Binary(op, simplify(left), simplify(right)))
         case Binary(op, left, right):
             return _fold(Binary(op, simplify(left), simplify(right)))
+        case Unary("-", operand):
+            return _normal(Unary("-", simplify(operand)))
         case Unary(op, operand):
-            inner = simplify(operand)
-            return expression(linear(Unary("-", inner))) if op == "-" else Unary(op, inner)
-        case Call(("min" | "max") as function, arguments, ctype):
-            return _extreme(function, tuple(simplify(a) for a in arguments), ctype)
+            return Unary(op, simplify(operand))
         case Call(function, arguments, ctype):
             return _call(Call(function, tuple(simplify(a) for a in arguments), ctype))
     return expr
 
 
+def _normal(expr: Expr) -> Expr:
+    return expression(linear(expr)) if affine(expr) else expr
+
+
 def _fold(expr: Binary) -> Expr:
+    if not affine(expr):
+        return expr
     match expr:
         case Binary("%", Int(a), Int(b)) if a >= 0 and b > 0:
             return Int(a % b)
@@ -100,7 +141,11 @@ def _fold(expr: Binary) -> Expr:
 
 
 def _call(expr: Call) -> Expr:
+    if not affine(expr):
+        return expr
     match expr:
+        case Call("min" | "max", arguments, _):
+            return _extreme(expr.function, arguments)
         case Call("floord", (Int(a), Int(b)), _):
             return Int(a // b)
         case Call("floord", (a, Int(1)), _):
@@ -108,11 +153,15 @@ def _call(expr: Call) -> Expr:
     return expr
 
 
-def _extreme(function: str, arguments: tuple[Expr, ...], ctype: str) -> Expr:
+def _extreme(function: str, arguments: tuple[Expr, ...]) -> Expr:
     """min or max of the distinct arguments; those a constant away from another one drop out."""
     flat: list[Expr] = []
     for a in arguments:
-        flat.extend(a.arguments if isinstance(a, Call) and a.function == function else (a,))
+        match a:
+            case Call(inner, parts, "int") if inner == function:
+                flat.extend(parts)
+            case _:
+                flat.append(a)
     kept: list[Linear] = []
     for candidate in (linear(a) for a in flat):
         twin = next((k for k in kept if k.terms == candidate.terms), None)
@@ -122,7 +171,7 @@ def _extreme(function: str, arguments: tuple[Expr, ...], ctype: str) -> Expr:
         better = min if function == "min" else max
         kept[kept.index(twin)] = better(twin, candidate, key=lambda s: s.constant)
     found = tuple(expression(k) for k in kept)
-    return found[0] if len(found) == 1 else Call(function, found, ctype)
+    return found[0] if len(found) == 1 else Call(function, found, "int")
 
 
 def add(left: Expr, right: Expr | int) -> Expr:

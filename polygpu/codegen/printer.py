@@ -259,7 +259,7 @@ def linear_offset(indices: Iterable[Expr], sizes: Iterable[Expr | None], ctype: 
 
 
 def sum_of(left: Expr, right: Expr) -> Expr:
-    """`left + right` without zeros."""
+    """`left + right` without zeros. What is not of int may wrap around: such a `right` stays whole."""
     match left, right:
         case (Int(a), Int(b)):
             return Int(a + b)
@@ -267,13 +267,13 @@ def sum_of(left: Expr, right: Expr) -> Expr:
             return other
         case (Int(), _):
             return sum_of(right, left)
-        case (_, Unary("-", operand)):
+        case (_, Unary("-", operand)) if type_of(right) == "int":
             return Binary("-", left, operand)
         case (Binary("+", inner, Int(a)), Int(b)):
             return sum_of(inner, Int(a + b))
         case (Binary("-", inner, Int(a)), Int(b)):
             return sum_of(inner, Int(b - a))
-        case (_, Binary("+" | "-" as op, inner, Int() as last)):
+        case (_, Binary("+" | "-" as op, inner, Int() as last)) if type_of(right) == "int":
             return Binary(op, sum_of(left, inner), last)
     return Binary("+", left, right)
 

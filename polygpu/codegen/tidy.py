@@ -144,39 +144,34 @@ def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[S
     def put(expr: Expr) -> Expr:
         return substitute(expr, values)
 
-    return _rewritten(body, put, put)
+    return _rewritten(body, put, lambda expr: simplify(put(expr)))
 
 
 def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement, ...]:
     """`body` where scalars of these `types` are passed as int: computations see the types of the source.
 
-    Indices, bounds and tests of polyhedra are of int anyway.
+    Affine subscripts, bounds and tests of polyhedra name them as int anyway.
     """
-
-    def index(expr: Expr) -> Expr:
-        return rewrite(expr, lambda e: Name(e.name) if isinstance(e, Name) and e.name in types else None)
 
     def change(expr: Expr) -> Expr | None:
         match expr:
             case Name(name, ctype) if ctype == types.get(name):
                 return Cast(ctype, Name(name))
-            case Reference(subscripts=subscripts):
-                return replace(expr, subscripts=tuple(map(index, subscripts)))
         return None
 
-    return _rewritten(body, lambda expr: rewrite(expr, change), index) if types else body
+    def put(expr: Expr) -> Expr:
+        return rewrite(expr, change)
+
+    return _rewritten(body, put, put) if types else body
 
 
 def _rewritten(
-    body: tuple[Statement, ...], put: Callable[[Expr], Expr], put_index: Callable[[Expr], Expr]
+    body: tuple[Statement, ...], put: Callable[[Expr], Expr], index: Callable[[Expr], Expr]
 ) -> tuple[Statement, ...]:
-    """`body` with `put` applied to all that it reads, `put_index` to subscripts and bounds, simplified."""
+    """`body` with `put` applied to all that it reads, `index` to subscripts and bounds."""
 
     def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return _rewritten(body, put, put_index)
-
-    def index(expr: Expr) -> Expr:
-        return simplify(put_index(expr))
+        return _rewritten(body, put, index)
 
     def place(r: Reference) -> Reference:
         return replace(r, subscripts=tuple(index(s) for s in r.subscripts))
@@ -184,11 +179,11 @@ def _rewritten(
     def one(s: Statement) -> Statement:
         match s:
             case Declare(_, _, value, _) if value is not None:
-                return replace(s, value=put(value), origin=_origin(s.origin, put_index))
+                return replace(s, value=put(value), origin=_origin(s.origin, put))
             case Assign(target, value):
                 moved = place(value) if isinstance(value, Reference) else put(value)
                 where = place(target) if isinstance(target, Reference) else target
-                return Assign(where, moved, _origin(s.origin, put_index))
+                return Assign(where, moved, _origin(s.origin, put))
             case Move(target, source, _, _):
                 return replace(s, target=place(target), source=place(source))
             case For():
@@ -199,7 +194,7 @@ def _rewritten(
                     test=put(s.test),
                     then=inside(s.then),
                     otherwise=inside(s.otherwise),
-                    origin=_origin(s.origin, put_index),
+                    origin=_origin(s.origin, put),
                 )
         return s
 

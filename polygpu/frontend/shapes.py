@@ -14,7 +14,7 @@ from polygpu.frontend.selects import rewritten
 from polygpu.frontend.state import RawArray, RawStatement, Region
 from polygpu.frontend.types import CType, Pointer, Vector, rank
 from polygpu.frontend.unsupported import note, refusal
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Reference, Select, Unary
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
@@ -50,7 +50,7 @@ def shape(reader: Reader) -> Shaped:
         found = _flattened(region, array, own)
         if isinstance(found, Shape):
             shapes[array.name] = found
-            shaped.extents[array] = (None, *found.extents)
+            shaped.extents[array] = (None, *map(_counted, found.extents))
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
         _finish(region, raw, f"S{number}", shapes, shaped)
@@ -110,7 +110,7 @@ def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
 def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> Expr | None:
     node = ctype.extent
     if node is None:
-        return _counted(array) if outermost else None
+        return _listed(array) if outermost else None
     try:
         value = replace(reader, scope=ctype.scope or reader.scope).value(node)
     except Diagnosed:
@@ -120,7 +120,7 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
     extent = reader.region.affine.value(value)
     changed = next(_changes(reader.region, sorted(names_in(value))), "")
     if extent is not None and not changed:
-        return extent
+        return _counted(extent)
     if outermost:
         return None
     reason = changed or reason_for(reader.region, value)[0]
@@ -138,7 +138,7 @@ def _changes(region: Region, names: list[str]) -> Iterator[str]:
             yield f"'{name}' may be changed by what the function calls"
 
 
-def _counted(array: RawArray) -> Expr | None:
+def _listed(array: RawArray) -> Expr | None:
     """The extent of `float c[] = {1, 2, 3}`."""
     initial = getattr(array.variable.initial, "exprs", None)
     if initial is None or any(type(expr).__name__ == "NamedInitializer" for expr in initial):
@@ -177,13 +177,24 @@ def _check_writes(
 
 
 def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) -> Reference:
-    """The reference with its final subscripts, in affine form where they have one."""
+    """The reference with its final subscripts: in affine form where all have one, else as C computes them.
+
+    Those of a recovered shape are affine but for the outermost.
+    """
     found = shapes.get(reference.array)
     subscripts = reference.subscripts
     if found is not None:
         subscripts = subscripts_for(polynomial(subscripts[0]), found)
-    final = tuple(region.affine.value(s) or s for s in subscripts)
-    return replace(reference, subscripts=final)
+    forms = [region.affine.value(s) for s in subscripts]
+    if found is None and None in forms:
+        return reference
+    final = (s if form is None else _counted(form) for s, form in zip(subscripts, forms, strict=True))
+    return replace(reference, subscripts=tuple(final))
+
+
+def _counted(form: Expr) -> Expr:
+    """The affine form as code computes it: in int, which holds its values, whatever the source's types."""
+    return rewritten(form, lambda e: Name(e.name) if isinstance(e, Name) else e)
 
 
 def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shape], shaped: Shaped) -> None:
@@ -224,7 +235,7 @@ def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: 
             message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
             raise refusal("PG161", site.position, message, help_text)
         reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
-        made = Assumption(name, value, extent, reason, site.position)
+        made = Assumption(name, value, _counted(extent), reason, site.position)
         if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
             assumptions.append(made)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -21,7 +22,7 @@ from polygpu.codegen.linear import (
     simplify,
     subtract,
 )
-from polygpu.model.expr import Binary, Call, Expr, Int, Name, Unary
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Unary, type_of
 from tests.unit.frontend_text import shown
 
 IT, J, N = Name("i"), Name("j"), Name("n")
@@ -39,7 +40,11 @@ def floord(a: Expr, b: int) -> Expr:
         (Binary("-", Int(5), IT), "((-i) + 5)"),
         (Binary("-", J, Binary("*", Int(2), IT)), "(j - (2 * i))"),
         (Binary("*", IT, J), "(i * j)"),
-        (Binary("-", Binary("*", IT, J), Binary("*", IT, J)), "0"),
+        (Binary("-", Binary("*", IT, J), Binary("*", IT, J)), "((i * j) - (i * j))"),
+        (Binary("*", IT, Binary("/", Int(-7), Int(4))), "(i * (-7 / 4))"),
+        (Binary("*", Int(3), Binary("+", Int(2), Binary("*", IT, J))), "(3 * (2 + (i * j)))"),
+        (Binary("%", Binary("+", Int(2), Binary("/", IT, J)), Int(9)), "((2 + (i / j)) % 9)"),
+        (Binary("+", Int(2), Binary("&", IT, Int(3))), "(2 + (i & 3))"),
         (Unary("-", Binary("-", IT, J)), "(j - i)"),
         (Binary("*", Int(-2), IT), "(-2 * i)"),
         (Binary("%", Int(7), Int(4)), "3"),
@@ -59,6 +64,51 @@ def floord(a: Expr, b: int) -> Expr:
 )
 def test_simplify(expr: Expr, text: str) -> None:
     assert shown(simplify(expr)) == text
+
+
+U, F, L = Name("u", "unsigned int"), Name("f", "float"), Name("l", "long")
+OTHERS = [U, F, L, Reference("a", (IT,), "double"), Cast("unsigned long", IT), Int(2**31)]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: Binary("-", Binary("+", x, IT), x),
+        lambda x: Binary("*", Int(100000), Binary("+", IT, x)),
+        lambda x: Binary("*", Int(0), x),
+        lambda x: Unary("-", Unary("-", x)),
+        lambda x: Binary("==", Binary("-", x, x), Int(0)),
+        lambda x: Binary("%", x, Int(1)),
+        lambda x: Binary("/", x, Int(1)),
+        lambda x: Call("min", (Binary("+", x, Int(1)), x), type_of(x)),
+        lambda x: Call("max", (Binary("+", x, Int(1)), x), "int"),
+        lambda x: Call("min", (IT, Call("min", (x, IT), type_of(x))), "int"),
+        lambda x: Call("f", (Binary("-", x, x),), "int"),
+    ],
+)
+def test_what_is_not_of_int_stays(make: Callable[[Expr], Expr], other: Expr) -> None:
+    assert simplify(make(other)) == make(other)
+
+
+def test_indices_within_other_computations() -> None:
+    index = Binary("-", Binary("+", IT, J), IT)
+    assert simplify(Binary("%", index, U)) == Binary("%", J, U)
+    assert simplify(Call("f", (index, L), "long")) == Call("f", (J, L), "long")
+
+
+@pytest.mark.parametrize("data", [Reference("a", (IT,), "int"), Cast("int", F), Call("f", (IT,), "double")])
+def test_sums_of_data_stay(data: Expr) -> None:
+    """`(a[i] - 9) * 3` is in range where `3 * a[i]` may not be."""
+    expr = Binary("*", Binary("-", data, Int(9)), Int(3))
+    assert simplify(expr) == expr
+    assert linear(expr) == Linear(((expr, 1),))
+
+
+def test_factors_beyond_int_stay_apart() -> None:
+    expr = Binary("*", Binary("-", IT, Int(2 * 10**9)), Int(3))
+    assert simplify(expr) == expr
+    assert type_of(simplify(Binary("+", expr, J))) == "int"
 
 
 def test_shorthands() -> None:

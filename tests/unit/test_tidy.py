@@ -33,13 +33,18 @@ def test_unread_declarations_go() -> None:
 
 
 def test_scalars_passed_as_int() -> None:
-    """What polyhedra say of m - j may be negative; what the source computes of an unsigned m wraps around."""
+    """What polyhedra say of m - j may be negative; what the source computes of an unsigned m wraps around.
+
+    Affine subscripts are of int, others name m as the source does.
+    """
     m, signed = Name("m", "unsigned int"), Name("m")
     bound = Call("min", (Int(16), Binary("-", signed, J)), "int")
-    body = loop(Assign(at("x", Binary("+", m, IT)), Binary("-", m, Int(5))), upper=bound)
+    place, value = at("x", Binary("+", signed, IT)), Binary("-", m, Int(5))
+    body = loop(Assign(place, at("x", Binary("%", value, m))), Assign(place, value), upper=bound)
     (found,) = typed((body,), {"m": "unsigned int"})
-    value = Binary("-", Cast("unsigned int", signed), Int(5))
-    assert found == loop(Assign(at("x", Binary("+", signed, IT)), value), upper=bound)
+    cast = Cast("unsigned int", signed)
+    less = Binary("-", cast, Int(5))
+    assert found == loop(Assign(place, at("x", Binary("%", less, cast))), Assign(place, less), upper=bound)
 
 
 def test_chains_of_unread_declarations_go() -> None:

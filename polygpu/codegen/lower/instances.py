@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
-from polygpu.analysis.rewrite import rewrite, substitute, walk
+from polygpu.analysis.rewrite import rewrite
 from polygpu.codegen.linear import conjunction, simplify, subtract
 from polygpu.codegen.lower.context import NestContext
 from polygpu.codegen.lower.scan import (
@@ -94,7 +94,9 @@ class Instances(NestContext):
         if promoted is not None:
             register = self._register(promoted)
             return replace(register, site=r.site) if isinstance(register, Reference) else register
-        subscripts = tuple(self._subscript(s, values, stage) for s in r.subscripts)
+        subscripts = tuple(self._value(s, values, stage) for s in r.subscripts)
+        if self._affine(r, stage):
+            subscripts = tuple(map(simplify, subscripts))
         staged = self.placement.staged_for(stage.statement, r)
         if staged is None:
             return replace(r, subscripts=subscripts)
@@ -107,10 +109,9 @@ class Instances(NestContext):
             stored = (Name(self._slot(self.placement.segments[stage.segment])), *stored)
         return Reference(staged.name, stored, r.type, site=r.site)
 
-    def _subscript(self, expr: Expr, values: dict[str, Expr], stage: Stage) -> Expr:
-        if any(isinstance(e, Reference) for e in walk(expr)):
-            return self._value(expr, values, stage)
-        return simplify(substitute(expr, values))
+    def _affine(self, r: Reference, stage: Stage) -> bool:
+        """Whether polyhedra know what the subscripts are; others are computed as C does."""
+        return any(a.affine for a in self.m.p.statement(stage.statement).accesses if a.reference == r)
 
     def _local(self, subscript: Expr, offset: isl.PwAff) -> Expr:
         return self.points.expand(subtract(subscript, self._offset(offset)))
