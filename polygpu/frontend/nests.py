@@ -76,7 +76,7 @@ def _search(found: Nests, sequence: Sequence) -> None:
 
 
 def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
-    threads = sequence.threads or openmp.entered(sequence.items, index)
+    threads = openmp.entered(sequence.items, index) or sequence.threads
     for inner in inner_sequences(replace(sequence, threads=threads), sequence.items[index], sequence.scope):
         _search(found, inner)
 

@@ -51,6 +51,12 @@ def _makes_threads(pragma: Any) -> bool:
     return words[:1] == ["omp"] and (words[1:2] or [""])[0] not in (*_HINTS, *_ALONE)
 
 
+def one_at_a_time(pragma: Any) -> bool:
+    """Whether of the threads that come to a construct one runs its block, or each after the other."""
+    words = re.findall(r"\w+", pragma_text(pragma))
+    return words[1:2] != [] and words[1] in ("master", "masked", "single", "critical", "ordered")
+
+
 def called_by_threads(root: Any) -> dict[str, Any]:
     """The functions of a file that it calls within an OpenMP construct, directly or not, and its pragma."""
     bodies = {node.decl.name: node.body for node in root.ext if isinstance(node, c_ast.FuncDef)}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend import openmp
 from polygpu.frontend.liveness import Block
 from polygpu.frontend.scopes import Scope, function_scope
 from polygpu.frontend.scops import Extract
@@ -24,7 +25,7 @@ from polygpu.support.position import Position
 class Sequence:
     """The items of one block (or one statement without braces) with the scope at its start.
 
-    `threads` is the pragma of an OpenMP construct that all of it stands in, or None.
+    `threads` is the pragma of the innermost OpenMP construct that all of it stands in, or None.
     """
 
     function: Any
@@ -117,6 +118,13 @@ def _error(identity: str, message: str, position: Position, help_text: str, *not
     return Diagnostic(identity, "error", message, position, help_text, notes)
 
 
+def _by_threads(context: FileContext, begin: Any, pragma: Any) -> Diagnostic:
+    help_text = "let one thread run it ('#pragma omp single'), or move it out of the construct"
+    construct = note("the OpenMP construct is here", context.at(pragma))
+    message = "several threads of OpenMP run this region"
+    return _error("PG116", message, context.at(begin), help_text, construct)
+
+
 def _mark(context: FileContext, sequence: Sequence, found: Marked) -> None:
     opened: tuple[Any, int, Scope] | None = None
     scope = sequence.scope
@@ -141,9 +149,13 @@ def _mark(context: FileContext, sequence: Sequence, found: Marked) -> None:
             items = sequence.items[begin + 1 : index]
             extract = Extract(sequence.function, at_start, block, items, context.at(start))
             found.extracts.append((extract, start, item))
+            threads = openmp.entered(sequence.items, begin) or sequence.threads
+            if threads is not None and not openmp.one_at_a_time(threads):
+                found.errors.append(_by_threads(context, start, threads))
             opened = None
         elif opened is None:
-            for inner in inner_sequences(sequence, item, scope):
+            threads = openmp.entered(sequence.items, index) or sequence.threads
+            for inner in inner_sequences(replace(sequence, threads=threads), item, scope):
                 _mark(context, inner, found)
         if not word:
             scope.declare(item, "local")

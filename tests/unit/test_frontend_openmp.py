@@ -111,6 +111,36 @@ def test_a_pragma_that_cannot_go_with_its_loop_keeps_it(body: str, tmp_path: Pat
     assert (texts, [d.notes[0].id for d in said]) == ([], ["PG113"])
 
 
+REGION = f"#pragma scop\n{LOOP}\n#pragma endscop\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "line"),
+    [
+        (f"#pragma omp parallel\n{{\n#pragma omp single\n{{\n{REGION}}}\n}}", None),
+        (
+            f"#pragma omp parallel\n{{\n#pragma omp critical(name)\n{{\nif (x[0] > 0) {{\n{REGION}}}\n}}\n}}",
+            None,
+        ),
+        (f"#pragma omp barrier\n{REGION}", None),
+        (f"#pragma omp simd\nfor (int k = 0; k < 9; k++) {{\n{REGION}}}", None),
+        (f"#pragma omp parallel\n{{\n{REGION}}}", 6),
+        (f"#pragma omp parallel\n{REGION}", 5),
+        (f"#pragma omp parallel for\nfor (int k = 0; k < 9; k++) {{\nx[k] = 0;\n{REGION}}}", 7),
+        (f"#pragma omp single\n{{\n#pragma omp taskloop\nfor (int k = 0; k < 9; k++)\n{{\n{REGION}}}\n}}", 9),
+    ],
+)
+def test_marked_regions_are_run_by_one_thread(block: str, line: int | None, tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(f"int n;\nvoid f(float *x)\n{{\n{block}\n}}\n")
+    if line is None:
+        assert len(lift(str(tmp_path / "in.c")).scops) == 1
+        return
+    with pytest.raises(Diagnosed) as caught:
+        lift(str(tmp_path / "in.c"))
+    (error,) = caught.value.diagnostics
+    assert (error.id, error.position and error.position.line) == ("PG116", line)
+
+
 PROGRAM = f"""#include <stdio.h>
 static float x[9];
 static void add(void) {{ {LOOP} }}

@@ -103,7 +103,10 @@ REGIONS = {
         "host:\n"
         "those in an OpenMP construct, and those of functions that are called in one. `omp parallel for` "
         "and\n"
-        "`omp simd` directly before a loop that is offloaded are dropped with it.",
+        "`omp simd` directly before a loop that is offloaded are dropped with it. A region between "
+        "pragmas may\n"
+        "stand in `omp single`, `master`, `masked`, `critical` and `ordered`, but not directly in another "
+        "construct.",
         "#pragma omp parallel\n{\n#pragma omp for\n    for (int i = 0; i < n; i++) ...\n}",
         "#pragma omp parallel for\nfor (int i = 0; i < n; i++) ...",
     ),
