@@ -7,7 +7,21 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.names import names_of
-from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Position, Reference, Select, Unary
+from polygpu.model.expr import (
+    SIZES,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Int,
+    Literal,
+    Name,
+    Position,
+    Reference,
+    Select,
+    Unary,
+    is_floating,
+)
 from polygpu.model.scop import Access, Action, Array, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
@@ -133,8 +147,8 @@ class AffineBuilder:
                     .intersect_domain(holds)
                     .union_add(self.value(no).intersect_domain(holds.complement()))
                 )
-            case _ if hasattr(expr, "operand"):
-                return self.value(expr.operand)
+            case Cast(ctype, operand) if not is_floating(ctype) and SIZES[ctype] >= SIZES["int"]:
+                return self.value(operand)  # narrower ones may change it
         raise ValueError(f"not affine: {expr}")
 
     def condition(self, expr: Expr) -> isl.Set:

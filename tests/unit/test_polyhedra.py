@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
-from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Reference, Select, Unary
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary
 from tests.unit.middle import MATRICES, VECTORS, analysed, same_map, same_set
 
 ONE = "for (int i = 0; i < n; i++) "
@@ -141,7 +141,15 @@ def test_truth(test: Expr, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expr", [Name("unknown"), Reference("x", (Int(0),), "int"), Literal("0.5", "double")]
+    "expr",
+    [
+        Name("unknown"),
+        Reference("x", (Int(0),), "int"),
+        Literal("0.5", "double"),
+        Cast("unsigned char", N),
+        Cast("double", N),
+        Unary("~", N),
+    ],
 )
 def test_what_is_not_affine(expr: Expr) -> None:
     with pytest.raises(ValueError, match=r"."):
