@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polygpu.analysis.rewrite import rewrite, substitute
 from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating
-from polygpu.model.scop import Action, Array, Branch, Let, Scalar, Scop, Statement, Store
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Scalar, Scop, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _ASSUMPTION = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
@@ -66,8 +66,13 @@ def _statement(s: Statement, plain: dict[str, Expr]) -> Statement:
         s,
         domain=tuple(substitute(e, plain) for e in s.domain),
         body=tuple(_action(a, plain) for a in s.body),
-        accesses=tuple(replace(a, reference=_reference(a.reference, plain)) for a in s.accesses),
+        accesses=tuple(_access(a, plain) for a in s.accesses),
     )
+
+
+def _access(a: Access, plain: dict[str, Expr]) -> Access:
+    guards = tuple(substitute(e, plain) for e in a.guards)
+    return replace(a, reference=_reference(a.reference, plain), guards=guards)
 
 
 def _action(a: Action, plain: dict[str, Expr]) -> Action:

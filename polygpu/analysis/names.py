@@ -117,7 +117,10 @@ class _Renaming:
             domain=self.exprs(s.domain),
             schedule=tuple(map(self.position, s.schedule)),
             body=tuple(map(self.action, s.body)),
-            accesses=tuple(replace(a, reference=self.reference(a.reference)) for a in s.accesses),
+            accesses=tuple(
+                replace(a, reference=self.reference(a.reference), guards=self.exprs(a.guards))
+                for a in s.accesses
+            ),
         )
 
     def conversion(self, c: Conversion) -> Conversion:

@@ -219,6 +219,8 @@ def array_tuple(reference: Reference) -> str:
 
 def access_relation(builder: AffineBuilder, domain: isl.Set, access: Access) -> isl.Map:
     reference = access.reference
+    for guard in access.guards:
+        domain = domain.intersect(builder.condition(guard))
     if not access.affine:
         relation = isl.Map.from_domain_and_range(
             domain,

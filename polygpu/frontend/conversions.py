@@ -86,12 +86,17 @@ def _promoted(ctype: str) -> str:
 
 def of_if(affine: Affine, test: Expr) -> Iterator[Taken]:
     """Of an `if`, of which only parts may be affine."""
-    if affine.condition(test) is not None:
+    yield from _in_test(affine, test, True)
+
+
+def _in_test(affine: Affine, test: Expr, decides: bool) -> Iterator[Taken]:
+    """Of a test; what parts of it are affine matters where it `decides` which memory is accessed."""
+    if decides and affine.condition(test) is not None:
         yield from _taken(affine, test)
     elif isinstance(test, Binary) and test.op in ("&&", "||"):
-        yield from of_if(affine, test.left)
+        yield from _in_test(affine, test.left, decides or reads(test.right))
         guard = _outcome(affine.condition(test.left), test.op == "&&")
-        yield from (t.where(guard) for t in of_if(affine, test.right))
+        yield from (t.where(guard) for t in _in_test(affine, test.right, decides))
     else:
         yield from _in_value(affine, test)
 
@@ -105,7 +110,7 @@ def of_action(affine: Affine, action: Action) -> Iterator[Taken]:
         case Let(_, _, value, _):
             yield from _in_value(affine, value)
         case Branch(test, then, otherwise):
-            yield from _in_value(affine, test)
+            yield from _in_test(affine, test, True)
             for inner in (*then, *otherwise):
                 yield from of_action(affine, inner)
 
@@ -248,14 +253,14 @@ def _in_value(affine: Affine, expr: Expr) -> Iterator[Taken]:
                 yield from within(affine, subscript)
         case Unary(_, operand) | Cast(_, operand):
             yield from _in_value(affine, operand)
-        case Binary(op, left, right):
+        case Binary("&&" | "||"):
+            yield from _in_test(affine, expr, False)
+        case Binary(_, left, right):
             yield from _in_value(affine, left)
-            guard = _outcome(affine.condition(left), op == "&&") if op in ("&&", "||") else None
-            yield from (t.where(guard) for t in _in_value(affine, right))
+            yield from _in_value(affine, right)
         case Select(test, yes, no):
             condition = affine.condition(test)
-            within = _taken if condition is not None and (reads(yes) or reads(no)) else _in_value
-            yield from within(affine, test)
+            yield from _in_test(affine, test, reads(yes) or reads(no))
             for part, holds in ((yes, True), (no, False)):
                 yield from (t.where(_outcome(condition, holds)) for t in _in_value(affine, part))
         case Call(_, arguments, _):

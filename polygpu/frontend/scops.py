@@ -182,6 +182,7 @@ def _affine_names(shaped: Shaped, conversions: Iterable[Conversion]) -> set[str]
         for condition in statement.domain:
             found |= names_in(condition)
         for access in statement.accesses:
+            found = found.union(*map(names_in, access.guards))
             if access.affine:
                 found = found.union(*map(names_in, access.reference.subscripts))
     for extents in shaped.extents.values():

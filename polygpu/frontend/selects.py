@@ -63,6 +63,16 @@ def cases(affine: Affine, test: Expr) -> list[Case]:
     return found if len(found) <= MOST_CASES else [Case((), test)]
 
 
+def implied(affine: Affine, test: Expr, holds: bool) -> tuple[Expr, ...]:
+    """Affine conditions that follow from the test, or from its opposite."""
+    condition = affine.condition(test)
+    if condition is not None:
+        return (condition if holds else invert(condition),)
+    if isinstance(test, Binary) and test.op == ("&&" if holds else "||"):
+        return (*implied(affine, test.left, holds), *implied(affine, test.right, holds))
+    return ()
+
+
 def _replacement(select: Select, value: Expr) -> Callable[[Expr], Expr]:
     return lambda expr: value if expr is select else expr
 

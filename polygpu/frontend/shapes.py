@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polygpu.frontend.affine import names_in, polynomial
+from polygpu.frontend.affine import Affine, names_in, polynomial
 from polygpu.frontend.delinearize import STRIDES, Shape, find_shape, inner_subscripts, subscripts_for
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.reasons import reason_for
-from polygpu.frontend.selects import rewritten
+from polygpu.frontend.selects import implied, rewritten
 from polygpu.frontend.state import RawArray, RawStatement, Region
 from polygpu.frontend.types import CType, Pointer, Vector, rank
 from polygpu.frontend.unsupported import note, refusal
@@ -26,6 +26,7 @@ class Visit:
     reference: Reference
     write: bool
     always: bool
+    guards: tuple[Expr, ...] = ()
 
 
 @dataclass
@@ -42,7 +43,7 @@ def shape(reader: Reader) -> Shaped:
     region = reader.region
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
-    visits = [v for statement in region.statements for v in visits_of(statement.body)]
+    visits = [v for statement in region.statements for v in _Finder(region.affine).of_body(statement.body)]
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
@@ -57,41 +58,55 @@ def shape(reader: Reader) -> Shaped:
     return shaped
 
 
-def visits_of(body: tuple[Action, ...], always: bool = True) -> Iterator[Visit]:
-    """Every reference of a body, reads of an action before its write."""
-    for action in body:
-        match action:
-            case Store(target, value):
-                for subscript in target.subscripts:
-                    yield from _visits(subscript, always)
-                yield from _visits(value, always)
-                yield Visit(target, True, always)
-            case Let(_, _, value, _):
-                yield from _visits(value, always)
-            case Branch(test, then, otherwise):
-                yield from _visits(test, always)
-                yield from visits_of(then, False)
-                yield from visits_of(otherwise, False)
+@dataclass(frozen=True)
+class _Finder:
+    """Finds the references of what happens where all `guards` hold, and always where `always` is set."""
 
+    affine: Affine
+    always: bool = True
+    guards: tuple[Expr, ...] = ()
 
-def _visits(expr: Expr, always: bool) -> Iterator[Visit]:
-    match expr:
-        case Reference():
-            for subscript in expr.subscripts:
-                yield from _visits(subscript, always)
-            yield Visit(expr, False, always)
-        case Unary(_, operand) | Cast(_, operand):
-            yield from _visits(operand, always)
-        case Binary(op, left, right):
-            yield from _visits(left, always)
-            yield from _visits(right, always and op not in ("&&", "||"))
-        case Select(test, yes, no):
-            yield from _visits(test, always)
-            yield from _visits(yes, False)
-            yield from _visits(no, False)
-        case Call(_, arguments, _):
-            for argument in arguments:
-                yield from _visits(argument, always)
+    def where(self, test: Expr, holds: bool) -> _Finder:
+        """For what a test decides about."""
+        return _Finder(self.affine, False, (*self.guards, *implied(self.affine, test, holds)))
+
+    def of_body(self, body: tuple[Action, ...]) -> Iterator[Visit]:
+        """Every reference of a body, reads of an action before its write."""
+        for action in body:
+            match action:
+                case Store(target, value):
+                    for subscript in target.subscripts:
+                        yield from self.of(subscript)
+                    yield from self.of(value)
+                    yield Visit(target, True, self.always)
+                case Let(_, _, value, _):
+                    yield from self.of(value)
+                case Branch(test, then, otherwise):
+                    yield from self.of(test)
+                    yield from self.where(test, True).of_body(then)
+                    yield from self.where(test, False).of_body(otherwise)
+
+    def of(self, expr: Expr) -> Iterator[Visit]:
+        match expr:
+            case Reference():
+                for subscript in expr.subscripts:
+                    yield from self.of(subscript)
+                yield Visit(expr, False, self.always, self.guards)
+            case Unary(_, operand) | Cast(_, operand):
+                yield from self.of(operand)
+            case Binary("&&" | "||" as op, left, right):
+                yield from self.of(left)
+                yield from self.where(left, op == "&&").of(right)
+            case Binary(_, left, right):
+                yield from self.of(left)
+                yield from self.of(right)
+            case Select(test, yes, no):
+                yield from self.of(test)
+                yield from self.where(test, True).of(yes)
+                yield from self.where(test, False).of(no)
+            case Call(_, arguments, _):
+                for argument in arguments:
+                    yield from self.of(argument)
 
 
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
@@ -206,10 +221,11 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
 
     body = tuple(_changed(action, change) for action in raw.body)
     accesses = []
-    for visit in visits_of(body):
+    for visit in _Finder(region.affine).of_body(body):
         affine = all(region.affine.value(s) is not None for s in visit.reference.subscripts)
         site = region.sites[visit.reference.site]
-        accesses.append(Access(visit.reference, visit.write, visit.always, affine, site.position, site.text))
+        access = Access(visit.reference, visit.write, visit.always, affine, site.position, site.text)
+        accesses.append(replace(access, guards=visit.guards))
         if visit.reference.array in shapes:
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(

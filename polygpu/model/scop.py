@@ -137,7 +137,8 @@ Action: TypeAlias = Store | Let | Branch
 class Access:
     """One reference of a statement. A `must` write happens in every instance of its domain.
 
-    When `affine` is False the subscripts are data dependent: any element may be touched.
+    When `affine` is False the subscripts are data dependent: any element may be touched. `guards` are affine
+    conditions within the body, all of which hold wherever the access happens.
     """
 
     reference: Reference
@@ -146,6 +147,7 @@ class Access:
     affine: bool
     position: Position
     text: str
+    guards: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

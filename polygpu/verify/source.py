@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -250,7 +250,15 @@ def _slot(
     if affine:
         access = Access(r, write, True, True, s.position, s.text)
         relation = access_relation(AffineBuilder(s.domain.get_space()), s.domain, access)
+        if not write and not implied:
+            relation = relation.intersect_domain(_reading(s, r))
     return Slot(s.name, number, array_tuple(r), r, write, relation, implied)
+
+
+def _reading(s: PolyStatement, r: Reference) -> isl.Set:
+    """The instances in which `s` may read `r`: no affine test within it says otherwise."""
+    found = [a.relation.domain() for a in s.accesses if a.reference == r and not a.write]
+    return reduce(isl.Set.union, found) if found else s.domain
 
 
 def _affine(subscript: Expr, s: PolyStatement, p: Polyhedra) -> bool:

@@ -246,6 +246,8 @@ class _Action:
         self.session.counts[VALUES] += 1
         origins = self.locals.origins(self.action, leaf.place)
         slot = self._slot(leaf)
+        if slot is not None and slot.relation is not None:
+            here = here.intersect_range(slot.relation.domain())
         inside = here.domain()
         unwritten = origins.unknown.intersect(inside)
         if not unwritten.is_empty():
