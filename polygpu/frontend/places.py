@@ -9,7 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.affine import add, subtract
 from polygpu.frontend.scopes import Scope
-from polygpu.frontend.state import Address, Finished, Iterator, Local, RawArray
+from polygpu.frontend.state import Address, Finished, Iterator, Local, RawArray, source_text
 from polygpu.frontend.types import Basic, CType, Pointer, Qualified, Vector, describe
 from polygpu.frontend.unsupported import expression_refusal, refusal
 from polygpu.model.expr import Expr, Int, Reference
@@ -74,6 +74,14 @@ def _element(reader: Reader, node: c_ast.ArrayRef) -> Place:
     base, index = node.name, node.subscript
     if isinstance(base, c_ast.Constant) and _is_pointer(reader.scope, index):
         base, index = index, base  # 1[p] is p[1]
+    elif (
+        isinstance(base, c_ast.ID)
+        and not _is_pointer(reader.scope, base)
+        and _is_pointer(reader.scope, index)
+    ):
+        swapped = source_text(c_ast.ArrayRef(index, base))
+        message = f"'{source_text(node)}' has the array in the brackets"
+        raise refusal("PG147", reader.region.at(node), message, f"write '{swapped}'", len(base.name))
     pointer = address(reader, base)
     return _pointed(_moved(pointer, add(pointer.subscripts[-1], reader.value(index))))
 
