@@ -19,6 +19,7 @@ static void first(void)
     T q[8];
     for (int i = 0; i < 8; i++) q[i].b = i + 0.125;
     for (int i = 0; i < 8; i++) r[i] += q[i].b;
+    printf("%g %g\\n", q[3].b, q[7].b);
 }
 static void second(struct P *p, const struct P *other, T *t)
 {
@@ -31,10 +32,12 @@ int main(void)
     T t[8] = {{1, 2}};
     { struct P { int y; float x; } p[8];
       for (int i = 0; i < 8; i++) p[i].y = i;
-      for (int i = 0; i < 8; i++) r[i] = p[i].y; }
+      for (int i = 0; i < 8; i++) r[i] = p[i].y;
+      printf("%d\\n", p[3].y); }
     { struct P { double y; } q[8];
       for (int i = 0; i < 8; i++) q[i].y = i + 0.25;
-      for (int i = 0; i < 8; i++) r[i] += q[i].y; }
+      for (int i = 0; i < 8; i++) r[i] += q[i].y;
+      printf("%g %g\\n", q[3].y, q[7].y); }
     { struct P { float x, y; } q[8];
       for (int i = 0; i < 8; i++) { q[i].x = i; q[i].y = r[i] + 0.25; }
       for (int i = 0; i < 8; i++) r[i] += q[i].y + q[i].x; }
