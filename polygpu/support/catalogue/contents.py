@@ -128,7 +128,7 @@ CONTENTS = {
         "the row size of an array is not affine",
         "All dimensions but the first must have sizes that are constants, or sums of variables "
         "times constants\n"
-        "that the function does not change.",
+        "that neither the function nor what it calls changes.",
         "float (*a)[n * m];",
         "int row = n * m;\nfloat (*a)[row];",
     ),
