@@ -14,7 +14,7 @@ from polygpu.model.kernel import Assign, Declare, For, If, Move, Origin, Stateme
 def tidy(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """`body` without declarations nobody reads and branches with nothing in them."""
     kept, _ = _backwards(body, frozenset())
-    return kept
+    return _joined(kept)
 
 
 def used_names(exprs: tuple[Expr, ...]) -> set[str]:
@@ -129,13 +129,25 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     otherwise, second = _backwards(s.otherwise, after)
     if not then and not otherwise:
         return None
-    test, uniform, origin = s.test, s.uniform, s.origin
-    if len(then) == 1 and not otherwise and isinstance(then[0], If) and not then[0].otherwise:
-        inner = then[0]
-        test, then, uniform = Binary("&&", test, inner.test), inner.then, uniform and inner.uniform
-        origin = origin or inner.origin
-    whole = replace(s, test=test, then=then, otherwise=otherwise, uniform=uniform, origin=origin)
-    return whole, set(first | second) | used_names((s.test,))
+    return replace(s, then=then, otherwise=otherwise), set(first | second) | used_names((s.test,))
+
+
+def _joined(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """`if (a) if (b) ...` as `if (a && b) ...`; a branch of the source keeps the tests of its own."""
+    return tuple(_with_joined(s) for s in body)
+
+
+def _with_joined(s: Statement) -> Statement:
+    match s:
+        case For():
+            return replace(s, body=_joined(s.body))
+        case If(_, then, otherwise, _, None):
+            s = replace(s, then=_joined(then), otherwise=_joined(otherwise))
+            match s:
+                case If(test, (If(inner, inside, (), uniform, origin),), ()):
+                    both = Binary("&&", test, inner)
+                    return If(both, inside, (), s.uniform and uniform, origin)
+    return s
 
 
 def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[Statement, ...]:

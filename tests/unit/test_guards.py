@@ -151,3 +151,20 @@ def test_the_code_is_proved(device: str, tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(PROGRAM)
     done = compile_file(str(tmp_path / "program.c"), Options(target="emulator", device=device))
     assert [certify(r).holds for r in done.regions] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (x[i] > 2) { if (i > 2) y[i] = x[i]; }",
+        "if (x[i] > 2) { if (x[i] < 7) { if (y[i] > i) y[i] = x[i]; } }",
+        "if (x[i] > 2) { if (i > 2) y[i] = x[i]; else y[i] += 1; } else if (i < 5) y[i] = 0;",
+        "if (i > 3) { if (x[i] > 2) { if (i < 9) y[i] = x[i]; } }",
+    ],
+)
+def test_nested_branches_are_the_sources(body: str, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(
+        f"void f({VECTORS})\n{{\n#pragma scop\n    {ONE}{{ {body} }}\n#pragma endscop\n}}\n"
+    )
+    (region,) = compile_file(str(tmp_path / "f.c"), Options(target="cuda", device="h100")).regions
+    assert certify(region).holds
