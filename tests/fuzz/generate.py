@@ -213,9 +213,16 @@ class Author:
             if kind < 0.12:
                 node = If(self._affine_test(scope), (node,), self._otherwise(scope))
             elif kind < 0.2:
-                node = If(self._data_test(scope), (node,), self._otherwise(scope))
+                node = If(self._data_test(scope), (self._guarded(scope, node),), self._otherwise(scope))
             nodes.append(node)
         return nodes
+
+    def _guarded(self, scope: Scope, node: Node) -> Node:
+        """Sometimes a branch within a branch."""
+        if self.chance(0.7):
+            return node
+        test = self._affine_test(scope) if self.chance(0.5) else self._data_test(scope)
+        return If(test, (node,), self._otherwise(scope))
 
     def _otherwise(self, scope: Scope) -> tuple[Node, ...]:
         return (self._store(scope),) if self.chance(0.3) else ()
