@@ -42,6 +42,7 @@ from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.scop import LARGEST_SIZE, Scalar, Scop
+from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
@@ -355,6 +356,7 @@ def _compile_region(
     scheduled, lowering, region = clock.run(
         "lower", lambda: _lowered(ordered, sizes, device, decisions, budget)
     )
+    tests = (*tests, *coordinate_tests(p, scheduled.host, tests))
     padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(
@@ -387,15 +389,18 @@ def _emit(
 
 def call_of(r: CompiledRegion) -> HostCall:
     """The call of the region's device function, as it stands in the host file."""
-    tests = [(test_of(c.holds, r.polyhedra.context), c.reason) for c in r.conditions]
-    signed: dict[str, Expr] = {
-        s.name: Cast("long long", Name(s.name)) for s in r.scop.scalars if s.affine and not s.fits
-    }
-    source: dict[str, Expr] = {new: Name(old) for new, old in r.renamed.items()}
-    found = [(substitute(test, source), why) for test, why in tests if test is not None]
-    texts = [(print_user(substitute(test, signed)), why) for test, why in found]
+    tests = ((test_of(c.holds, r.polyhedra.context), c) for c in r.conditions)
+    texts = [(_host_test(test, r, c.wide), c.reason) for test, c in tests if test is not None]
     assumed = [(f"{s.name} == {value}", f"'{s.name}' is not {value}") for s, value in r.assumed.items()]
     return host_call(r.scop, r.in_source, [*assumed, *_fitting(r.scop), *texts])
+
+
+def _host_test(test: Expr, r: CompiledRegion, wide: bool) -> str:
+    """In the names of the source; unsigned sizes count as signed, and in 64 bits where int may not do."""
+    source: dict[str, Expr] = {new: Name(old) for new, old in r.renamed.items()}
+    sizes = (s.name for s in r.scop.scalars if s.affine and (wide or not s.fits))
+    signed: dict[str, Expr] = {name: Cast("long long", Name(name)) for name in sizes}
+    return print_user(substitute(substitute(test, source), signed))
 
 
 def _fitting(scop: Scop) -> Iterator[tuple[str, str]]:

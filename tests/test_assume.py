@@ -51,7 +51,7 @@ def test_full_tiles_need_neither_guards_nor_clamps() -> None:
     assert made.unit.regions[0].scalars == ()
 
 
-@pytest.mark.parametrize("value", ["n", "n=x", "3=n", "q=4", "n%16=0"])
+@pytest.mark.parametrize("value", ["n", "n=x", "3=n", "q=4", "n%16=0", "n=4294967296", "n=2147483647"])
 def test_what_is_no_parameter_is_refused(value: str) -> None:
     with pytest.raises(Diagnosed) as caught:
         pipeline.compile_file(str(KERNELS / "mm.c"), options(value))

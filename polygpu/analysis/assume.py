@@ -7,8 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polygpu.analysis.rewrite import rewrite, substitute
-from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating
-from polygpu.model.scop import Access, Action, Array, Branch, Let, Scalar, Scop, Statement, Store
+from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating, limits
+from polygpu.model.scop import (
+    LARGEST_SIZE,
+    Access,
+    Action,
+    Array,
+    Branch,
+    Let,
+    Scalar,
+    Scop,
+    Statement,
+    Store,
+)
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _ASSUMPTION = re.compile(r"([A-Za-z_]\w*)=(-?\d+)")
@@ -26,11 +37,18 @@ def parse_assumptions(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def check_known(values: Mapping[str, int], scops: tuple[Scop, ...]) -> None:
-    """Raises Diagnosed (PG312) for a name that no region has as an integer it only reads."""
-    known = {s.name for scop in scops for s in scop.scalars if not is_floating(s.type)}
-    for name in values:
-        if name not in known:
+    """Raises Diagnosed (PG312) for a name that no region has as an integer it only reads, or for a value that
+    this cannot have or kernels do not count to.
+    """
+    known = {(s.name, s.type) for scop in scops for s in scop.scalars if not is_floating(s.type)}
+    for name, value in values.items():
+        types = sorted(ctype for other, ctype in known if other == name)
+        if not types:
             raise _diagnosed(f"no region reads an integer '{name}' that it could be assumed to be")
+        for ctype in types:
+            low, high = limits(ctype)
+            if not max(low, -LARGEST_SIZE) <= value <= min(high, LARGEST_SIZE):
+                raise _diagnosed(f"{value} is no value of '{name}', of type {ctype}, that kernels count to")
 
 
 def assume(scop: Scop, values: Mapping[str, int]) -> tuple[Scop, dict[Scalar, int]]:

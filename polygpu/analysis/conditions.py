@@ -15,11 +15,15 @@ from polygpu.support.isl_idioms import coalesced
 
 @dataclass(frozen=True)
 class Condition:
-    """`holds` is the set of parameters for which the region may run on the device."""
+    """`holds` is the set of parameters for which the region may run on the device.
+
+    What it compares may be `wide`: more than int holds.
+    """
 
     holds: isl.Set
     reason: str
     position: Position
+    wide: bool = False
 
 
 def conditions(p: Polyhedra) -> tuple[Condition, ...]:
@@ -28,7 +32,7 @@ def conditions(p: Polyhedra) -> tuple[Condition, ...]:
     Raises Diagnosed when an access of a declared array is out of bounds whenever it runs, or a conversion
     changes a value whenever it is computed at all.
     """
-    found = [*_guessed_shapes(p), *_bounds(p), *_strongest(_converted(p))]
+    found = [*_guessed_shapes(p), *_bounds(p), *strongest(_converted(p))]
     return tuple({str(c.holds): c for c in reversed(found)}.values())[::-1]
 
 
@@ -41,13 +45,13 @@ def _guessed_shapes(p: Polyhedra) -> list[Condition]:
             continue
         test = Binary("&&", Binary("<=", Int(0), a.value), Binary("<", a.value, a.bound))
         bad = s.domain.subtract(AffineBuilder(s.domain.get_space()).condition(test))
-        found.extend(_unless(p, bad, a.reason, a.position))
+        found.extend(unless(p, bad, a.reason, a.position))
     return found
 
 
 def _converted(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
-    sizes = _sizes(p) if p.scop.conversions else p.context
+    sizes = sizes_of(p) if p.scop.conversions else p.context
     for c in p.scop.conversions:
         builder = AffineBuilder(statement_space(p.parameters, "conversion", c.iterators))
         computed = isl.Set.universe(builder.space).intersect_params(p.context)
@@ -63,11 +67,11 @@ def _converted(p: Polyhedra) -> list[Condition]:
         problem = _conversion_problem(c)
         if computed.params().intersect(sizes).is_subset(possible):
             raise Diagnosed(problem)
-        found.extend(_unless(p, bad, problem.message, c.position))
+        found.extend(unless(p, bad, problem.message, c.position, wide=c.type == "int"))
     return found
 
 
-def _strongest(found: list[Condition]) -> list[Condition]:
+def strongest(found: list[Condition]) -> list[Condition]:
     """Without those that another one implies."""
     kept: list[Condition] = []
     for c in found:
@@ -92,7 +96,7 @@ def _conversion_problem(c: Conversion) -> Diagnostic:
     return Diagnostic("PG317", "error", message, c.position, help_text, length=length)
 
 
-def _sizes(p: Polyhedra) -> isl.Set:
+def sizes_of(p: Polyhedra) -> isl.Set:
     """The parameters' values of their types, as far as kernels take them."""
     builder = AffineBuilder(statement_space(p.parameters, "sizes", ()))
     found = isl.Set.universe(builder.space)
@@ -104,10 +108,13 @@ def _sizes(p: Polyhedra) -> isl.Set:
     return found.params()
 
 
-def _unless(p: Polyhedra, bad: isl.Set, reason: str, position: Position) -> list[Condition]:
+def unless(
+    p: Polyhedra, bad: isl.Set, reason: str, position: Position, wide: bool = False
+) -> list[Condition]:
+    """The condition that there is nothing in `bad`, if that is one."""
     if bad.is_empty():
         return []
-    return [Condition(coalesced(p.context.subtract(bad.params())), reason, position)]
+    return [Condition(coalesced(p.context.subtract(bad.params())), reason, position, wide)]
 
 
 def _bounds(p: Polyhedra) -> list[Condition]:
@@ -131,7 +138,7 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
         if s.domain.params().is_subset(bad.params()):
             raise Diagnosed(_across_rows(p, a, k, extent) or _out_of_bounds(a, k, extent))
         reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
-        found.extend(_unless(p, bad, reason, a.position))
+        found.extend(unless(p, bad, reason, a.position))
     return found
 
 

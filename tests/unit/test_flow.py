@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import islpy as isl
 import pytest
 
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.pipeline import Options, compile_file
 from polygpu.support.isl_idioms import empty_union_map
 from tests.unit.middle import analysed, same_map
 
@@ -52,3 +55,39 @@ def test_where_isl_ends_the_process() -> None:
     closure, exact = found.all.transitive_closure()
     assert exact or closure.is_equal(found.all)
     assert conflicts(writes, reads, order).is_subset(closure)
+
+
+CONVOLUTION = """
+for (int n = 0; n < N; n++) for (int k = 0; k < K; k++) for (int y = 0; y < H; y++) for (int x = 0; x < H; x++) {
+    float s = 0;
+    for (int c = 0; c < C; c++) for (int r = 0; r < 3; r++) for (int t = 0; t < 3; t++)
+        s += in[n][c][y + r][x + t] * w[k][c][r][t];
+    out[n][k][y][x] = s;
+}"""
+MEAN = """
+for (int i = 0; i < N; i++) for (int j = 0; j < K; j++) {
+    float s = 0;
+    int c = 0;
+    for (int p = -1; p <= 1; p++) for (int q = -1; q <= 1; q++)
+        if (i + p >= 0 && i + p < N && j + q >= 0 && j + q < K) {
+            s += a[i + p][j + q];
+            c += 1;
+        }
+    b[i][j] = s / c;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("arrays", "body"),
+    [
+        ("float in[N][C][H + 2][H + 2], float w[K][C][3][3], float out[N][K][H][H]", CONVOLUTION),
+        ("float a[N][K], float b[N][K]", MEAN),
+    ],
+)
+def test_sums_of_their_own_leave_loops_parallel(arrays: str, body: str, tmp_path: Path) -> None:
+    """Dataflow of many loops ends: a sum that each iteration starts is its own."""
+    head = f"void f(int N, int K, int C, int H, {arrays})"
+    (tmp_path / "f.c").write_text(f"{head}\n{{\n#pragma scop{body}\n#pragma endscop\n}}\n")
+    done = compile_file(str(tmp_path / "f.c"), Options(target="cuda", device="h100"))
+    assert done.offloaded == 1
+    assert [d.message for d in done.diagnostics if d.id == "PG330"] == []
