@@ -58,7 +58,8 @@ def test_where_isl_ends_the_process() -> None:
 
 
 CONVOLUTION = """
-for (int n = 0; n < N; n++) for (int k = 0; k < K; k++) for (int y = 0; y < H; y++) for (int x = 0; x < H; x++) {
+for (int n = 0; n < N; n++) for (int k = 0; k < K; k++)
+for (int y = 0; y < H; y++) for (int x = 0; x < H; x++) {
     float s = 0;
     for (int c = 0; c < C; c++) for (int r = 0; r < 3; r++) for (int t = 0; t < 3; t++)
         s += in[n][c][y + r][x + t] * w[k][c][r][t];
