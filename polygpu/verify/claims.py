@@ -14,6 +14,7 @@ from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Leaf, Matched, Place
 from polygpu.verify.match import Matcher, MismatchError, instances_in
+from polygpu.verify.outcomes import implied
 from polygpu.verify.scoped import clear, needed
 from polygpu.verify.source import Number, numbered
 from polygpu.verify.state import State
@@ -143,6 +144,18 @@ class Claim:
         state = replace(state, scope=self._simpler(state.scope, arguments))
         self.walk.emit(state, place, tuple(x.place for x in leaves), matched=matched)
 
+    def _where(self, state: State, test: Expr, holds: bool) -> State:
+        """The state where a test of the source has one outcome, as far as it is affine."""
+
+        def condition(part: Expr) -> isl.Set | None:
+            try:
+                return state.scope.condition(part)
+            except NotAffineError:
+                return None
+
+        known = implied(test, holds, condition)
+        return state if known is None else replace(state, scope=state.scope.where(known))
+
     def _branch(self, s: If, action: Branch, number: Number, state: State) -> None:
         test = s.test
         while True:
@@ -164,7 +177,7 @@ class Claim:
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
             if len(ours) != len(theirs):
                 raise self._wrong("a branch has other actions")
-            inside = state.at(1 + side)
+            inside = self._where(state.at(1 + side), test, side == 0)
             for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
                 here = inside.at(k)
                 later = here

@@ -11,26 +11,26 @@ from polygpu.verify.elements import everything
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Slot, UnanalysableError, numbered, timed
+from polygpu.verify.source import Number, Slot, UnanalysableError, numbered, reached, timed
 from polygpu.verify.values import Use, Uses, unstored
 from polygpu.verify.verdict import INSTANCES, Failure
 
 
 def check_instances(session: Session, uses: Uses) -> None:
     for s in session.p.statements:
+        happens = reached(session.p, s)
         for number, action, _ in numbered(s.body):
             if not isinstance(action, Branch):
                 with session.step(INSTANCES, ""):
-                    _executed(session, s.name, number)
+                    _executed(session, s.name, number, happens[number])
     for array in session.p.scop.arrays:
         with session.step(INSTANCES, ""):
             _array(session, array, uses)
 
 
-def _executed(session: Session, statement: str, number: tuple[int, ...]) -> None:
+def _executed(session: Session, statement: str, number: Number, missing: isl.Set) -> None:
     session.counts[INSTANCES] += 1
     s = session.p.statement(statement)
-    missing = s.domain
     for trace in session.traces:
         for a in trace.actions:
             m = a.matched

@@ -15,6 +15,7 @@ from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Access, Action, Branch, Let, Store
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.last import last_writes
+from polygpu.verify.outcomes import implied
 
 _STEPS = 3
 
@@ -26,8 +27,9 @@ Number: TypeAlias = tuple[int, ...]
 class Slot:
     """An access of an action: `relation` maps instances to elements; None for one that depends on data.
 
-    `implied` is the read of its old value that a conditional write stands for: such a write counts as
-    one that always happens, of either the new value or the old one.
+    It happens in the instances `reached`, as far as affine tests decide that. `implied` is the read of its
+    old value that a conditional write stands for: such a write counts as one that always happens there, of
+    either the new value or the old one.
     """
 
     statement: str
@@ -36,6 +38,7 @@ class Slot:
     reference: Reference
     write: bool
     relation: isl.Map | None
+    reached: isl.Set
     implied: bool = False
 
     @property
@@ -135,7 +138,7 @@ class Source:
             for w in self.slots
             if w.write and w.reference.array in local | conditional and w.array not in unclear
         ]
-        found = {w: self.p.statement(w.statement).domain for w in writes}
+        found = {w: w.reached for w in writes}
         last = self._last_of({w.array for w in writes if w.reference.array not in local})
         for _ in range(_STEPS):
             found = {w: self._readers(w, found) for w in writes}
@@ -229,30 +232,56 @@ def exclusive(one: Number, other: Number) -> bool:
     return apart % 2 == 1
 
 
+def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
+    """The instances in which each action happens, as far as the affine tests around it decide that."""
+    builder = AffineBuilder(s.domain.get_space())
+
+    def condition(test: Expr) -> isl.Set | None:
+        return builder.condition(test) if _is_affine(test, s, p) else None
+
+    found: dict[Number, isl.Set] = {}
+    for number, action, _ in numbered(s.body):
+        here = found.setdefault(number, s.domain)
+        if isinstance(action, Branch):
+            for side, branch in enumerate((action.then, action.otherwise)):
+                holds = implied(action.test, side == 0, condition)
+                inside = here if holds is None else coalesced(here.intersect(holds))
+                found |= {(*number, side, k): inside for k in range(len(branch))}
+    return found
+
+
 def _slots(p: Polyhedra, s: PolyStatement) -> Iterator[Slot]:
+    happens = reached(p, s)
     for number, action, conditional in numbered(s.body):
         match action:
             case Store(target, value):
                 reads = [*references(value), *(r for x in target.subscripts for r in references(x))]
-                yield from (_slot(p, s, number, r, False) for r in dict.fromkeys(reads))
+                yield from (_slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(reads))
                 if conditional:
-                    yield _slot(p, s, number, target, False, implied=True)
-                yield _slot(p, s, number, target, True)
+                    yield _slot(p, s, number, target, False, happens[number], implied=True)
+                yield _slot(p, s, number, target, True, happens[number])
             case Let(_, _, value, _) | Branch(value, _, _):
-                yield from (_slot(p, s, number, r, False) for r in dict.fromkeys(references(value)))
+                yield from (
+                    _slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(references(value))
+                )
 
 
 def _slot(
-    p: Polyhedra, s: PolyStatement, number: Number, r: Reference, write: bool, implied: bool = False
+    p: Polyhedra,
+    s: PolyStatement,
+    number: Number,
+    r: Reference,
+    write: bool,
+    inside: isl.Set,
+    implied: bool = False,
 ) -> Slot:
-    affine = all(_affine(x, s, p) for x in r.subscripts)
     relation = None
-    if affine:
+    if all(_is_affine(x, s, p) for x in r.subscripts):
         access = Access(r, write, True, True, s.position, s.text)
-        relation = access_relation(AffineBuilder(s.domain.get_space()), s.domain, access)
+        relation = access_relation(AffineBuilder(s.domain.get_space()), inside, access)
         if not write and not implied:
             relation = relation.intersect_domain(_reading(s, r))
-    return Slot(s.name, number, array_tuple(r), r, write, relation, implied)
+    return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
 
 
 def _reading(s: PolyStatement, r: Reference) -> isl.Set:
@@ -261,13 +290,14 @@ def _reading(s: PolyStatement, r: Reference) -> isl.Set:
     return reduce(isl.Set.union, found) if found else s.domain
 
 
-def _affine(subscript: Expr, s: PolyStatement, p: Polyhedra) -> bool:
+def _is_affine(expr: Expr, s: PolyStatement, p: Polyhedra) -> bool:
+    """Whether a subscript or a test is an affine one of iterators and parameters."""
     known = {*s.iterators, *p.parameters}
-    names = {e.name for e in walk(subscript) if isinstance(e, Name)}
-    if not names <= known or any(references(subscript)):
+    names = {e.name for e in walk(expr) if isinstance(e, Name)}
+    if not names <= known or any(references(expr)):
         return False
     try:
-        AffineBuilder(s.domain.get_space()).value(subscript)
+        AffineBuilder(s.domain.get_space()).condition(expr)
     except (ValueError, isl.Error):
         return False
     return True

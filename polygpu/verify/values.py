@@ -436,7 +436,7 @@ def _equal(place: Place, element: tuple[isl.PwAff, ...] | None, inside: isl.Set)
 
 def unstored(session: Session, w: Slot, stores: list[Use]) -> isl.Set:
     """The instances of a write of the source whose value never reaches global memory."""
-    missing = session.p.statement(w.statement).domain
+    missing = w.reached
     for s in stores:
         if (s.slot.statement, s.slot.number) == (w.statement, w.number):
             missing = missing.subtract(s.instances.range())
