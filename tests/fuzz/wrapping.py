@@ -35,6 +35,10 @@ class Integer:
         ctype = _common(self.type, other.type)
         return Integer(self.value + other.value, ctype).converted(ctype)
 
+    def __sub__(self, other: Integer) -> Integer:
+        ctype = _common(self.type, other.type)
+        return Integer(self.converted(ctype).value - other.converted(ctype).value, ctype).converted(ctype)
+
     def __mul__(self, other: Integer) -> Integer:
         ctype = _common(self.type, other.type)
         return Integer(self.value * other.value, ctype).converted(ctype)
@@ -141,10 +145,15 @@ def _extreme(found: list[Integer], least: bool) -> Integer:
 
 
 def _value(a: Affine, values: Values) -> Integer:
-    terms = [values[name] * Integer(factor, "int") for name, factor in a.terms]
-    total = terms[0] if terms else Integer(0, "int")
-    for term in terms[1:]:
-        total = total + term
+    """As C computes `text`: n - i converts i to the type of n, which n + -1 * i would not."""
+    total = Integer(0, "int")
+    for position, (name, factor) in enumerate(a.terms):
+        value = values[name]
+        if position == 0:
+            total = value * Integer(factor, "int")
+        else:
+            term = value * Integer(abs(factor), "int")
+            total = total - term if factor < 0 else total + term
     return total + Integer(a.constant, "int")
 
 
