@@ -10,7 +10,7 @@ from pycparser import c_parser
 
 from polygpu.frontend.constants import Constant
 from polygpu.frontend.scopes import Scope
-from polygpu.pipeline import Options, compile_file
+from tests.unit.emulated import assert_same, compiled
 
 # Expressions that gcc takes as integer constants, whatever they are made of.
 EXPRESSIONS = (
@@ -126,14 +126,5 @@ int main(void)
 
 
 def test_loops_over_typed_constants(tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM)
-    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
-    for suffix, text in done.files.items():
-        (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+    compiled(tmp_path, PROGRAM)
+    assert_same(tmp_path)

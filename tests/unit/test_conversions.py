@@ -6,7 +6,6 @@ int, in which kernels count.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import islpy as isl
@@ -15,6 +14,7 @@ import pytest
 from polygpu.analysis.conditions import conditions
 from polygpu.pipeline import Options, compile_file
 from polygpu.support.diagnostics import Diagnosed
+from tests.unit.emulated import assert_same, compiled
 from tests.unit.middle import analysed
 
 ARRAYS = "float x[restrict 99], float y[restrict 99]"
@@ -228,20 +228,8 @@ int main(void)
 
 
 def test_the_original_takes_over(tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM)
-    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
-    for suffix, text in done.files.items():
-        (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> tuple[str, str]:
-        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        ran = subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True)
-        return ran.stdout, ran.stderr
-
-    original, _ = printed("program.c")
-    found, said = printed("program_host.c", "program_emulator.c")
-    assert found == original
+    compiled(tmp_path, PROGRAM)
+    said = assert_same(tmp_path)
     assert said.count("the loop runs on the host: a value in ") == 5  # each region says it once
 
 

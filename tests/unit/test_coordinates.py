@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import islpy as isl
 import pytest
 
 from polygpu.pipeline import CompiledRegion, Options, compile_file
+from tests.unit.emulated import assert_same, compiled
 
 SUMS = "a sum of iterators"
 HEAT = """for (int t = t0; t < t0 + 4; t++)
@@ -16,7 +16,7 @@ HEAT = """for (int t = t0; t < t0 + 4; t++)
             x[i] = (x[i - 1] + x[i + 1]) * 0.5f + 1;"""
 
 
-def compiled(directory: Path, parameters: str, body: str) -> CompiledRegion:
+def region_of(directory: Path, parameters: str, body: str) -> CompiledRegion:
     text = f"void f({parameters})\n{{\n#pragma scop\n    {body}\n#pragma endscop\n}}\n"
     (directory / "f.c").write_text(text)
     (region,) = compile_file(str(directory / "f.c"), Options(target="cuda", device="h100")).regions
@@ -24,7 +24,7 @@ def compiled(directory: Path, parameters: str, body: str) -> CompiledRegion:
 
 
 def test_a_skewed_nest_is_tested(tmp_path: Path) -> None:
-    region = compiled(tmp_path, "int t0, int n, float *x", HEAT)
+    region = region_of(tmp_path, "int t0, int n, float *x", HEAT)
     (condition,) = (c for c in region.conditions if SUMS in c.reason)
     fits = isl.Set("[t0, n] -> { : -1000000000 <= t0 <= 1000000000 and 3 <= n <= 100000000 }")
     beyond = isl.Set("[t0, n] -> { : n >= 3 and (2t0 + n > 2147483647 or 2t0 < -2147483647) }")
@@ -42,7 +42,7 @@ def test_a_skewed_nest_is_tested(tmp_path: Path) -> None:
     ],
 )
 def test_what_certainly_fits_is_not(parameters: str, body: str, tmp_path: Path) -> None:
-    assert [c for c in compiled(tmp_path, parameters, body).conditions if SUMS in c.reason] == []
+    assert [c for c in region_of(tmp_path, parameters, body).conditions if SUMS in c.reason] == []
 
 
 PROGRAM = r"""
@@ -70,18 +70,6 @@ int main(void)
 
 
 def test_results_are_the_originals_at_any_offset(tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM)
-    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
-    for suffix, text in done.files.items():
-        (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> tuple[str, str]:
-        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        ran = subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True)
-        return ran.stdout, ran.stderr
-
-    original, _ = printed("program.c")
-    found, said = printed("program_host.c", "program_emulator.c")
-    assert found == original
+    compiled(tmp_path, PROGRAM)
+    said = assert_same(tmp_path)
     assert said.count(SUMS) == 1

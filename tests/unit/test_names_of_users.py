@@ -12,6 +12,7 @@ from polygpu.analysis.names import with_free_names
 from polygpu.pipeline import Options, compile_file
 from polygpu.runtime.toolchain import find_nvcc
 from tests.support_kernels import require_nvcc
+from tests.unit.emulated import assert_same, compiled
 from tests.unit.frontend_text import region
 
 PROGRAM = r"""
@@ -89,17 +90,8 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_the_originals(name: str, tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM.replace("NAME", name))
-    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
-    for suffix, text in done.files.items():
-        (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+    compiled(tmp_path, PROGRAM.replace("NAME", name))
+    assert_same(tmp_path)
 
 
 def test_nvcc_takes_the_names(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from polygpu.pipeline import Options, compile_file
 from polygpu.support.diagnostics import Diagnosed
+from tests.unit.emulated import assert_same, compiled
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -75,18 +75,9 @@ int main(void)
 
 
 def test_results_are_the_originals(tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM)
-    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+    done = compiled(tmp_path, PROGRAM)
     assert {r.scop.function for r in done.regions} >= {"array", "declared"}
-    for suffix, text in done.files.items():
-        (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+    assert_same(tmp_path)
 
 
 def test_an_iterator_that_a_later_case_reads(tmp_path: Path) -> None:

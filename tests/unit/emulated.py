@@ -1,0 +1,33 @@
+"""C programs, compiled for the emulator and run beside their originals."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from polygpu.pipeline import Compilation, Options, compile_file
+
+
+def compiled(folder: Path, text: str) -> Compilation:
+    """Writes the program and what it is compiled to for the emulator."""
+    (folder / "program.c").write_text(text)
+    done = compile_file(str(folder / "program.c"), Options(target="emulator"))
+    for suffix, made in done.files.items():
+        (folder / f"program{suffix}").write_text(made)
+    return done
+
+
+def printed(folder: Path, *files: str) -> tuple[str, str]:
+    """What the program of these files prints: standard output, and standard error."""
+    command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
+    subprocess.run(command, cwd=folder, check=True)
+    ran = subprocess.run([folder / "program"], check=True, capture_output=True, text=True)
+    return ran.stdout, ran.stderr
+
+
+def assert_same(folder: Path) -> str:
+    """The compiled program prints what the original does; what it says on standard error."""
+    found, said = printed(folder, "program_host.c", "program_emulator.c")
+    original, _ = printed(folder, "program.c")
+    assert found == original
+    return said
