@@ -135,7 +135,7 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
         bad = _outside(s, a, k, extent)
         if bad is None or bad.is_empty():
             continue
-        if s.domain.params().is_subset(bad.params()):
+        if a.relation.domain().params().is_subset(bad.params()):
             raise Diagnosed(_across_rows(p, a, k, extent) or _out_of_bounds(a, k, extent))
         reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
         found.extend(unless(p, bad, reason, a.position))
@@ -147,7 +147,7 @@ def _outside(s: PolyStatement, a: PolyAccess, k: int, extent: Expr) -> isl.Set |
     subscript = a.reference.subscripts[k]
     try:
         inside = Binary("&&", Binary("<=", Int(0), subscript), Binary("<", subscript, extent))
-        return s.domain.subtract(builder.condition(inside))
+        return a.relation.domain().subtract(builder.condition(inside))
     except (ValueError, isl.Error):
         return None  # an extent that is no affine function of the parameters
 

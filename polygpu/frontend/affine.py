@@ -21,6 +21,7 @@ from polygpu.model.expr import (
     Unary,
     is_floating,
     type_of,
+    wraps,
 )
 
 # Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1.
@@ -212,7 +213,7 @@ class Affine:
                 test = self.condition(operand, unsigned)
                 return None if test is None else invert(test)
             case Binary(op, left, right) if op in _COMPARE:
-                if not unsigned and _wraps(expr):
+                if not unsigned and wraps(expr):
                     return None
                 low, high = self.value(left), self.value(right)
                 return None if low is None or high is None else Binary(op, low, high)
@@ -258,25 +259,6 @@ def _floor(value: Expr, divisor: int) -> Expr:
     if isinstance(value, Int):
         return Int(value.value // divisor)
     return value if divisor == 1 else Call("floord", (value, Int(divisor)), "int")
-
-
-def _wraps(comparison: Binary) -> bool:
-    """A comparison of unsigned type with a difference on one side."""
-    sides = (comparison.left, comparison.right)
-    return any(_differs(side) for side in sides) and "unsigned" in type_of(Binary("+", *sides))
-
-
-def _differs(expr: Expr) -> bool:
-    match expr:
-        case Binary("-", _, _) | Unary("-" | "~", _):
-            return True
-        case Binary(_, left, right):
-            return _differs(left) or _differs(right)
-        case Cast(_, operand):
-            return _differs(operand)
-        case Call(_, arguments, _):
-            return any(map(_differs, arguments))
-    return False
 
 
 def extremum(select: Select) -> Call | None:

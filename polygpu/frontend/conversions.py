@@ -93,6 +93,8 @@ def _in_test(affine: Affine, test: Expr, decides: bool) -> Iterator[Taken]:
     """Of a test; what parts of it are affine matters where it `decides` which memory is accessed."""
     if decides and affine.condition(test) is not None:
         yield from _taken(affine, test)
+    elif isinstance(test, Unary) and test.op == "!":
+        yield from _in_test(affine, test.operand, decides)
     elif isinstance(test, Binary) and test.op in ("&&", "||"):
         yield from _in_test(affine, test.left, decides or reads(test.right))
         guard = _outcome(affine.condition(test.left), test.op == "&&")

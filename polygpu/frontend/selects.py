@@ -63,14 +63,20 @@ def cases(affine: Affine, test: Expr) -> list[Case]:
     return found if len(found) <= MOST_CASES else [Case((), test)]
 
 
-def implied(affine: Affine, test: Expr, holds: bool) -> tuple[Expr, ...]:
-    """Affine conditions that follow from the test, or from its opposite."""
+def implied(affine: Affine, test: Expr, holds: bool) -> Expr | None:
+    """An affine condition that follows from the test, or from its opposite; None if there is none."""
     condition = affine.condition(test)
     if condition is not None:
-        return (condition if holds else invert(condition),)
-    if isinstance(test, Binary) and test.op == ("&&" if holds else "||"):
-        return (*implied(affine, test.left, holds), *implied(affine, test.right, holds))
-    return ()
+        return condition if holds else invert(condition)
+    match test:
+        case Unary("!", operand):
+            return implied(affine, operand, not holds)
+        case Binary("&&" | "||" as op, left, right):
+            first, second = implied(affine, left, holds), implied(affine, right, holds)
+            if holds == (op == "&&"):  # both hold, or neither does
+                return second if first is None else first if second is None else Binary("&&", first, second)
+            return None if first is None or second is None else Binary("||", first, second)
+    return None
 
 
 def _replacement(select: Select, value: Expr) -> Callable[[Expr], Expr]:

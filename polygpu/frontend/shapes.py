@@ -68,7 +68,8 @@ class _Finder:
 
     def where(self, test: Expr, holds: bool) -> _Finder:
         """For what a test decides about."""
-        return _Finder(self.affine, False, (*self.guards, *implied(self.affine, test, holds)))
+        guard = implied(self.affine, test, holds)
+        return _Finder(self.affine, False, self.guards if guard is None else (*self.guards, guard))
 
     def of_body(self, body: tuple[Action, ...]) -> Iterator[Visit]:
         """Every reference of a body, reads of an action before its write."""
@@ -78,7 +79,7 @@ class _Finder:
                     for subscript in target.subscripts:
                         yield from self.of(subscript)
                     yield from self.of(value)
-                    yield Visit(target, True, self.always)
+                    yield Visit(target, True, self.always, self.guards)
                 case Let(_, _, value, _):
                     yield from self.of(value)
                 case Branch(test, then, otherwise):

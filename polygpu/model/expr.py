@@ -163,3 +163,22 @@ def type_of(expr: Expr) -> str:
             return common_type(type_of(yes), type_of(no))
         case Literal() | Name() | Call() | Cast() | Reference():
             return expr.type
+
+
+def wraps(comparison: Binary) -> bool:
+    """Whether C compares unsigned values of which one is a difference, which wraps around below 0."""
+    sides = (comparison.left, comparison.right)
+    return any(_differs(side) for side in sides) and "unsigned" in type_of(Binary("+", *sides))
+
+
+def _differs(expr: Expr) -> bool:
+    match expr:
+        case Binary("-", _, _) | Unary("-" | "~", _):
+            return True
+        case Binary(_, left, right):
+            return _differs(left) or _differs(right)
+        case Cast(_, operand):
+            return _differs(operand)
+        case Call(_, arguments, _):
+            return any(map(_differs, arguments))
+    return False

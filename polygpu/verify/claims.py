@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import islpy as isl
@@ -14,7 +16,6 @@ from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Leaf, Matched, Place
 from polygpu.verify.match import Matcher, MismatchError, instances_in
-from polygpu.verify.outcomes import implied
 from polygpu.verify.scoped import clear, needed
 from polygpu.verify.source import Number, numbered
 from polygpu.verify.state import State
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from polygpu.verify.walk import KernelWalk
 
 _PIECES = 4
+_WAYS = 100
 
 
 @dataclass(frozen=True)
@@ -144,17 +146,15 @@ class Claim:
         state = replace(state, scope=self._simpler(state.scope, arguments))
         self.walk.emit(state, place, tuple(x.place for x in leaves), matched=matched)
 
-    def _where(self, state: State, test: Expr, holds: bool) -> State:
-        """The state where a test of the source has one outcome, as far as it is affine."""
-
-        def condition(part: Expr) -> isl.Set | None:
-            try:
-                return state.scope.condition(part)
-            except NotAffineError:
-                return None
-
-        known = implied(test, holds, condition)
-        return state if known is None else replace(state, scope=state.scope.where(known))
+    def _where(self, state: State, number: Number) -> State:
+        """The state where the source may carry out an action within a branch, as far as tests are affine."""
+        happens = self.walk.source.happens(self.origin.statement)[number]
+        if happens is self.walk.p.statement(self.origin.statement).domain:
+            return state
+        scope = state.scope
+        inside = instances_in(self.arguments(state), happens, scope.domain)
+        beyond = scope.domain.subtract(self.there(state).domain)  # no instances of the source
+        return replace(state, scope=scope.where(inside if beyond.is_empty() else inside.union(beyond)))
 
     def _branch(self, s: If, action: Branch, number: Number, state: State) -> None:
         test = s.test
@@ -175,13 +175,74 @@ class Claim:
                 test = test.right
         self._emit(matcher, state.at(0), number, None, None)
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
-            if len(ours) != len(theirs):
-                raise self._wrong("a branch has other actions")
-            inside = self._where(state.at(1 + side), test, side == 0)
-            for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-                here = inside.at(k)
-                later = here
-                if isinstance(b, Declare):
-                    later = self.walk.new_private(b, b.name, here)
-                    inside = replace(inside, scope=later.scope, arrays=later.arrays)
-                self.action(b, a, (*number, side, k), here, later, True)
+            self._side(ours, theirs, (*number, side), state.at(1 + side))
+
+    def _side(
+        self, ours: tuple[Action, ...], theirs: tuple[Statement, ...], prefix: Number, state: State
+    ) -> None:
+        """A branch of the source and of the kernel, which may leave out what has no effect."""
+        if len(ours) == len(theirs):
+            self._in_order(list(enumerate(ours)), theirs, prefix, state)
+            return
+        problem = self._wrong("a branch has other actions")
+        needless = [k for k, a in enumerate(ours) if not self._has_effect(a, (*prefix, k))]
+        for kept in islice(_ways(ours, theirs, needless), _WAYS):
+            attempt = self.walk.mark()
+            try:
+                self._in_order([(k, ours[k]) for k in kept], theirs, prefix, state)
+                return
+            except MismatchError as error:
+                self.walk.undo(attempt)
+                problem = error
+        raise problem
+
+    def _has_effect(self, action: Action, number: Number) -> bool:
+        """Whether what the action computes may be read, by others that have an effect or in the end."""
+        source, statement = self.walk.source, self.origin.statement
+        match action:
+            case Store():
+                write = source.writing(statement, number)
+                return write is None or not source.observed(write).is_empty()
+            case Let():
+                return number in source.live(statement)
+            case Branch(_, then, otherwise):
+                sides = ((0, then), (1, otherwise))
+                return any(
+                    self._has_effect(a, (*number, n, k)) for n, body in sides for k, a in enumerate(body)
+                )
+
+    def _in_order(
+        self,
+        ours: list[tuple[int, Action]],
+        theirs: tuple[Statement, ...],
+        prefix: Number,
+        state: State,
+    ) -> None:
+        for position, ((k, a), b) in enumerate(zip(ours, theirs, strict=True)):
+            here = self._where(state.at(position), (*prefix, k))
+            later = here
+            if isinstance(b, Declare):
+                later = self.walk.new_private(b, b.name, here)
+                state = replace(state, scope=later.scope, arrays=later.arrays)
+            self.action(b, a, (*prefix, k), here, later, True)
+
+
+def _ways(
+    ours: tuple[Action, ...], theirs: tuple[Statement, ...], needless: list[int]
+) -> Iterator[tuple[int, ...]]:
+    """Numbers of the actions that the kernel's statements may be, in order, without some `needless` ones."""
+    for left in combinations(needless, max(0, len(ours) - len(theirs))):
+        chosen = tuple(k for k in range(len(ours)) if k not in left)
+        if len(chosen) != len(theirs):
+            return
+        if all(_alike(ours[k], s) for k, s in zip(chosen, theirs, strict=True)):
+            yield chosen
+
+
+def _alike(action: Action, s: Statement) -> bool:
+    match action:
+        case Branch():
+            return isinstance(s, If)
+        case Let(_, _, _, False):
+            return isinstance(s, Declare)
+    return isinstance(s, Assign)

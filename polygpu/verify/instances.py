@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygpu.model.scop import Array, Branch
+from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
 from polygpu.verify.elements import everything
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Number, Slot, UnanalysableError, numbered, reached, timed
+from polygpu.verify.source import Slot, UnanalysableError, timed
 from polygpu.verify.values import Use, Uses, unstored
 from polygpu.verify.verdict import INSTANCES, Failure
 
 
 def check_instances(session: Session, uses: Uses) -> None:
-    for s in session.p.statements:
-        happens = reached(session.p, s)
-        for number, action, _ in numbered(s.body):
-            if not isinstance(action, Branch):
-                with session.step(INSTANCES, ""):
-                    _executed(session, s.name, number, happens[number])
+    for slot in session.source.slots:
+        if slot.write:
+            with session.step(INSTANCES, ""):
+                _executed(session, slot)
     for array in session.p.scop.arrays:
         with session.step(INSTANCES, ""):
             _array(session, array, uses)
 
 
-def _executed(session: Session, statement: str, number: Number, missing: isl.Set) -> None:
+def _executed(session: Session, write: Slot) -> None:
+    """Writes whose value matters; a local that is not computed is missed where it is read."""
     session.counts[INSTANCES] += 1
-    s = session.p.statement(statement)
+    s = session.p.statement(write.statement)
+    missing = write.reached
     for trace in session.traces:
         for a in trace.actions:
             m = a.matched
-            if m is not None and (m.statement, m.number) == (statement, number):
+            if m is not None and (m.statement, m.number) == (write.statement, write.number):
                 missing = missing.subtract(session.instances(a, WHOLE).range())
     if missing.is_empty():
         return
-    missing = missing.intersect(session.source.needed(statement))
+    missing = missing.intersect(session.source.observed(write))
     if missing.is_empty():
         return
     point = counterexample.sample(isl.Map.from_domain(missing))

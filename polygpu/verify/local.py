@@ -41,21 +41,21 @@ class Locals:
     cache: dict[tuple[int, int], Origins] = field(default_factory=dict)
     direct: list[tuple[Do, Do, isl.Map]] = field(default_factory=list)  # reader, writer, pairs of executions
 
-    def origins(self, action: Do, place: Place) -> Origins:
-        """Where the values come from that `action` reads from `place`."""
+    def origins(self, action: Do, place: Place, implied: bool = False) -> Origins:
+        """Where the values come from that `action` reads from `place`, or leaves there if it is `implied`."""
         key = (action.number, id(place))
         if key not in self.cache:
-            self.cache[key] = self._origins(action, place)
+            self.cache[key] = self._origins(action, place, implied)
         return self.cache[key]
 
-    def _origins(self, action: Do, place: Place) -> Origins:
+    def _origins(self, action: Do, place: Place, implied: bool) -> Origins:
         dims = BLOCK.dims(action.point)
         everywhere = executions(action.point, dims)
         if place.space == "global":
             return Origins((Origin(action, everywhere.identity(), place),), everywhere.subtract(everywhere))
         found: list[Origin] = []
         unknown = everywhere
-        for writer, pairs in self._writers(action, place):
+        for writer, pairs in self._writers(action, place, implied):
             unknown = unknown.subtract(pairs.domain())
             self.direct.append((action, writer, pairs))
             if writer.matched is not None:
@@ -71,7 +71,7 @@ class Locals:
                         found.append(Origin(o.by, through, o.loaded))
         return Origins(tuple(found), coalesced(unknown))
 
-    def _writers(self, action: Do, place: Place) -> Iterator[tuple[Do, isl.Map]]:
+    def _writers(self, action: Do, place: Place, implied: bool) -> Iterator[tuple[Do, isl.Map]]:
         """The last writer of what each execution reads, in frame BLOCK."""
         frame = THREAD if place.space == "private" else BLOCK
         writes = [a for a in self.trace.actions if a.target is not None and a.target.array == place.array]
@@ -86,7 +86,7 @@ class Locals:
             assert w.target is not None
             meet = sink.apply_range(_written(w, w.target, frame).reverse())
             meet = meet.intersect(times[w].lex_lt_map(now).reverse())
-            if _in_other_branch(w, action):
+            if _in_other_branch(w, action) and not implied:
                 meet = meet.subtract(isl.Map.identity(meet.get_space()))
             if not meet.is_empty():
                 earlier[w] = meet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TypeAlias
@@ -11,7 +11,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
 from polygpu.analysis.rewrite import references, walk
-from polygpu.model.expr import Expr, Name, Position, Reference
+from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
 from polygpu.model.scop import Access, Action, Branch, Let, Store
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.last import last_writes
@@ -64,7 +64,18 @@ class Source:
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        return tuple(slot for s in self.p.statements for slot in _slots(self.p, s))
+        return tuple(slot for s in self.p.statements for slot in _slots(self.p, s, self.happens(s.name)))
+
+    def happens(self, statement: str) -> Mapping[Number, isl.Set]:
+        """The instances in which each action of a statement may happen, as far as affine tests tell."""
+        found = self._happens.get(statement)
+        if found is None:
+            found = self._happens[statement] = _reached(self.p, self.p.statement(statement))
+        return found
+
+    @cached_property
+    def _happens(self) -> dict[str, Mapping[Number, isl.Set]]:
+        return {}
 
     def reading(self, statement: str, number: Number, reference: Reference) -> Slot:
         return next(
@@ -119,13 +130,11 @@ class Source:
         """
         return self._observed.get(write, self.p.statement(write.statement).domain)
 
-    def needed(self, statement: str) -> isl.Set:
-        """The instances of a statement that write what may matter in the end."""
-        found = isl.Set.empty(self.p.statement(statement).domain.get_space())
-        for w in self.slots:
-            if w.statement == statement and w.write:
-                found = found.union(self.observed(w))
-        return coalesced(found)
+    def live(self, statement: str) -> frozenset[Number]:
+        """The assignments to locals of an instance that are read, other than for those that are not."""
+        found: set[Number] = set()
+        _live(self.p.statement(statement).body, (), set(), found)
+        return frozenset(found)
 
     @cached_property
     def _observed(self) -> dict[Slot, isl.Set]:
@@ -190,7 +199,8 @@ class Source:
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
             meet = sink.apply_range(_known(w).reverse()).intersect(times[w].lex_lt_map(now).reverse())
-            if w.statement == read.statement and exclusive(w.number, read.number):
+            # the old value that an implied read stands for may be what the other branch has written
+            if w.statement == read.statement and exclusive(w.number, read.number) and not read.implied:
                 meet = meet.subtract(domain.identity())
             if not meet.is_empty():
                 earlier[w] = meet
@@ -226,23 +236,53 @@ def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Nu
             yield from numbered(action.otherwise, (*number, 1))
 
 
+def _live(body: tuple[Action, ...], prefix: Number, after: set[str], found: set[Number]) -> set[str]:
+    """The locals read from `body` on, where `after` are read later; adds to `found` what is read."""
+    for k, action in reversed(list(enumerate(body))):
+        number = (*prefix, k)
+        match action:
+            case Let(name, _, value, assign):
+                if name not in after:
+                    continue
+                found.add(number)
+                after = (after if assign and prefix else after - {name}) | _names(value)
+            case Store(target, value):
+                after = after | _names(target) | _names(value)
+            case Branch(test, then, otherwise):
+                first = _live(then, (*number, 0), after, found)
+                after = first | _live(otherwise, (*number, 1), after, found) | _names(test)
+    return after
+
+
+def _names(expr: Expr) -> set[str]:
+    return {e.name for e in walk(expr) if isinstance(e, Name)}
+
+
 def exclusive(one: Number, other: Number) -> bool:
     """Whether two actions stand in different branches of a test."""
     apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
     return apart % 2 == 1
 
 
-def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
-    """The instances in which each action happens, as far as the affine tests around it decide that."""
+def _reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
+    """The instances in which each action happens, as far as the affine tests around it decide that.
+
+    Of a write not more than the scop says of it, which may see through more tests.
+    """
     builder = AffineBuilder(s.domain.get_space())
 
     def condition(test: Expr) -> isl.Set | None:
+        if isinstance(test, Binary) and wraps(test):
+            return None
         return builder.condition(test) if _is_affine(test, s, p) else None
 
     found: dict[Number, isl.Set] = {}
     for number, action, _ in numbered(s.body):
         here = found.setdefault(number, s.domain)
-        if isinstance(action, Branch):
+        if isinstance(action, Store) and len(number) > 1:
+            touching = _touching(s, action.target, True)
+            found[number] = here if here.is_subset(touching) else coalesced(here.intersect(touching))
+        elif isinstance(action, Branch):
             for side, branch in enumerate((action.then, action.otherwise)):
                 holds = implied(action.test, side == 0, condition)
                 inside = here if holds is None else coalesced(here.intersect(holds))
@@ -250,8 +290,7 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     return found
 
 
-def _slots(p: Polyhedra, s: PolyStatement) -> Iterator[Slot]:
-    happens = reached(p, s)
+def _slots(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
     for number, action, conditional in numbered(s.body):
         match action:
             case Store(target, value):
@@ -280,13 +319,13 @@ def _slot(
         access = Access(r, write, True, True, s.position, s.text)
         relation = access_relation(AffineBuilder(s.domain.get_space()), inside, access)
         if not write and not implied:
-            relation = relation.intersect_domain(_reading(s, r))
+            relation = relation.intersect_domain(_touching(s, r, False))
     return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
 
 
-def _reading(s: PolyStatement, r: Reference) -> isl.Set:
-    """The instances in which `s` may read `r`: no affine test within it says otherwise."""
-    found = [a.relation.domain() for a in s.accesses if a.reference == r and not a.write]
+def _touching(s: PolyStatement, r: Reference, write: bool) -> isl.Set:
+    """The instances in which `s` may access `r`: no affine test within it says otherwise."""
+    found = [a.relation.domain() for a in s.accesses if a.reference == r and a.write == write]
     return reduce(isl.Set.union, found) if found else s.domain
 
 

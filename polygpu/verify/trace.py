@@ -8,13 +8,13 @@ from math import inf
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import substitute
 from polygpu.model.expr import Expr, Name, type_of
 from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box
 from polygpu.verify.scoped import clear, counted, needed
+from polygpu.verify.source import Source
 from polygpu.verify.walk import KernelWalk
 
 
@@ -32,11 +32,11 @@ class Trace:
     private: Mapping[str, DeclareArray | Declare]
 
 
-def trace(region: Region, p: Polyhedra, context: isl.Set, deadline: float = inf) -> list[Trace]:
+def trace(region: Region, source: Source, context: isl.Set, deadline: float = inf) -> list[Trace]:
     """The events of `region`, in host order. Raises UnclearError, also after `deadline`, a monotonic()."""
-    values = {s.name: parameter(s.name) if s.name in p.parameters else None for s in region.scalars}
+    values = {s.name: parameter(s.name) if s.name in source.p.parameters else None for s in region.scalars}
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
-    host = _Host(region, p, deadline)
+    host = _Host(region, source, deadline)
     everywhere = isl.Set(UNIVERSE).intersect_params(context)
     host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
@@ -45,7 +45,7 @@ def trace(region: Region, p: Polyhedra, context: isl.Set, deadline: float = inf)
 @dataclass
 class _Host:
     region: Region
-    p: Polyhedra
+    source: Source
     deadline: float
     found: list[Trace] = field(default_factory=list)
     count: int = 0
@@ -101,7 +101,7 @@ class _Host:
         for name, value in scope.values.items():
             values.setdefault(name, value)
         inner = replace(inside, values=values)
-        walked = KernelWalk(kernel, self.p, launched, symbols, self.deadline)
+        walked = KernelWalk(kernel, self.source, launched, symbols, self.deadline)
         walked.run(inner)
         self.found.append(
             Trace(

@@ -20,7 +20,7 @@ from polygpu.verify.events import BLOCKS, Do, Leaf, Place
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Number, Slot, UnanalysableError, numbered
+from polygpu.verify.source import Number, Slot, UnanalysableError, exclusive, numbered
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import INSTANCES, VALUES, Failure
 
@@ -244,7 +244,7 @@ class _Action:
 
     def _leaf(self, leaf: Leaf, here: isl.Map) -> None:
         self.session.counts[VALUES] += 1
-        origins = self.locals.origins(self.action, leaf.place)
+        origins = self.locals.origins(self.action, leaf.place, leaf.implied)
         slot = self._slot(leaf)
         if slot is not None and slot.relation is not None:
             here = here.intersect_range(slot.relation.domain())
@@ -338,7 +338,10 @@ class _Action:
             earlier = [
                 n
                 for n, a, _ in numbered(body)
-                if isinstance(a, Let) and a.name == leaf.source and n < m.number
+                if isinstance(a, Let)
+                and a.name == leaf.source
+                and n < m.number
+                and (leaf.implied or not exclusive(n, m.number))
             ]
             if statement != m.statement or not earlier or earlier[-1] != number:
                 return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import inf
 from time import monotonic
 
@@ -32,7 +33,7 @@ from polygpu.verify.events import Do, Launched, Place, Point, Sync
 from polygpu.verify.groups import closed, settled
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError, clear, counted, needed
-from polygpu.verify.source import numbered
+from polygpu.verify.source import Source, numbered
 from polygpu.verify.state import State
 
 
@@ -41,7 +42,7 @@ class KernelWalk:
     """The walk of one launch of `kernel`. `symbols` are the host's expressions for its scalars."""
 
     kernel: Kernel
-    p: Polyhedra
+    source: Source
     launch: Launched
     symbols: dict[str, Expr]
     deadline: float = inf
@@ -49,6 +50,10 @@ class KernelWalk:
     syncs: list[Sync] = field(default_factory=list)
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
     count: int = 0
+
+    @property
+    def p(self) -> Polyhedra:
+        return self.source.p
 
     def run(self, scope: Scope) -> None:
         self.sequence(self.kernel.body, State(scope, (), (), {}, constant(0)))
@@ -138,6 +143,16 @@ class KernelWalk:
         self.actions.append(
             Do(len(self.actions), self.point(state), target, reads, commits=state.commits, **more)  # type: ignore[arg-type]
         )
+
+    def mark(self) -> tuple[int, int]:
+        """Where an attempt to match actions begins, for `undo`."""
+        return len(self.actions), len(self.private)
+
+    def undo(self, mark: tuple[int, int]) -> None:
+        """Forgets the actions and private arrays since then."""
+        actions, private = mark
+        del self.actions[actions:]
+        self.private = dict(islice(self.private.items(), private))
 
     def move(self, s: Move, state: State, position: int) -> None:
         lane = self.fresh()

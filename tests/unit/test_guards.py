@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import islpy as isl
 import pytest
 
 from polygpu.analysis.conditions import conditions
-from polygpu.pipeline import Options, compile_file
+from polygpu.analysis.polyhedra import build
+from polygpu.model.kernel import Assign, If, Region, Statement
+from polygpu.pipeline import CompiledRegion, Options, compile_file
 from polygpu.verify.certificate import certify
 from tests.unit.middle import VECTORS, analysed, same_set
 
@@ -41,6 +45,59 @@ def test_the_instances_that_may_read(body: str, reads: str) -> None:
     ((name, access),) = found
     assert same_set(access.relation.domain(), f"[n] -> {{ {name}[i] : {reads} }}")
     assert not access.must
+
+
+@pytest.mark.parametrize(
+    ("body", "writes"),
+    [
+        ("if (z[i] > 3) { if (i > 2) x[i - 3] = 1; }", "2 < i < n"),
+        ("if (z[i] > 3) { if (z[i] < 9 && i > 2) x[i - 3] = 1; }", "2 < i < n"),
+        ("if (z[i] > 3) { if (!(z[i] < 9 || i < 3)) x[i - 3] = 1; }", "2 < i < n"),
+        ("if (!(z[i] > 3 || i < 3)) x[i - 3] = 1;", "2 < i < n"),
+        ("if (!(z[i] > 3 && i < 3)) x[i] = 1;", "0 <= i < n"),
+        ("if (!(z[i] > 3 && i < 3)) y[i] = 1; else x[i] = 1;", "0 <= i < n and i < 3"),
+        (
+            "if (z[i] > 1) { if ((i > 2 && z[i] > 3) || i > 7) x[i] = 1; }",
+            "2 < i < n",
+        ),
+        ("if (z[i] > 1) { if ((i > 2 && z[i] > 3) || z[i] > 7) x[i] = 1; }", "0 <= i < n"),
+        (
+            "if (z[i] > 1) { if (i > 7 || i < 2) { if (i != 8) x[i] = 1; } }",
+            "0 <= i < n and (i < 2 or i > 8)",
+        ),
+    ],
+)
+def test_the_instances_that_may_write(body: str, writes: str) -> None:
+    p = analysed(VECTORS, ONE + body)
+    ((name, access),) = [
+        (s.name, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == "x"
+    ]
+    assert same_set(access.relation.domain(), f"[n] -> {{ {name}[i] : {writes} }}")
+    assert not access.must
+
+
+def test_bounds_are_those_of_the_instances_that_write() -> None:
+    body = "for (int i = 0; i < 9; i++) if (y[i] > 2) { if (i > 2) x[i - 3] = 1; if (i < k) x[i] = 2; }"
+    p = analysed("int k, float x[restrict 6], float y[restrict 9]", body)
+    ((condition,), reason) = [c.holds for c in conditions(p)], [c.reason for c in conditions(p)]
+    assert condition.is_equal(isl.Set("[k] -> { : k <= 6 }")), reason
+
+
+@pytest.mark.parametrize(
+    ("test", "tested"),
+    [
+        ("i < k", True),
+        ("!(y[i + 2] > 1 && i >= k)", True),
+        ("!(y[i + 2] > 1 || i >= k)", True),
+        ("y[i + 2] > 1 || !(i < k)", True),
+        ("y[i + 2] > 1 && i - 4 < k", False),  # no guard: the difference may wrap around
+    ],
+)
+def test_a_guard_of_a_write_that_unsigned_arithmetic_may_change_is_tested(test: str, tested: bool) -> None:
+    body = f"for (int i = a; i < 9; i++) if (y[i + 2] > 2) {{ if ({test}) x[i + 2] = 1; else x[i + 2] = 2; }}"
+    p = analysed("unsigned k, int a, float x[restrict 99], float y[restrict 99]", body)
+    tests = [c.holds for c in conditions(p) if "a value" in c.reason]
+    assert [t.is_equal(isl.Set("[a, k] -> { : a >= 0 and k >= 0 }")) for t in tests] == [True] * tested
 
 
 @pytest.mark.parametrize(
@@ -80,6 +137,15 @@ void one(const float *x, float *y, int n)
                 y[i] += x[i - 2] + t;
             else if (i < n - 1)
                 y[i] -= x[i + 1];
+        }
+    for (int i = 0; i < n; i++)
+        if (x[i] > 1) {
+            if (i > 2 && x[i] < 6)
+                y[i - 3] += 2;
+            if (!(i < 5 || x[i] > 5))
+                y[i - 5] = 3;
+            else if (i < n - 1 || i > n + 3)
+                y[i + 1] = x[i];
         }
 #pragma endscop
 }
@@ -160,11 +226,80 @@ def test_the_code_is_proved(device: str, tmp_path: Path) -> None:
         "if (x[i] > 2) { if (x[i] < 7) { if (y[i] > i) y[i] = x[i]; } }",
         "if (x[i] > 2) { if (i > 2) y[i] = x[i]; else y[i] += 1; } else if (i < 5) y[i] = 0;",
         "if (i > 3) { if (x[i] > 2) { if (i < 9) y[i] = x[i]; } }",
+        "if (x[i] > 2) { if (i > 2) y[i - 3] = x[i]; }",
+        "if (x[i] > 2) { if (!(z[i] > 3 || i < 3)) y[i - 3] = x[i]; }",
+        "float t = z[i]; if (x[i] > t) { if (i != 3) t += 1; else y[i] = t; } else t = 2;",
+        "float t = z[i]; if (x[i] > t) { if (i != 3) t += 1; else y[i] = t; } else t = 2; y[i] += t;",
+        "if (x[i] > 2) { float t = z[i], u = x[i]; u = u + 1; y[i] = t; t = 3; }",
     ],
 )
 def test_nested_branches_are_the_sources(body: str, tmp_path: Path) -> None:
-    (tmp_path / "f.c").write_text(
-        f"void f({VECTORS})\n{{\n#pragma scop\n    {ONE}{{ {body} }}\n#pragma endscop\n}}\n"
-    )
-    (region,) = compile_file(str(tmp_path / "f.c"), Options(target="cuda", device="h100")).regions
+    assert certify(region_of(f"{ONE}{{ {body} }}", VECTORS, tmp_path)).holds
+
+
+def region_of(body: str, parameters: str, folder: Path) -> CompiledRegion:
+    (folder / "f.c").write_text(f"void f({parameters})\n{{\n#pragma scop\n    {body}\n#pragma endscop\n}}\n")
+    (region,) = compile_file(str(folder / "f.c"), Options(target="cuda", device="h100")).regions
+    return region
+
+
+def test_a_difference_of_unsigned_values_decides_nothing(tmp_path: Path) -> None:
+    """i < n - 2 is true of all i if n is 1: x is written."""
+    body = "for (int i = 0; i < n; i++) { if (y[i] > 1) { if (i < n - 2 || i > 3) x[2 * i] += 1; } }"
+    region = region_of(body, "unsigned n, float x[restrict 2 * n], float y[restrict n]", tmp_path)
+    p = build(region.scop)
+    (write,) = (a for s in p.statements for a in s.accesses if a.write)
+    assert same_set(write.relation.domain(), "[n] -> { S0[i] : 0 <= i < n }")
     assert certify(region).holds
+
+
+BRANCHES = """{
+    float t = z[i];
+    if (x[i] > t) {
+        if (i != 3)
+            t += 1;
+        else
+            y[i] = t;
+        y[i] *= 0.5f;
+    } else
+        t = 2;
+    y[i] += t;
+}"""
+
+
+def left_out(region: Region) -> Iterator[Region]:
+    """The region without one of the assignments within a branch."""
+
+    def without(dropped: Assign, body: tuple[Statement, ...]) -> Iterator[Statement]:
+        for s in body:
+            if isinstance(s, If):
+                then, otherwise = (tuple(without(dropped, b)) for b in (s.then, s.otherwise))
+                yield replace(s, then=then, otherwise=otherwise)
+            elif s is not dropped:
+                yield s
+
+    (kernel,) = region.kernels
+    for dropped in _within(region):
+        yield replace(region, kernels=(replace(kernel, body=tuple(without(dropped, kernel.body))),))
+
+
+def _within(region: Region) -> list[Assign]:
+    def found(body: tuple[Statement, ...], inside: bool) -> Iterator[Assign]:
+        for s in body:
+            if isinstance(s, If):
+                yield from found((*s.then, *s.otherwise), inside or s.origin is not None)
+            elif inside and isinstance(s, Assign):
+                yield s
+
+    return list(found(region.kernels[0].body, False))
+
+
+def test_an_action_of_a_branch_that_is_left_out_is_missed(tmp_path: Path) -> None:
+    region = region_of(ONE + BRANCHES, VECTORS, tmp_path)
+    assert certify(region).holds
+    mutants = list(left_out(region.region))
+    assert len(mutants) == 4
+    for mutant in mutants:
+        certificate = certify(replace(region, region=mutant))
+        assert certificate.failures
+        assert not certificate.unproved
