@@ -15,6 +15,7 @@ from polygpu.analysis.polyhedra import build
 from polygpu.model.kernel import Assign, If, Region, Statement
 from polygpu.pipeline import CompiledRegion, Options, compile_file
 from polygpu.verify.certificate import certify
+from tests.unit.emulated import assert_same, compiled
 from tests.unit.middle import VECTORS, analysed, same_set
 
 ONE = "for (int i = 0; i < n; i++) "
@@ -303,3 +304,39 @@ def test_an_action_of_a_branch_that_is_left_out_is_missed(tmp_path: Path) -> Non
         certificate = certify(replace(region, region=mutant))
         assert certificate.failures
         assert not certificate.unproved
+
+
+NEVER = """
+#include <stdio.h>
+
+void f(int n, float *x, float *y, float (*w)[n], const float *v)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        if (x[i] > 2) {
+            if (i < 0)
+                y[i + 3] = 1;
+            else
+                x[i] = 3;
+        }
+        x[i] += x[i] > 3 ? (i > n ? w[i][2] : 1) : i > n && x[i] < v[i];
+    }
+#pragma endscop
+}
+
+int main(void)
+{
+    float x[9];
+    for (int i = 0; i < 9; i++)
+        x[i] = i;
+    f(9, x, 0, 0, 0);
+    for (int i = 0; i < 9; i++)
+        printf("%g\\n", x[i]);
+}
+"""
+
+
+def test_arrays_that_no_instance_can_touch_need_no_memory(tmp_path: Path) -> None:
+    done = compiled(tmp_path, NEVER)
+    assert certify(done.regions[0]).holds
+    assert assert_same(tmp_path) == ""
