@@ -65,7 +65,8 @@ class Scope:
 
 
 def program(seed: str) -> Program:
-    return Author(Random(seed), Random(f"{seed}:unsigned")).program()
+    branchy = Random(f"{seed}:branches").random() < 0.15
+    return Author(Random(seed), Random(f"{seed}:unsigned"), branchy).program()
 
 
 def _in_memory(p: Program) -> Program:
@@ -80,12 +81,14 @@ def _in_memory(p: Program) -> Program:
 class Author:
     """Writes one program; `left` is how many statements it may still have.
 
-    `types` chooses unsigned and narrow types.
+    `types` chooses unsigned and narrow types. A `branchy` program has most of its statements in branches
+    that depend on data, many of them with branches within.
     """
 
-    def __init__(self, random: Random, types: Random) -> None:
+    def __init__(self, random: Random, types: Random, branchy: bool = False) -> None:
         self.random = random
         self.types = types
+        self.branchy = branchy
         self.left = random.choice((1, 2, 2, 3, 3, 4, 5))
         self.depth = random.choice((1, 2, 2, 2, 3, 3, 3, 4))
         self.deepest = 1
@@ -212,20 +215,25 @@ class Author:
             kind = self.random.random()
             if kind < 0.12:
                 node = If(self._affine_test(scope), (node,), self._otherwise(scope))
-            elif kind < 0.2:
+            elif kind < (0.7 if self.branchy else 0.2):
                 node = If(self._data_test(scope), (self._guarded(scope, node),), self._otherwise(scope))
             nodes.append(node)
         return nodes
 
     def _guarded(self, scope: Scope, node: Node) -> Node:
         """Sometimes a branch within a branch."""
-        if self.chance(0.7):
+        if self.chance(0.5 if self.branchy else 0.7):
             return node
+        if self.branchy:
+            node = self._guarded(scope, node)
         test = self._affine_test(scope) if self.chance(0.5) else self._data_test(scope)
         return If(test, (node,), self._otherwise(scope))
 
     def _otherwise(self, scope: Scope) -> tuple[Node, ...]:
-        return (self._store(scope),) if self.chance(0.3) else ()
+        if not self.chance(0.3):
+            return ()
+        node = self._store(scope)
+        return (self._guarded(scope, node) if self.branchy else node,)
 
     def _affine_test(self, scope: Scope) -> Operation:
         left = self.random.choice(list(scope.iterators))
