@@ -135,7 +135,7 @@ def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]
         bad = _outside(s, a, k, extent)
         if bad is None or bad.is_empty():
             continue
-        if a.relation.domain().params().is_subset(bad.params()):
+        if s.domain.params().is_subset(bad.params()):
             raise Diagnosed(_across_rows(p, a, k, extent) or _out_of_bounds(a, k, extent))
         reason = f"subscript {k + 1} of '{a.text}' must stay inside the array"
         found.extend(unless(p, bad, reason, a.position))

@@ -213,10 +213,26 @@ def _webs(accesses: list[tuple[PolyStatement, PolyAccess]], flow: list[isl.Map])
 
     for m in flow:
         parent[root((tuple_name(m, D.in_), True))] = root((tuple_name(m, D.out), False))
+    for name in _within_instances(accesses):
+        parent[root((name, True))] = root((name, False))
     groups: dict[Node, list[Node]] = {}
     for node in parent:
         groups.setdefault(root(node), []).append(node)
     return [frozenset(nodes) for nodes in groups.values()]
+
+
+def _within_instances(accesses: list[tuple[PolyStatement, PolyAccess]]) -> set[str]:
+    """The statements that read in a branch what the same instance has written: dataflow between instances
+    does not show that.
+    """
+    written: set[str] = set()
+    found: set[str] = set()
+    for s, a in accesses:  # in the order of the body, what an action reads before what it writes
+        if a.write:
+            written.add(s.name)
+        elif s.name in written:
+            found.add(s.name)
+    return found
 
 
 def _depth(p: Polyhedra, web: frozenset[Node], flow: list[isl.Map]) -> int:

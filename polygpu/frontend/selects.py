@@ -64,7 +64,10 @@ def cases(affine: Affine, test: Expr) -> list[Case]:
 
 
 def implied(affine: Affine, test: Expr, holds: bool) -> Expr | None:
-    """An affine condition that follows from the test, or from its opposite; None if there is none."""
+    """An affine condition that follows from the test, or from its opposite; None if there is none.
+
+    The certificate draws its own conclusions in `polygpu.verify.outcomes`.
+    """
     condition = affine.condition(test)
     if condition is not None:
         return condition if holds else invert(condition)

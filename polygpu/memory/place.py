@@ -189,12 +189,19 @@ def _candidates(
 
 
 def _groups(found: list[Pattern]) -> list[list[Pattern]]:
-    """Accesses of one array a constant apart: they share a box."""
+    """Accesses of one array a constant apart: they share a box.
+
+    So do equal references of a statement, even if tests around them make them differ in what they touch:
+    code has one place for them.
+    """
     groups: dict[tuple[object, ...], list[Pattern]] = {}
+    place_of: dict[ReferenceKey, tuple[object, ...]] = {}
     for p in found:
         matrix = tuple(access_matrix(p.access))
         own = p.steps if None not in matrix else (p.statement, p.access.reference.subscripts)
-        groups.setdefault((array_tuple(p.access.reference), own), []).append(p)
+        key: tuple[object, ...] = (array_tuple(p.access.reference), own)
+        key = place_of.setdefault(reference_key(p.statement, p.access.reference), key)
+        groups.setdefault(key, []).append(p)
     return [groups[key] for key in sorted(groups, key=str)]
 
 

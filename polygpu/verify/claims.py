@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from polygpu.verify.walk import KernelWalk
 
 _PIECES = 4
-_WAYS = 100
+_ATTEMPTS = 100  # at telling what a kernel leaves out of a branch
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Claim:
     def _where(self, state: State, number: Number) -> State:
         """The state where the source may carry out an action within a branch, as far as tests are affine."""
         happens = self.walk.source.happens(self.origin.statement)[number]
-        if happens is self.walk.p.statement(self.origin.statement).domain:
+        if happens is self.walk.p.statement(self.origin.statement).domain:  # no test says anything
             return state
         scope = state.scope
         inside = instances_in(self.arguments(state), happens, scope.domain)
@@ -165,7 +165,7 @@ class Claim:
                 break
             except MismatchError as error:
                 # tests around the statement may have been joined with its own
-                if not (isinstance(test, Binary) and test.op == "&&"):
+                if s.otherwise or not (isinstance(test, Binary) and test.op == "&&"):
                     raise self._wrong(str(error)) from None
                 try:
                     holds = state.scope.condition(test.left)
@@ -186,7 +186,7 @@ class Claim:
             return
         problem = self._wrong("a branch has other actions")
         needless = [k for k, a in enumerate(ours) if not self._has_effect(a, (*prefix, k))]
-        for kept in islice(_ways(ours, theirs, needless), _WAYS):
+        for kept in _ways(ours, theirs, needless):
             attempt = self.walk.mark()
             try:
                 self._in_order([(k, ours[k]) for k in kept], theirs, prefix, state)
@@ -231,10 +231,10 @@ def _ways(
     ours: tuple[Action, ...], theirs: tuple[Statement, ...], needless: list[int]
 ) -> Iterator[tuple[int, ...]]:
     """Numbers of the actions that the kernel's statements may be, in order, without some `needless` ones."""
-    for left in combinations(needless, max(0, len(ours) - len(theirs))):
+    if len(theirs) > len(ours):
+        return
+    for left in islice(combinations(needless, len(ours) - len(theirs)), _ATTEMPTS):
         chosen = tuple(k for k in range(len(ours)) if k not in left)
-        if len(chosen) != len(theirs):
-            return
         if all(_alike(ours[k], s) for k, s in zip(chosen, theirs, strict=True)):
             yield chosen
 

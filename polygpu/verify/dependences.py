@@ -175,7 +175,8 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
         return
     users = load.instances.reverse().apply_range(load.address)
     writers, fresh = session.source.writers(load.slot)
-    left = users if temporary else users.subtract_domain(fresh)
+    # what a temporary held before its first write is never used: the source could not know it either
+    left = users if temporary and not load.slot.implied else users.subtract_domain(fresh)
     for w in writers:
         for s in stores:
             if (s.slot.statement, s.slot.number) == (w.statement, w.number):

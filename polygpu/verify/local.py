@@ -38,12 +38,12 @@ class Locals:
     """The dataflow of one launch. Executions are tuples of threads and loops, in frame BLOCK."""
 
     trace: Trace
-    cache: dict[tuple[int, int], Origins] = field(default_factory=dict)
+    cache: dict[tuple[int, int, bool], Origins] = field(default_factory=dict)
     direct: list[tuple[Do, Do, isl.Map]] = field(default_factory=list)  # reader, writer, pairs of executions
 
     def origins(self, action: Do, place: Place, implied: bool = False) -> Origins:
         """Where the values come from that `action` reads from `place`, or leaves there if it is `implied`."""
-        key = (action.number, id(place))
+        key = (action.number, id(place), implied)
         if key not in self.cache:
             self.cache[key] = self._origins(action, place, implied)
         return self.cache[key]

@@ -131,10 +131,32 @@ class Source:
         return self._observed.get(write, self.p.statement(write.statement).domain)
 
     def live(self, statement: str) -> frozenset[Number]:
-        """The assignments to locals of an instance that are read, other than for those that are not."""
-        found: set[Number] = set()
-        _live(self.p.statement(statement).body, (), set(), found)
-        return frozenset(found)
+        """The assignments to locals of an instance that a store or a live assignment may depend on."""
+        found = self._live.get(statement)
+        if found is None:
+            live: set[Number] = set()
+            _liveness(self.p.statement(statement).body, (), set(), live)
+            found = self._live[statement] = frozenset(live)
+        return found
+
+    @cached_property
+    def _live(self) -> dict[str, frozenset[Number]]:
+        return {}
+
+    def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
+        """The assignments to a local whose value, new or old, action `number` finds, and in which instances.
+
+        What is `implied` stands for the value after the whole branch, be it made on the other side.
+        """
+        s, happens = self.p.statement(statement), self.happens(statement)
+        earlier = [n for n, a, _ in numbered(s.body) if isinstance(a, Let) and a.name == name and n < number]
+        left = happens[number]
+        found: dict[Number, isl.Set] = {}
+        for n in reversed(earlier):
+            if implied or not exclusive(n, number):
+                found[n] = left.intersect(happens[n])
+                left = left.subtract(happens[n])
+        return found
 
     @cached_property
     def _observed(self) -> dict[Slot, isl.Set]:
@@ -149,9 +171,12 @@ class Source:
         ]
         found = {w: w.reached for w in writes}
         last = self._last_of({w.array for w in writes if w.reference.array not in local})
-        for _ in range(_STEPS):
-            found = {w: self._readers(w, found) for w in writes}
-            found |= {w: found[w].union(instances) for w, instances in last.items()}
+        for _ in range(_STEPS + len(writes)):
+            fewer = {w: self._readers(w, found) for w in writes}
+            fewer |= {w: fewer[w].union(instances) for w, instances in last.items()}
+            if all(found[w].is_subset(fewer[w]) for w in writes):
+                break
+            found = fewer
         return found
 
     def _last_of(self, arrays: Iterable[str]) -> dict[Slot, isl.Set]:
@@ -236,8 +261,11 @@ def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Nu
             yield from numbered(action.otherwise, (*number, 1))
 
 
-def _live(body: tuple[Action, ...], prefix: Number, after: set[str], found: set[Number]) -> set[str]:
-    """The locals read from `body` on, where `after` are read later; adds to `found` what is read."""
+def _liveness(body: tuple[Action, ...], prefix: Number, after: set[str], found: set[Number]) -> set[str]:
+    """The locals read from `body` on, where `after` are read later; adds to `found` what is read.
+
+    An assignment within a branch leaves those alive that came before, since it may not happen.
+    """
     for k, action in reversed(list(enumerate(body))):
         number = (*prefix, k)
         match action:
@@ -249,9 +277,17 @@ def _live(body: tuple[Action, ...], prefix: Number, after: set[str], found: set[
             case Store(target, value):
                 after = after | _names(target) | _names(value)
             case Branch(test, then, otherwise):
-                first = _live(then, (*number, 0), after, found)
-                after = first | _live(otherwise, (*number, 1), after, found) | _names(test)
+                first = _liveness(then, (*number, 0), after, found)
+                second = _liveness(otherwise, (*number, 1), after, found)
+                if any(_kept(a, (*number, n), found) for n, a in ((0, then), (1, otherwise))):
+                    after = first | second | _names(test)
     return after
+
+
+def _kept(body: tuple[Action, ...], prefix: Number, found: set[Number]) -> bool:
+    """Whether anything in `body` stores or is in `found`."""
+    actions = tuple(numbered(body))
+    return any(isinstance(a, Store) or (*prefix, *n) in found for n, a, _ in actions)
 
 
 def _names(expr: Expr) -> set[str]:
@@ -267,7 +303,8 @@ def exclusive(one: Number, other: Number) -> bool:
 def _reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     """The instances in which each action happens, as far as the affine tests around it decide that.
 
-    Of a write not more than the scop says of it, which may see through more tests.
+    Of a write not more than the scop says of it, which may see through more tests: what the front end
+    concludes from the source's tests is taken as given, as the domains of statements are.
     """
     builder = AffineBuilder(s.domain.get_space())
 

@@ -12,7 +12,6 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.model.expr import Position
-from polygpu.model.scop import Let
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
 from polygpu.verify.elements import everything
@@ -20,7 +19,7 @@ from polygpu.verify.events import BLOCKS, Do, Leaf, Place
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Number, Slot, UnanalysableError, exclusive, numbered
+from polygpu.verify.source import Number, Slot, UnanalysableError
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import INSTANCES, VALUES, Failure
 
@@ -138,8 +137,10 @@ class _Action:
         return here if slot is None else here.intersect_range(self.session.source.observed(slot))
 
     def _visible(self, target: Place, beyond: isl.Map) -> None:
-        address = self.session.address(self.action, target, WHOLE)
-        point = counterexample.sample(address.intersect_domain(beyond.domain()))
+        address = self.session.address(self.action, target, WHOLE).intersect_domain(beyond.domain())
+        if address.is_empty():
+            return
+        point = counterexample.sample(address)
         fixed = counterexample.fixed_at(WHOLE.dims(self.action.point), point)
         self.session.failures.append(
             Failure(
@@ -334,18 +335,9 @@ class _Action:
         m = self.action.matched
         assert m is not None
         if slot is None:
-            body = self.session.p.statement(m.statement).body
-            earlier = [
-                n
-                for n, a, _ in numbered(body)
-                if isinstance(a, Let)
-                and a.name == leaf.source
-                and n < m.number
-                and (leaf.implied or not exclusive(n, m.number))
-            ]
-            if statement != m.statement or not earlier or earlier[-1] != number:
-                return None
-            return self.session.p.statement(m.statement).domain.identity()
+            assert isinstance(leaf.source, str)
+            given = self.session.source.assigned(m.statement, m.number, leaf.source, leaf.implied)
+            return given[number].identity() if statement == m.statement and number in given else None
         writers, _ = self.session.source.writers(slot)
         found: isl.Map | None = None
         for w in writers:

@@ -216,7 +216,8 @@ class Author:
             if kind < 0.12:
                 node = If(self._affine_test(scope), (node,), self._otherwise(scope))
             elif kind < (0.7 if self.branchy else 0.2):
-                node = If(self._data_test(scope), (self._guarded(scope, node),), self._otherwise(scope))
+                then = self._within(scope) if self.branchy else (self._guarded(scope, node),)
+                node = If(self._data_test(scope), then, self._otherwise(scope))
             nodes.append(node)
         return nodes
 
@@ -232,8 +233,19 @@ class Author:
     def _otherwise(self, scope: Scope) -> tuple[Node, ...]:
         if not self.chance(0.3):
             return ()
-        node = self._store(scope)
-        return (self._guarded(scope, node) if self.branchy else node,)
+        return self._within(scope) if self.branchy else (self._store(scope),)
+
+    def _within(self, scope: Scope) -> tuple[Node, ...]:
+        """What a branch of a branchy program does, sometimes with a local of its own."""
+        nodes: list[Node] = []
+        if self.chance(0.3):
+            text, ctype = f"t{self.names}", self._type()
+            self.names += 1
+            nodes.append(Declare(text, ctype, self._value(scope, ctype)))
+            scope = replace(scope, scalars=(*scope.scalars, (text, ctype)))
+        for _ in range(self.random.choice((1, 1, 2, 3))):
+            nodes.append(self._guarded(scope, self._store(scope)))
+        return tuple(nodes)
 
     def _affine_test(self, scope: Scope) -> Operation:
         left = self.random.choice(list(scope.iterators))
