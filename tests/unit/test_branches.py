@@ -43,7 +43,7 @@ BODIES = [
     "z[i] = 0; if (x[i] > 2) { z[i] = 1; y[i] = z[i]; } else { z[i] = 2; y[i] = z[i] * 2; } z[i] = 5;",
     # both sides write, more often than anything reads
     "if (x[i] > 2) y[i] = 1; else y[i] = 2; if (z[i] > 3) y[i] = 3; else y[i] = 4; y[i] = 0;",
-    "if (x[i] > 2) y[i] = 1; if (x[i] > 1) y[i] = 2; if (z[i] > 0) y[i] = 3; if (z[i] > 2) y[i] = 4; y[i]++;",
+    "if (x[i] > 2) y[i] = 1; if (x[i] > 1) y[i] = 2; if (z[i]) y[i] = 3; if (z[i] > 2) y[i] = 4; y[i] = 0;",
     # a scalar without a value before the branch
     "float t; if (x[i] > 2) t = 1; else if (x[i] > 1) t = 2; else if (x[i] > 0) t = 3; else t = 4; y[i] = t;",
     # locals of the branch behind affine tests
