@@ -14,7 +14,7 @@ from polygpu.frontend.scopes import Variable
 from polygpu.frontend.state import Finished, Iterator, Local
 from polygpu.frontend.types import Qualified, fields_of
 from polygpu.frontend.unsupported import refusal, statement_refusal
-from polygpu.model.expr import Binary, Expr, Int, Reference
+from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Branch, Let, Store
 
 
@@ -57,10 +57,11 @@ def _update(reader: Reader, node: Any, op: str, operand: Any) -> Action:
     """`node op= operand`."""
     _check_lvalue(reader, node)
     if (name := _local(reader, node)) is not None:
-        return Let(name.name, name.type, Binary(op, reader.value(node), reader.value(operand)), assign=True)
+        changed = reader.operation(node, op, reader.value(node), reader.value(operand))
+        return Let(name.name, name.type, changed, assign=True)
     target = reader.reference(node)
     value: Expr = reader.reference(node)
-    return Store(target, Binary(op, value, reader.value(operand)))
+    return Store(target, reader.operation(node, op, value, reader.value(operand)))
 
 
 def _check_lvalue(reader: Reader, node: Any) -> None:

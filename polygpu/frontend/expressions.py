@@ -35,8 +35,22 @@ from polygpu.frontend.types import (
     refusal_of,
 )
 from polygpu.frontend.unsupported import expression_refusal, note, refusal
-from polygpu.model.expr import SIZES, Binary, Cast, Expr, Int, Name, Reference, Select, Unary, type_of
+from polygpu.model.expr import (
+    SIZES,
+    Binary,
+    Cast,
+    Expr,
+    Int,
+    Name,
+    Reference,
+    Select,
+    Unary,
+    is_floating,
+    type_of,
+)
+from polygpu.support.diagnostics import Diagnosed
 
+_OF_INTEGERS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 _OPERATORS = frozenset("+ - * / % << >> & | ^ && || == != < <= > >=".split())
 
 
@@ -179,7 +193,10 @@ class Reader:
     def unary(self, node: c_ast.UnaryOp) -> Expr:
         match node.op:
             case "+" | "-" | "!" | "~":
-                return Unary(node.op, self.value(node.expr))
+                operand = self.value(node.expr)
+                if node.op == "~" and is_floating(type_of(operand)):
+                    raise self._of_integers(node, "~")
+                return Unary(node.op, operand)
             case "*":
                 return self.reference(node)
             case "sizeof":
@@ -196,7 +213,17 @@ class Reader:
     def binary(self, node: c_ast.BinaryOp) -> Expr:
         if node.op not in _OPERATORS:
             raise expression_refusal(node, self.region.at(node))
-        return Binary(node.op, self.value(node.left), self.value(node.right))
+        return self.operation(node, node.op, self.value(node.left), self.value(node.right))
+
+    def operation(self, node: Any, op: str, left: Expr, right: Expr) -> Binary:
+        """`left op right`, written at `node`. Raises Diagnosed for operands that C does not allow."""
+        if op in _OF_INTEGERS and any(is_floating(type_of(side)) for side in (left, right)):
+            raise self._of_integers(node, op)
+        return Binary(op, left, right)
+
+    def _of_integers(self, node: Any, op: str) -> Diagnosed:
+        help_text = "call 'fmod'" if op == "%" else "convert it to an integer type"
+        return refusal("PG153", self.region.at(node), f"'{op}' of a floating-point value", help_text)
 
     def ternary(self, node: c_ast.TernaryOp) -> Expr:
         return Select(self.value(node.cond), self.value(node.iftrue), self.value(node.iffalse))
