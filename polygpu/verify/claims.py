@@ -15,9 +15,10 @@ from polygpu.model.scop import Action, Branch, Let, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Leaf, Matched, Place
+from polygpu.verify.liveness import Number
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.scoped import clear, needed
-from polygpu.verify.source import Number, numbered
+from polygpu.verify.source import numbered
 from polygpu.verify.state import State
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class Claim:
                 write = source.writing(statement, number)
                 return write is None or not source.observed(write).is_empty()
             case Let():
-                return number in source.live(statement)
+                return number in source.locals(statement).live
             case Branch(_, then, otherwise):
                 sides = ((0, then), (1, otherwise))
                 return any(

@@ -10,7 +10,7 @@ import islpy as isl
 from polygpu.model.expr import Reference
 from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.affine import UNIVERSE, variable
-from polygpu.verify.source import Number
+from polygpu.verify.liveness import Number
 
 Path: TypeAlias = tuple[tuple[int, str], ...]
 """From the root to a statement: its position in each sequence, and the loop's variable ("" for no loop)."""

@@ -113,7 +113,7 @@ def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, 
         _, fresh = session.source.writers(load.slot)
         if load.slot.implied:  # the old value of a conditional write
             write = session.source.writing(load.slot.statement, load.slot.number)
-            fresh = fresh if write is None else fresh.intersect(session.source.observed(write))
+            fresh = fresh if write is None else fresh.intersect(session.source.outlasting(write))
         if not load.instances.intersect_range(fresh).is_empty():
             _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
     if copied_out:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TypeAlias
 
 import islpy as isl
 
@@ -15,12 +14,10 @@ from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
 from polygpu.model.scop import Access, Action, Branch, Let, Store
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.last import last_writes
+from polygpu.verify.liveness import Liveness, Number
 from polygpu.verify.outcomes import implied
 
 _STEPS = 3
-
-Number: TypeAlias = tuple[int, ...]
-# place of an action in a body: (n,), in branches (n, 0 or 1, k)
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,26 @@ class Writer:
     statement: str
     number: Number
     instances: isl.Map  # reading instance to writing instance
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The instances of a write whose `value` may matter, and those where the `old` one may, if it does not
+    happen.
+    """
+
+    value: isl.Set
+    given: isl.Set | None = None
+
+    @property
+    def old(self) -> isl.Set:
+        return self.value if self.given is None else self.given
+
+    def is_subset(self, other: Observed) -> bool:
+        return bool(self.value.is_subset(other.value) and self.old.is_subset(other.old))
+
+    def also(self, instances: isl.Set) -> Observed:
+        return Observed(self.value.union(instances), self.old.union(instances))
 
 
 @dataclass(frozen=True)
@@ -128,19 +145,25 @@ class Source:
 
         All of them where the array outlives the region and no write of it depends on data.
         """
-        return self._observed.get(write, self.p.statement(write.statement).domain)
+        return self._observed.get(write, Observed(self.p.statement(write.statement).domain)).value
 
-    def live(self, statement: str) -> frozenset[Number]:
-        """The assignments to locals of an instance that a store or a live assignment may depend on."""
-        found = self._live.get(statement)
+    def outlasting(self, write: Slot) -> isl.Set:
+        """Those instances of a write after which an old value that it leaves in place may matter.
+
+        What reads the element within the same branch finds the new one.
+        """
+        return self._observed.get(write, Observed(self.p.statement(write.statement).domain)).old
+
+    def locals(self, statement: str) -> Liveness:
+        """Which assignments to locals of an instance matter."""
+        found = self._locals.get(statement)
         if found is None:
-            live: set[Number] = set()
-            _liveness(self.p.statement(statement).body, (), set(), live)
-            found = self._live[statement] = frozenset(live)
+            found = self._locals[statement] = Liveness()
+            found.walk(self.p.statement(statement).body)
         return found
 
     @cached_property
-    def _live(self) -> dict[str, frozenset[Number]]:
+    def _locals(self) -> dict[str, Liveness]:
         return {}
 
     def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
@@ -159,7 +182,7 @@ class Source:
         return found
 
     @cached_property
-    def _observed(self) -> dict[Slot, isl.Set]:
+    def _observed(self) -> dict[Slot, Observed]:
         """A few steps down from all instances of writes; those to subscripts that depend on data stay."""
         local = {a.name for a in self.p.arrays if not a.live_out}
         conditional = {s.reference.array for s in self.slots if s.implied}
@@ -169,11 +192,11 @@ class Source:
             for w in self.slots
             if w.write and w.reference.array in local | conditional and w.array not in unclear
         ]
-        found = {w: w.reached for w in writes}
+        found = {w: Observed(w.reached) for w in writes}
         last = self._last_of({w.array for w in writes if w.reference.array not in local})
         for _ in range(_STEPS + len(writes)):
             fewer = {w: self._readers(w, found) for w in writes}
-            fewer |= {w: fewer[w].union(instances) for w, instances in last.items()}
+            fewer |= {w: fewer[w].also(instances) for w, instances in last.items()}
             if all(found[w].is_subset(fewer[w]) for w in writes):
                 break
             found = fewer
@@ -190,26 +213,34 @@ class Source:
             found |= {w: pairs.range() for w, pairs in last_writes(written, times).items()}
         return found
 
-    def _readers(self, write: Slot, observed: dict[Slot, isl.Set]) -> isl.Set:
+    def _readers(self, write: Slot, observed: dict[Slot, Observed]) -> Observed:
         """The instances of `write` that are read, if not only for a write that is `observed` nowhere."""
-        found = isl.Set.empty(self.p.statement(write.statement).domain.get_space())
+        domain = self.p.statement(write.statement).domain
+        value = old = isl.Set.empty(domain.get_space())
         for read in self.slots:
             if read.write or read.array != write.array:
                 continue
             matters = self._matters(read, observed)
             for w in self.writers(read)[0]:
-                if (w.statement, w.number) == (write.statement, write.number):
-                    found = found.union(w.instances.intersect_domain(matters).range())
-        return coalesced(found)
+                if (w.statement, w.number) != (write.statement, write.number):
+                    continue
+                pairs = w.instances.intersect_domain(matters)
+                value = value.union(pairs.range())
+                if read.statement == write.statement and read.number[: len(w.number) - 1] == w.number[:-1]:
+                    pairs = pairs.subtract(domain.identity())
+                old = old.union(pairs.range())
+        return Observed(coalesced(value), coalesced(old))
 
-    def _matters(self, read: Slot, observed: dict[Slot, isl.Set]) -> isl.Set:
+    def _matters(self, read: Slot, observed: dict[Slot, Observed]) -> isl.Set:
         """The instances whose `read` decides about a write that matters, be it by a test or a local."""
         domain = self.p.statement(read.statement).domain
         own = self.writing(read.statement, read.number)
+        if own and read.implied:
+            return observed.get(own, Observed(domain)).old
         writes = [own] if own else [w for w in self.slots if w.statement == read.statement and w.write]
         found = isl.Set.empty(domain.get_space())
         for w in writes:
-            found = found.union(observed.get(w, domain))
+            found = found.union(observed.get(w, Observed(domain)).value)
         return found
 
     def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
@@ -259,39 +290,6 @@ def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Nu
         if isinstance(action, Branch):
             yield from numbered(action.then, (*number, 0))
             yield from numbered(action.otherwise, (*number, 1))
-
-
-def _liveness(body: tuple[Action, ...], prefix: Number, after: set[str], found: set[Number]) -> set[str]:
-    """The locals read from `body` on, where `after` are read later; adds to `found` what is read.
-
-    An assignment within a branch leaves those alive that came before, since it may not happen.
-    """
-    for k, action in reversed(list(enumerate(body))):
-        number = (*prefix, k)
-        match action:
-            case Let(name, _, value, assign):
-                if name not in after:
-                    continue
-                found.add(number)
-                after = (after if assign and prefix else after - {name}) | _names(value)
-            case Store(target, value):
-                after = after | _names(target) | _names(value)
-            case Branch(test, then, otherwise):
-                first = _liveness(then, (*number, 0), after, found)
-                second = _liveness(otherwise, (*number, 1), after, found)
-                if any(_kept(a, (*number, n), found) for n, a in ((0, then), (1, otherwise))):
-                    after = first | second | _names(test)
-    return after
-
-
-def _kept(body: tuple[Action, ...], prefix: Number, found: set[Number]) -> bool:
-    """Whether anything in `body` stores or is in `found`."""
-    actions = tuple(numbered(body))
-    return any(isinstance(a, Store) or (*prefix, *n) in found for n, a, _ in actions)
-
-
-def _names(expr: Expr) -> set[str]:
-    return {e.name for e in walk(expr) if isinstance(e, Name)}
 
 
 def exclusive(one: Number, other: Number) -> bool:

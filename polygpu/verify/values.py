@@ -16,10 +16,11 @@ from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
 from polygpu.verify.elements import everything
 from polygpu.verify.events import BLOCKS, Do, Leaf, Place
+from polygpu.verify.liveness import Number
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Number, Slot, UnanalysableError
+from polygpu.verify.source import Slot, UnanalysableError
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import INSTANCES, VALUES, Failure
 
@@ -132,9 +133,12 @@ class _Action:
 
     def _observed(self, here: isl.Map) -> isl.Map:
         """Executions of a conditional write whose old values matter."""
-        assert self.action.matched is not None
-        slot = self.session.source.writing(self.action.matched.statement, self.action.matched.number)
-        return here if slot is None else here.intersect_range(self.session.source.observed(slot))
+        m, source = self.action.matched, self.session.source
+        assert m is not None
+        slot = source.writing(m.statement, m.number)
+        if slot is None:
+            return here if m.number in source.locals(m.statement).lasting else here.subtract(here)
+        return here.intersect_range(source.outlasting(slot))
 
     def _visible(self, target: Place, beyond: isl.Map) -> None:
         address = self.session.address(self.action, target, WHOLE).intersect_domain(beyond.domain())

@@ -32,6 +32,7 @@ TYPES = ("float",) * 5 + ("double",) * 3 + ("int",) * 4 + INTEGERS
 WRAPPING = (
     ("unsigned int",) * 2 + ("unsigned long",) * 2 + ("char", "unsigned char", "short", "unsigned short")
 )
+BRANCHES = 6  # within branches of a branchy program, at most
 ELEMENTS = 2_000_000  # of an array, at most
 SIZES = {
     1: ((0, 0), (1, 2), (7, 5), (37, 33)),
@@ -89,6 +90,7 @@ class Author:
         self.random = random
         self.types = types
         self.branchy = branchy
+        self.branches = 0
         self.left = random.choice((1, 2, 2, 3, 3, 4, 5))
         self.depth = random.choice((1, 2, 2, 2, 3, 3, 3, 4))
         self.deepest = 1
@@ -223,8 +225,9 @@ class Author:
 
     def _guarded(self, scope: Scope, node: Node) -> Node:
         """Sometimes a branch within a branch."""
-        if self.chance(0.5 if self.branchy else 0.7):
+        if self.chance(0.5 if self.branchy else 0.7) or (self.branchy and self.branches == BRANCHES):
             return node
+        self.branches += 1
         if self.branchy:
             node = self._guarded(scope, node)
         test = self._affine_test(scope) if self.chance(0.5) else self._data_test(scope)

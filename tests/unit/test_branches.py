@@ -51,6 +51,9 @@ BODIES = [
     "if (x[i] > 2) { float t = 1; if (i > 3) t = 2; else t = 3; z[i] = t; }",
     # locals that nothing needs in the end
     "if (x[i] > 2) { float t = z[i]; if (t > 3) { if (t > 4) t = 3; else t = 1; } else t = 9; z[i] = 1; }",
+    "if (x[i] > 2) { float t = 0; if (z[i] > 3) { t = 1; } else { t = 2; y[i] = t; } }",
+    "float t = 0; if (x[i] > 2) { if (z[i] > 3) { t = 1; } else { t = 2; y[i] = t; } }",
+    "float t = 0; if (x[i] > 2) { if (z[i] > 3) { t = 1; } else { t = 2; y[i] = t; } z[i] = t; }",
     "if (x[i] > 2) { float t = z[i]; float u = t; if (u > 3) { t = u; u = 4; } y[i] = 2; }",
 ]
 
