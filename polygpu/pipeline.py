@@ -313,8 +313,9 @@ def _ordered(p: Polyhedra, d: Dependences, budget: float, clock: _Clock) -> _Ord
 
 
 def _order(p: Polyhedra, d: Dependences, budget: float, clock: _Clock, generous: bool) -> _Ordered:
+    whole = p
     p, expansions = clock.run("expand", lambda: expand(p, d, generous))
-    if expansions:
+    if expansions or len(p.statements) < len(whole.statements):
         d = clock.run("dependences", lambda: compute_dependences(p))
     p, d, splits = clock.run("split", lambda: split(p, d))
     return _Ordered(p, d, expansions, splits, clock.run("schedule", lambda: schedule(p, d, budget)))

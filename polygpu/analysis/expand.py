@@ -20,7 +20,7 @@ from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.rewrite import rewrite_body
 from polygpu.model.expr import Expr, Int, Name, Reference
-from polygpu.model.scop import Array
+from polygpu.model.scop import Array, Store
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 
 Node = tuple[str, bool]  # statement, is it its write
@@ -61,9 +61,25 @@ def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhe
             found = [] if array.structure else _with_final_values(p, array, found, copies)
         done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
+    p, done = _without_unread(p, done)
     for expansion in done:
         p = _apply(p, expansion)
     return replace(p, statements=(*p.statements, *copies)), tuple(done)
+
+
+def _without_unread(p: Polyhedra, done: list[Expansion]) -> tuple[Polyhedra, list[Expansion]]:
+    """Without statements that do nothing but write temporaries that nothing reads."""
+    unread: set[str] = set()
+    for e in done:
+        names = {name for name, _ in e.nodes}
+        bodies = [p.statement(name).body for name in names]
+        alone = all(len(body) == 1 and isinstance(body[0], Store) for body in bodies)
+        if alone and all(write for _, write in e.nodes) and not p.array(e.array).live_out:
+            unread |= names
+    if len(unread) == len(p.statements):
+        return p, done
+    kept = [e for e in done if not any(name in unread and write for name, write in e.nodes)]
+    return replace(p, statements=tuple(s for s in p.statements if s.name not in unread)), kept
 
 
 def _grows(found: list[Expansion]) -> bool:
@@ -192,7 +208,7 @@ def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
 
 def _flow_of(p: Polyhedra, accesses: list[tuple[PolyStatement, PolyAccess]], d: Dependences) -> list[isl.Map]:
     """The flow dependences through this array alone, recomputed: `d` mixes all arrays."""
-    reads = union_of([a.relation for _, a in accesses if not a.write])
+    reads = union_of([a.relation for _, a in accesses if not a.write and a.exposed])
     must = union_of([a.relation for _, a in accesses if a.write and a.must])
     may = union_of([a.relation for _, a in accesses if a.write and not a.must])
     if reads.is_empty() or must.union(may).is_empty():
@@ -222,8 +238,8 @@ def _webs(accesses: list[tuple[PolyStatement, PolyAccess]], flow: list[isl.Map])
 
 
 def _within_instances(accesses: list[tuple[PolyStatement, PolyAccess]]) -> set[str]:
-    """The statements that read in a branch what the same instance has written: dataflow between instances
-    does not show that.
+    """The statements that may read in a branch what the same instance has written: dataflow between
+    instances does not show that.
     """
     written: set[str] = set()
     found: set[str] = set()

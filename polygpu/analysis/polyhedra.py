@@ -29,7 +29,10 @@ from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union
 
 @dataclass(frozen=True)
 class PolyAccess:
-    """One reference of a statement: `relation` maps instances to elements of `reference.array`."""
+    """One reference of a statement: `relation` maps instances to elements of `reference.array`.
+
+    See `Access` for `must` and `exposed`.
+    """
 
     reference: Reference
     relation: isl.Map
@@ -38,6 +41,7 @@ class PolyAccess:
     affine: bool
     position: Position
     text: str
+    exposed: bool = True
 
 
 @dataclass(frozen=True)
@@ -100,13 +104,13 @@ class Polyhedra:
         return max((int(top.dim_max_val(0).to_python()) + 1 for top in tops), default=0)
 
     def relation(self, write: bool, must: bool | None = None) -> isl.UnionMap:
-        """All read or write relations, of `must` kind only if given."""
+        """All write relations, of `must` kind only if given; those of reads of what others write."""
         return union_of(
             [
                 a.relation
                 for s in self.statements
                 for a in s.accesses
-                if a.write == write and (must is None or a.must == must)
+                if a.write == write and a.exposed and (must is None or a.must == must)
             ]
         )
 
@@ -279,7 +283,14 @@ def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, leng
     domain = coalesced(domain.intersect_params(context))
     accesses = tuple(
         PolyAccess(
-            a.reference, access_relation(builder, domain, a), a.write, a.must, a.affine, a.position, a.text
+            a.reference,
+            access_relation(builder, domain, a),
+            a.write,
+            a.must,
+            a.affine,
+            a.position,
+            a.text,
+            a.exposed,
         )
         for a in s.accesses
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from polygpu.frontend.affine import Affine, names_in, polynomial
 from polygpu.frontend.delinearize import STRIDES, Shape, find_shape, inner_subscripts, subscripts_for
@@ -21,12 +21,19 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 @dataclass(frozen=True)
 class Visit:
-    """One reference of a body. `always`: it is made in every instance of the statement."""
+    """One reference of a body. `always`: it is made in every instance of the statement. `exposed`: nothing
+    before it in the body is sure to have written the element.
+    """
 
     reference: Reference
     write: bool
     always: bool
     guards: tuple[Expr, ...] = ()
+    exposed: bool = True
+
+
+Element: TypeAlias = tuple[str, str, tuple[Expr, ...]]
+# array, member, subscripts: one element in each instance
 
 
 @dataclass
@@ -60,39 +67,55 @@ def shape(reader: Reader) -> Shaped:
 
 @dataclass(frozen=True)
 class _Finder:
-    """Finds the references of what happens where all `guards` hold, and always where `always` is set."""
+    """Finds the references of what happens where all `guards` hold, and always where `always` is set.
+
+    What is `written` was so before, in the same instance.
+    """
 
     affine: Affine
     always: bool = True
     guards: tuple[Expr, ...] = ()
+    written: frozenset[Element] = frozenset()
 
     def where(self, test: Expr, holds: bool) -> _Finder:
         """For what a test decides about."""
         guard = implied(self.affine, test, holds)
-        return _Finder(self.affine, False, self.guards if guard is None else (*self.guards, guard))
+        guards = self.guards if guard is None else (*self.guards, guard)
+        return replace(self, always=False, guards=guards)
 
-    def of_body(self, body: tuple[Action, ...]) -> Iterator[Visit]:
-        """Every reference of a body, reads of an action before its write."""
+    def of_body(self, body: tuple[Action, ...]) -> Generator[Visit, None, frozenset[Element]]:
+        """Every reference of a body, reads of an action before its write; what is sure to be written."""
+        here = self
         for action in body:
             match action:
                 case Store(target, value):
                     for subscript in target.subscripts:
-                        yield from self.of(subscript)
-                    yield from self.of(value)
+                        yield from here.of(subscript)
+                    yield from here.of(value)
                     yield Visit(target, True, self.always, self.guards)
+                    here = replace(here, written=here.written | self.element(target))
                 case Let(_, _, value, _):
-                    yield from self.of(value)
+                    yield from here.of(value)
                 case Branch(test, then, otherwise):
-                    yield from self.of(test)
-                    yield from self.where(test, True).of_body(then)
-                    yield from self.where(test, False).of_body(otherwise)
+                    yield from here.of(test)
+                    first = yield from here.where(test, True).of_body(then)
+                    second = yield from here.where(test, False).of_body(otherwise)
+                    here = replace(here, written=first & second)
+        return here.written
+
+    def element(self, r: Reference) -> frozenset[Element]:
+        """The element that a reference is, if it is the same one throughout the instance."""
+        if any(self.affine.value(s) is None for s in r.subscripts):
+            return frozenset()
+        return frozenset({(r.array, r.field, r.subscripts)})
 
     def of(self, expr: Expr) -> Iterator[Visit]:
         match expr:
             case Reference():
                 for subscript in expr.subscripts:
                     yield from self.of(subscript)
-                yield Visit(expr, False, self.always, self.guards)
+                exposed = not self.element(expr) or not self.element(expr) <= self.written
+                yield Visit(expr, False, self.always, self.guards, exposed)
             case Unary(_, operand) | Cast(_, operand):
                 yield from self.of(operand)
             case Binary("&&" | "||" as op, left, right):
@@ -222,11 +245,14 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
 
     body = tuple(_changed(action, change) for action in raw.body)
     accesses = []
-    for visit in _Finder(region.affine).of_body(body):
-        affine = all(region.affine.value(s) is not None for s in visit.reference.subscripts)
+    finder = _Finder(region.affine)
+    visits, sure = _collected(finder.of_body(body))
+    for visit in visits:
+        element = finder.element(visit.reference)
+        must = visit.always or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
-        access = Access(visit.reference, visit.write, visit.always, affine, site.position, site.text)
-        accesses.append(replace(access, guards=visit.guards))
+        access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
+        accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed))
         if visit.reference.array in shapes:
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(
@@ -242,6 +268,15 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
             raw.text,
         )
     )
+
+
+def _collected(found: Generator[Visit, None, frozenset[Element]]) -> tuple[list[Visit], frozenset[Element]]:
+    visits: list[Visit] = []
+    while True:
+        try:
+            visits.append(next(found))
+        except StopIteration as end:
+            return visits, end.value
 
 
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:

@@ -135,7 +135,8 @@ Action: TypeAlias = Store | Let | Branch
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One reference of a statement. A `must` write happens in every instance of its domain.
+    """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
+    of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
     When `affine` is False the subscripts are data dependent: any element may be touched. `guards` are affine
     conditions within the body, all of which hold wherever the access happens.
@@ -148,6 +149,7 @@ class Access:
     position: Position
     text: str
     guards: tuple[Expr, ...] = ()
+    exposed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ def promote(m: MappedNest) -> tuple[Promoted, ...]:
 
 def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) -> Promoted | None:
     depths = {s: len(members_on(m.nest.body, s)) for s, _ in uses}
-    if len(uses) == 1 or (max(depths.values()) == 0 and len(m.statements) == 1):
+    single = max(depths.values()) == 0 and len(m.statements) == 1
+    if len(uses) == 1 or (single and m.p.array(uses[0][1].reference.array).storage != "region"):
         return None
     if any(not a.affine or a.reference.field for _, a in uses):
         return None
@@ -118,7 +119,7 @@ def _exist(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
 def _reads_old(m: MappedNest, uses: Uses) -> bool:
     """Whether some point reads the value an element had before the kernel."""
     order = _order_inside(m, [s for s, _ in uses])
-    reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write])
+    reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write and a.exposed])
     if reads.is_empty():
         return False
     try:

@@ -120,7 +120,7 @@ class Claim:
         matcher.check_type(self._type(source), place)
         if isinstance(source, Reference):
             matcher.subscripts(source, kernel, place)
-        if conditional:
+        if conditional and self.walk.source.may_keep(self.origin.statement, number):
             matcher.leaves.append(Leaf(place, source, matcher.element(source), implied=True))
         self._emit(matcher, state, number, place, source)
 

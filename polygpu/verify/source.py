@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import islpy as isl
@@ -105,6 +105,11 @@ class Source:
         found = (s for s in self.slots if (s.statement, s.number) == (statement, number) and s.write)
         return next(found, None)
 
+    def may_keep(self, statement: str, number: Number) -> bool:
+        """Whether the old value may stay where a conditional assignment has its place."""
+        mine = [s for s in self.slots if (s.statement, s.number) == (statement, number)]
+        return any(s.implied for s in mine) or not any(s.write for s in mine)
+
     def writes_of(self, array: str) -> tuple[Slot, ...]:
         return tuple(s for s in self.slots if s.write and s.array == array)
 
@@ -183,7 +188,10 @@ class Source:
 
     @cached_property
     def _observed(self) -> dict[Slot, Observed]:
-        """A few steps down from all instances of writes; those to subscripts that depend on data stay."""
+        """A few steps down from all instances of writes that may matter at all.
+
+        Those to subscripts that depend on data stay.
+        """
         local = {a.name for a in self.p.arrays if not a.live_out}
         conditional = {s.reference.array for s in self.slots if s.implied}
         unclear = {s.array for s in self.slots if s.relation is None}
@@ -192,8 +200,8 @@ class Source:
             for w in self.slots
             if w.write and w.reference.array in local | conditional and w.array not in unclear
         ]
-        found = {w: Observed(w.reached) for w in writes}
         last = self._last_of({w.array for w in writes if w.reference.array not in local})
+        found = self._reaching(writes, last)
         for _ in range(_STEPS + len(writes)):
             fewer = {w: self._readers(w, found) for w in writes}
             fewer |= {w: fewer[w].also(instances) for w, instances in last.items()}
@@ -201,6 +209,56 @@ class Source:
                 break
             found = fewer
         return found
+
+    def _reaching(self, writes: list[Slot], last: Iterable[Slot]) -> dict[Slot, Observed]:
+        """All instances of writes from which a chain of values leads to what matters, and none of others."""
+        values, olds = set(last), set(last)
+
+        def matters(read: Slot) -> bool:
+            if read.implied:
+                return any(w in olds or w not in writes for w in self._depending(read))
+            return any(w in values or w not in writes for w in self._depending(read))
+
+        grown = True
+        while grown:
+            before = len(values) + len(olds)
+            values |= {w for w in writes if any(matters(read) for read, _, _ in self._uses(w))}
+            olds |= {
+                w for w in writes if any(matters(r) and not kept.is_empty() for r, _, kept in self._uses(w))
+            }
+            grown = len(values) + len(olds) > before
+        empty = {w: w.reached.subtract(w.reached) for w in writes}
+        return {
+            w: Observed(w.reached if w in values else empty[w], w.reached if w in olds else empty[w])
+            for w in writes
+        }
+
+    def _depending(self, read: Slot) -> list[Slot]:
+        """The writes that depend on a read, be it by a test or a local."""
+        own = self.writing(read.statement, read.number)
+        return [own] if own else [w for w in self.slots if w.statement == read.statement and w.write]
+
+    def _uses(self, write: Slot) -> list[tuple[Slot, isl.Map, isl.Map]]:
+        """Who reads what a write leaves: all pairs, and those that may find the old value in its place."""
+        found = self._used.get(write)
+        if found is None:
+            found = self._used[write] = list(self._find_uses(write))
+        return found
+
+    @cached_property
+    def _used(self) -> dict[Slot, list[tuple[Slot, isl.Map, isl.Map]]]:
+        return {}
+
+    def _find_uses(self, write: Slot) -> Iterator[tuple[Slot, isl.Map, isl.Map]]:
+        same = self.p.statement(write.statement).domain.identity()
+        branch = write.number[:-1]
+        for read in self.slots:
+            if read.write or read.array != write.array:
+                continue
+            for w in self.writers(read)[0]:
+                if (w.statement, w.number) == (write.statement, write.number):
+                    within = read.statement == write.statement and read.number[: len(branch)] == branch
+                    yield read, w.instances, w.instances.subtract(same) if within else w.instances
 
     def _last_of(self, arrays: Iterable[str]) -> dict[Slot, isl.Set]:
         """The instances of writes that leave something behind: nothing is sure to overwrite it."""
@@ -215,32 +273,20 @@ class Source:
 
     def _readers(self, write: Slot, observed: dict[Slot, Observed]) -> Observed:
         """The instances of `write` that are read, if not only for a write that is `observed` nowhere."""
-        domain = self.p.statement(write.statement).domain
-        value = old = isl.Set.empty(domain.get_space())
-        for read in self.slots:
-            if read.write or read.array != write.array:
-                continue
+        value = old = isl.Set.empty(write.reached.get_space())
+        for read, pairs, kept in self._uses(write):
             matters = self._matters(read, observed)
-            for w in self.writers(read)[0]:
-                if (w.statement, w.number) != (write.statement, write.number):
-                    continue
-                pairs = w.instances.intersect_domain(matters)
-                value = value.union(pairs.range())
-                if read.statement == write.statement and read.number[: len(w.number) - 1] == w.number[:-1]:
-                    pairs = pairs.subtract(domain.identity())
-                old = old.union(pairs.range())
+            value = value.union(pairs.intersect_domain(matters).range())
+            old = old.union(kept.intersect_domain(matters).range())
         return Observed(coalesced(value), coalesced(old))
 
     def _matters(self, read: Slot, observed: dict[Slot, Observed]) -> isl.Set:
-        """The instances whose `read` decides about a write that matters, be it by a test or a local."""
+        """The instances whose `read` decides about a write that matters."""
         domain = self.p.statement(read.statement).domain
-        own = self.writing(read.statement, read.number)
-        if own and read.implied:
-            return observed.get(own, Observed(domain)).old
-        writes = [own] if own else [w for w in self.slots if w.statement == read.statement and w.write]
         found = isl.Set.empty(domain.get_space())
-        for w in writes:
-            found = found.union(observed.get(w, Observed(domain)).value)
+        for w in self._depending(read):
+            known = observed.get(w, Observed(domain))
+            found = found.union(known.old if read.implied else known.value)
         return found
 
     def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
@@ -326,18 +372,56 @@ def _reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
 
 
 def _slots(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
+    first = _never_kept(p, s)
     for number, action, conditional in numbered(s.body):
         match action:
             case Store(target, value):
                 reads = [*references(value), *(r for x in target.subscripts for r in references(x))]
                 yield from (_slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(reads))
-                if conditional:
+                if conditional and number not in first:
                     yield _slot(p, s, number, target, False, happens[number], implied=True)
                 yield _slot(p, s, number, target, True, happens[number])
             case Let(_, _, value, _) | Branch(value, _, _):
                 yield from (
                     _slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(references(value))
                 )
+
+
+def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
+    """The first writes of elements that a branch writes on both sides: values from before it are gone.
+
+    Such a write counts as one that happens and gives the element any value, up to the one that really does.
+    """
+    found: set[Number] = set()
+    for outer, branch, _ in numbered(s.body):
+        if not isinstance(branch, Branch):
+            continue
+        sure = _written(p, s, (branch,))
+        first: dict[Reference, Number] = {}
+        for number, action, _ in numbered(s.body):
+            if isinstance(action, Store) and number[: len(outer)] == outer:
+                r = _placeless(action.target)
+                if r in sure:
+                    first.setdefault(r, number)
+        found.update(first.values())
+    return frozenset(found)
+
+
+def _written(p: Polyhedra, s: PolyStatement, body: tuple[Action, ...]) -> frozenset[Reference]:
+    """What `body` writes for sure."""
+    found: frozenset[Reference] = frozenset()
+    for action in body:
+        match action:
+            case Store(target, _) if all(_is_affine(x, s, p) for x in target.subscripts):
+                found |= {_placeless(target)}
+            case Branch(_, then, otherwise):
+                found |= _written(p, s, then) & _written(p, s, otherwise)
+    return found
+
+
+def _placeless(r: Reference) -> Reference:
+    """The reference wherever it stands in the source."""
+    return replace(r, site=-1)
 
 
 def _slot(

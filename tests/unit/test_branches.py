@@ -65,6 +65,43 @@ def test_the_result_and_the_proof(body: str, tmp_path: Path) -> None:
     assert [certify(r).holds for r in made.regions] == [True]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float t; if (x[i] > 2) { t = x[i]; y[i] = t * t; }",
+        "float t; if (x[i] > 2) { t = x[i]; y[i] = t * t; } else { t = z[i]; y[i] = t - 1; }",
+        "float t; if (x[i] > 2) t = x[i]; else t = z[i]; y[i] = t;",
+        "float t; if (x[i] > 2) t = x[i]; else if (x[i] > 1) t = z[i]; else { t = 3; z[i] = 4; } y[i] = t;",
+        "float t = 7; if (x[i] > 2) { if (z[i] > 3) t = 1; else { t = 2; y[i] = t; } z[i] = t; }",
+        "float t[2]; if (x[i] > 2) { t[0] = x[i]; t[1] = z[i]; y[i] = t[0] - t[1]; }",
+    ],
+)
+def test_what_a_branch_writes_before_it_reads_it_carries_nothing_on(body: str, tmp_path: Path) -> None:
+    made = compiled(tmp_path, PROGRAM % body)
+    assert assert_same(tmp_path) == ""
+    assert [d for d in made.diagnostics if d.severity == "warning"] == []  # none of a sequential loop
+    (region,) = made.regions
+    (kernel,) = region.region.kernels
+    assert ("t" in {a.name for a in kernel.arrays}) == ("t[2]" in body)  # scalars are in registers
+    assert certify(region).holds
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (x[i] > 2) t = x[i]; y[i] = t;",
+        "if (x[i] > 2) t = x[i]; else z[i] = 1; y[i] = t;",
+        "if (x[i] > 2) { y[i] = t; t = x[i]; }",
+        "if (x[i] > 2) { if (z[i] > 1) t = x[i]; y[i] = t; }",
+    ],
+)
+def test_what_a_branch_may_leave_unwritten_is_carried_on(body: str, tmp_path: Path) -> None:
+    text = PROGRAM.replace("#pragma scop", "float t = 5;\n#pragma scop")
+    made = compiled(tmp_path, text % body)
+    assert assert_same(tmp_path) == ""
+    assert certify(made.regions[0]).holds
+
+
 SQUARE = """
 #include <stdio.h>
 #include <stdlib.h>
