@@ -90,7 +90,7 @@ def _buffer(session: Session, b: Buffer) -> None:
         if slot.reference.array == b.name:
             elements = slot.relation.range().reset_tuple_id() if slot.relation is not None else source
             touched = touched.union(elements)
-            _copied(session, slot, elements.intersect(source).subtract(device))
+            _copied(session, slot, source.subtract(device), elements)
     if array.extents and array.extents[0] is None:
         _not_too_much(session, b, device, touched)
 
@@ -131,7 +131,12 @@ def _up_to(scope: Scope, box: isl.Set, b: Buffer) -> isl.Set:
     return box.intersect(tuples(end, names).apply(isl.Map.lex_ge(box.get_space())))
 
 
-def _copied(session: Session, slot: Slot, missing: isl.Set) -> None:
+def _copied(session: Session, slot: Slot, left: isl.Set, elements: isl.Set) -> None:
+    """Of the `elements` of a slot none is `left` out, unless nothing depends on it."""
+    missing = elements.intersect(left)
+    if not missing.is_empty() and slot.relation is not None and not slot.write:
+        matters = slot.relation.intersect_domain(session.source.deciding(slot))
+        missing = matters.range().reset_tuple_id().intersect(left)
     if missing.is_empty():
         return
     point = counterexample.sample(isl.Map.from_domain(missing))

@@ -159,6 +159,10 @@ class Source:
         """
         return self._observed.get(write, Observed(self.p.statement(write.statement).domain)).old
 
+    def deciding(self, read: Slot) -> isl.Set:
+        """The instances of a read on which a value depends that may matter."""
+        return self._matters(read, self._observed)
+
     def locals(self, statement: str) -> Liveness:
         """Which assignments to locals of an instance matter."""
         found = self._locals.get(statement)

@@ -86,6 +86,18 @@ def test_what_a_branch_writes_before_it_reads_it_carries_nothing_on(body: str, t
     assert certify(region).holds
 
 
+def test_what_a_dead_statement_reads_is_not_copied(tmp_path: Path) -> None:
+    body = "float t = y[i + 5]; if (x[i] > 2) { t = 1; z[i] = t; }"
+    made = compiled(
+        tmp_path, PROGRAM.replace("y[restrict n]", "*restrict y").replace("y[99]", "y[104]") % body
+    )
+    assert assert_same(tmp_path) == ""
+    (region,) = made.regions
+    assert certify(region).holds
+    assert [k.name for k in region.region.kernels] == ["f_0_k0"]
+    assert [a.name for a in region.region.kernels[0].arrays if a.name in "ty"] == []
+
+
 @pytest.mark.parametrize(
     "body",
     [
