@@ -22,6 +22,9 @@ Vector: TypeAlias = tuple[int, ...]
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
 _WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
 _SECONDS = 5.0
+_LARGE = (
+    2_000_000  # coefficients that isl takes seconds to read, without counting steps; known kernels: 13,000
+)
 
 
 class OperationsExceededError(Exception):
@@ -166,7 +169,10 @@ class IntegerSystem:
     def build(
         free: int, slack: int, objectives: Sequence[Mapping[int, int]], constraints: Iterable[Constraint]
     ) -> IntegerSystem:
-        """The system of `constraints`; each objective maps an unknown to its positive weight."""
+        """The system of `constraints`; each objective maps an unknown to its positive weight.
+
+        Raises OperationsExceededError.
+        """
         empty = IntegerSystem(free, slack, len(objectives), isl.BasicSet("{ : }"))
         first = len(objectives)
         lines = [empty._line({k: 1}, 0, False) for k in range(first, empty._columns)]
@@ -257,6 +263,8 @@ class IntegerSystem:
         return " ".join(map(str, row))
 
     def _with(self, lines: Sequence[str]) -> IntegerSystem:
+        if len(lines) * self._columns > _LARGE:
+            raise OperationsExceededError
         # of all ways to hand isl a hundred constraints, PolyLib's matrix text is the fastest
         text = f"{len(lines)} {self._columns + 2}\n" + "\n".join(lines) + "\n"
         return IntegerSystem(self.free, self.slack, self.objectives, isl.BasicSet(text))

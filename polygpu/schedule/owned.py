@@ -65,8 +65,7 @@ def promote(m: MappedNest) -> tuple[Promoted, ...]:
 
 def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) -> Promoted | None:
     depths = {s: len(members_on(m.nest.body, s)) for s, _ in uses}
-    single = max(depths.values()) == 0 and len(m.statements) == 1
-    if len(uses) == 1 or (single and m.p.array(uses[0][1].reference.array).storage != "region"):
+    if len(uses) == 1:
         return None
     if any(not a.affine or a.reference.field for _, a in uses):
         return None
@@ -85,6 +84,8 @@ def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) ->
     old = _reads_old(m, uses)
     # a temporary that no read finds old stays inside: not even another launch of this kernel sees it
     private = not (m.p.array(first).live_out or old or _used_elsewhere(m, array))
+    if not private and max(depths.values()) == 0 and len(m.statements) == 1:
+        return None
     load = old or not (private or _writes_all(m, uses, elements))
     return Promoted(first, array, f"{first}_r", function, elements.domain(), load, not private)
 
