@@ -125,3 +125,8 @@ def test_a_wide_system_may_take_so_long(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(integer_system, "_SECONDS", 0)
     with pytest.raises(OperationsExceededError):
         wide().minimum()
+
+
+def test_a_system_that_isl_takes_seconds_to_read_is_given_up() -> None:
+    with pytest.raises(OperationsExceededError):
+        IntegerSystem.build(1000, 0, [], [])  # 2,000 columns, each at least 0
