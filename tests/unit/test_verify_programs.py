@@ -46,6 +46,29 @@ void f(int n, int m, float b[restrict m], const int a[restrict m])
 """
 
 
+# t is read for its own update only
+CIRCLE = """
+void f(int n, int A0[restrict n + 2][n + 3], int A1[restrict 2 * n + 1], double A2[restrict 3][n + 1][n + 1])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        int t1[2];
+        for (int j = 0; j < 2; j++) {
+            t1[j] = (8) < (A0[i][2 * j] & 255) ? (8) : (A0[i][2 * j] & 255);
+        }
+        for (int j = n - 1; j >= i + 1; j--) {
+            if (A1[j + 1] > A2[2][j][j - 1]) {
+                if ((t1[0] & 1023) < (A1[i] & 1023) && (A1[i] & 1023) != 3) {
+                    t1[0] += ((i + 2) > 30 ? (t1[1] & 255) : 5) & 15;
+                }
+            }
+        }
+    }
+#pragma endscop
+}
+"""
+
+
 def compiled(text: str, device: str, directory: Path) -> CompiledRegion:
     file = directory / "f.c"
     file.write_text(text)
@@ -63,6 +86,11 @@ def test_a_conditional_write_that_is_read(device: str, tmp_path: Path) -> None:
     text = DEAD.replace("t = 0.5 * c[j];", "t = 0.5 * c[j];\n            c[j] += 2 * t;")
     region = compiled(text, device, tmp_path)
     assert certify(region).holds
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_a_temporary_that_only_its_own_updates_read(device: str, tmp_path: Path) -> None:
+    assert certify(compiled(CIRCLE, device, tmp_path)).holds
 
 
 @pytest.mark.parametrize("device", ["8800gtx", "h100"])
