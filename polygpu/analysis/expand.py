@@ -68,18 +68,30 @@ def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhe
 
 
 def _without_unread(p: Polyhedra, done: list[Expansion]) -> tuple[Polyhedra, list[Expansion]]:
-    """Without statements that do nothing but write temporaries that nothing reads."""
-    unread: set[str] = set()
-    for e in done:
-        names = {name for name, _ in e.nodes}
-        bodies = [p.statement(name).body for name in names]
-        alone = all(len(body) == 1 and isinstance(body[0], Store) for body in bodies)
-        if alone and all(write for _, write in e.nodes) and not p.array(e.array).live_out:
-            unread |= names
-    if len(unread) == len(p.statements):
+    """Without statements that only write temporaries that nothing reads, or nothing but such statements."""
+    gone: frozenset[str] = frozenset()
+    while found := frozenset[str]().union(*(_only_writers(p, e, gone) for e in done)) - gone:
+        gone |= found
+    if not gone or len(gone) == len(p.statements):
         return p, done
-    kept = [e for e in done if not any(name in unread and write for name, write in e.nodes)]
-    return replace(p, statements=tuple(s for s in p.statements if s.name not in unread)), kept
+    kept = tuple(s for s in p.statements if s.name not in gone)
+    left = (replace(e, nodes=_left(e, gone)) for e in done)
+    return replace(p, statements=kept), [e for e in left if e.nodes]
+
+
+def _left(e: Expansion, gone: frozenset[str]) -> frozenset[Node]:
+    return frozenset(node for node in e.nodes if node[0] not in gone)
+
+
+def _only_writers(p: Polyhedra, e: Expansion, gone: frozenset[str]) -> frozenset[str]:
+    """The web's statements but those `gone`, if all they do is write it and nothing reads it."""
+    nodes = _left(e, gone)
+    if p.array(e.array).live_out or not all(write for _, write in nodes):
+        return frozenset()
+    names = frozenset(name for name, _ in nodes)
+    bodies = [p.statement(name).body for name in names]
+    alone = all(len(body) == 1 and isinstance(body[0], Store) for body in bodies)
+    return names if alone else frozenset()
 
 
 def _grows(found: list[Expansion]) -> bool:

@@ -47,7 +47,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     session = Session(region, Source(p), [], deadline)
     try:
         with limited(budget):
-            session.traces.extend(trace(region, session.source, context, deadline))
+            session.traces.extend(trace(region, session.demand, context, deadline))
     except (UnclearError, OutOfBudgetError) as error:
         return _open(str(error))
     except isl.Error as error:  # an assertion of isl's own that some sets break

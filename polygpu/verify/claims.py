@@ -18,7 +18,7 @@ from polygpu.verify.events import Leaf, Matched, Place
 from polygpu.verify.liveness import Number
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.scoped import clear, needed
-from polygpu.verify.source import numbered
+from polygpu.verify.slots import numbered
 from polygpu.verify.state import State
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Claim:
     def _where(self, state: State, number: Number) -> State:
         """The state where the source may carry out an action within a branch, as far as tests are affine."""
         happens = self.walk.source.happens(self.origin.statement)[number]
-        if happens is self.walk.p.statement(self.origin.statement).domain:  # no test says anything
+        if self.walk.p.statement(self.origin.statement).domain.is_subset(happens):  # no test says anything
             return state
         scope = state.scope
         inside = instances_in(self.arguments(state), happens, scope.domain)
@@ -203,7 +203,7 @@ class Claim:
         match action:
             case Store():
                 write = source.writing(statement, number)
-                return write is None or not source.observed(write).is_empty()
+                return write is None or not self.walk.demand.observed(write).is_empty()
             case Let():
                 return number in source.locals(statement).live
             case Branch(_, then, otherwise):

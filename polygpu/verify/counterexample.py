@@ -11,7 +11,7 @@ from polygpu.model.expr import Position, Reference
 from polygpu.support.isl_idioms import D, isl_name
 from polygpu.verify.affine import constant, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do
-from polygpu.verify.source import position_of
+from polygpu.verify.slots import position_of
 
 
 def sample(bad: isl.Map) -> isl.Map:

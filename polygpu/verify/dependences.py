@@ -174,7 +174,7 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
     if not temporary and all(unstored(session, w, stores).is_empty() for w in writes):
         return
     users = load.instances.reverse().apply_range(load.address)
-    users = users.intersect_domain(session.source.deciding(load.slot))
+    users = users.intersect_domain(session.demand.deciding(load.slot))
     writers, fresh = session.source.writers(load.slot)
     # what a temporary held before its first write is never used: the source could not know it either
     left = users if temporary and not load.slot.implied else users.subtract_domain(fresh)

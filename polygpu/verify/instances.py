@@ -11,7 +11,8 @@ from polygpu.verify.elements import everything
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Slot, UnanalysableError, timed
+from polygpu.verify.slots import Slot
+from polygpu.verify.source import UnanalysableError, timed
 from polygpu.verify.values import Use, Uses, unstored
 from polygpu.verify.verdict import INSTANCES, Failure
 
@@ -38,7 +39,7 @@ def _executed(session: Session, write: Slot) -> None:
                 missing = missing.subtract(session.instances(a, WHOLE).range())
     if missing.is_empty():
         return
-    missing = missing.intersect(session.source.observed(write))
+    missing = missing.intersect(session.demand.observed(write))
     if missing.is_empty():
         return
     point = counterexample.sample(isl.Map.from_domain(missing))
@@ -113,7 +114,7 @@ def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, 
         _, fresh = session.source.writers(load.slot)
         if load.slot.implied:  # the old value of a conditional write
             write = session.source.writing(load.slot.statement, load.slot.number)
-            fresh = fresh if write is None else fresh.intersect(session.source.outlasting(write))
+            fresh = fresh if write is None else fresh.intersect(session.demand.outlasting(write))
         if not load.instances.intersect_range(fresh).is_empty():
             _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
     if copied_out:

@@ -14,7 +14,8 @@ from polygpu.verify import counterexample
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
 from polygpu.verify.events import tuples
 from polygpu.verify.session import Session
-from polygpu.verify.source import Slot, UnanalysableError
+from polygpu.verify.slots import Slot
+from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BOUNDS, Failure
 
@@ -135,7 +136,7 @@ def _copied(session: Session, slot: Slot, left: isl.Set, elements: isl.Set) -> N
     """Of the `elements` of a slot none is `left` out, unless nothing depends on it."""
     missing = elements.intersect(left)
     if not missing.is_empty() and slot.relation is not None and not slot.write:
-        matters = slot.relation.intersect_domain(session.source.deciding(slot))
+        matters = slot.relation.intersect_domain(session.demand.deciding(slot))
         missing = matters.range().reset_tuple_id().intersect(left)
     if missing.is_empty():
         return

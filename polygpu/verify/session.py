@@ -14,6 +14,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
 from polygpu.support.isl_idioms import CONTEXT, exhausted
+from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Place, anywhere, relation
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
@@ -63,6 +64,10 @@ class Session:
     @property
     def p(self) -> Polyhedra:
         return self.source.p
+
+    @cached_property
+    def demand(self) -> Demand:
+        return Demand(self.source)
 
     @cached_property
     def locals(self) -> dict[int, Locals]:

@@ -12,9 +12,9 @@ from polygpu.analysis.rewrite import substitute
 from polygpu.model.expr import Expr, Name, type_of
 from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
+from polygpu.verify.demand import Demand
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box
 from polygpu.verify.scoped import clear, counted, needed
-from polygpu.verify.source import Source
 from polygpu.verify.walk import KernelWalk
 
 
@@ -32,11 +32,13 @@ class Trace:
     private: Mapping[str, DeclareArray | Declare]
 
 
-def trace(region: Region, source: Source, context: isl.Set, deadline: float = inf) -> list[Trace]:
+def trace(region: Region, demand: Demand, context: isl.Set, deadline: float = inf) -> list[Trace]:
     """The events of `region`, in host order. Raises UnclearError, also after `deadline`, a monotonic()."""
-    values = {s.name: parameter(s.name) if s.name in source.p.parameters else None for s in region.scalars}
+    values = {
+        s.name: parameter(s.name) if s.name in demand.source.p.parameters else None for s in region.scalars
+    }
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
-    host = _Host(region, source, deadline)
+    host = _Host(region, demand, deadline)
     everywhere = isl.Set(UNIVERSE).intersect_params(context)
     host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
@@ -45,7 +47,7 @@ def trace(region: Region, source: Source, context: isl.Set, deadline: float = in
 @dataclass
 class _Host:
     region: Region
-    source: Source
+    demand: Demand
     deadline: float
     found: list[Trace] = field(default_factory=list)
     count: int = 0
@@ -101,7 +103,7 @@ class _Host:
         for name, value in scope.values.items():
             values.setdefault(name, value)
         inner = replace(inside, values=values)
-        walked = KernelWalk(kernel, self.source, launched, symbols, self.deadline)
+        walked = KernelWalk(kernel, self.demand, launched, symbols, self.deadline)
         walked.run(inner)
         self.found.append(
             Trace(

@@ -20,7 +20,8 @@ from polygpu.verify.liveness import Number
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
-from polygpu.verify.source import Slot, UnanalysableError
+from polygpu.verify.slots import Slot
+from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import INSTANCES, VALUES, Failure
 
@@ -138,7 +139,7 @@ class _Action:
         slot = source.writing(m.statement, m.number)
         if slot is None:
             return here if m.number in source.locals(m.statement).lasting else here.subtract(here)
-        return here.intersect_range(source.outlasting(slot))
+        return here.intersect_range(self.session.demand.outlasting(slot))
 
     def _visible(self, target: Place, beyond: isl.Map) -> None:
         address = self.session.address(self.action, target, WHOLE).intersect_domain(beyond.domain())

@@ -29,11 +29,13 @@ from polygpu.model.kernel import (
 )
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
+from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Launched, Place, Point, Sync
 from polygpu.verify.groups import closed, settled
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError, clear, counted, needed
-from polygpu.verify.source import Source, numbered
+from polygpu.verify.slots import numbered
+from polygpu.verify.source import Source
 from polygpu.verify.state import State
 
 
@@ -42,7 +44,7 @@ class KernelWalk:
     """The walk of one launch of `kernel`. `symbols` are the host's expressions for its scalars."""
 
     kernel: Kernel
-    source: Source
+    demand: Demand
     launch: Launched
     symbols: dict[str, Expr]
     deadline: float = inf
@@ -50,6 +52,10 @@ class KernelWalk:
     syncs: list[Sync] = field(default_factory=list)
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
     count: int = 0
+
+    @property
+    def source(self) -> Source:
+        return self.demand.source
 
     @property
     def p(self) -> Polyhedra:

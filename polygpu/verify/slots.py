@@ -1,0 +1,181 @@
+"""The accesses of the original program's actions, and the instances in which they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
+from polygpu.analysis.rewrite import references, walk
+from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
+from polygpu.model.scop import Access, Action, Branch, Let, Store
+from polygpu.support.isl_idioms import coalesced
+from polygpu.verify.liveness import Number
+from polygpu.verify.outcomes import implied
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An access of an action: `relation` maps instances to elements; None for one that depends on data.
+
+    It happens in the instances `reached`, as far as affine tests decide that. `implied` is the read of its
+    old value that a conditional write stands for: such a write counts as one that always happens there, of
+    either the new value or the old one.
+    """
+
+    statement: str
+    number: Number
+    array: str
+    reference: Reference
+    write: bool
+    relation: isl.Map | None
+    reached: isl.Set
+    implied: bool = False
+
+    @property
+    def rank(self) -> tuple[Number, int]:
+        """Order within an instance: an action's reads precede its write."""
+        return self.number, int(self.write)
+
+
+def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Number, Action, bool]]:
+    """All actions with their numbers, and whether a branch decides if they happen."""
+    for k, action in enumerate(body):
+        number = (*prefix, k)
+        yield number, action, bool(prefix)
+        if isinstance(action, Branch):
+            yield from numbered(action.then, (*number, 0))
+            yield from numbered(action.otherwise, (*number, 1))
+
+
+def exclusive(one: Number, other: Number) -> bool:
+    """Whether two actions stand in different branches of a test."""
+    apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    return apart % 2 == 1
+
+
+def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
+    """The instances in which each action happens, as far as the affine tests around it decide that.
+
+    Of a write not more than the scop says of it, which may see through more tests: what the front end
+    concludes from the source's tests is taken as given, as the domains of statements are.
+    """
+    builder = AffineBuilder(s.domain.get_space())
+
+    def condition(test: Expr) -> isl.Set | None:
+        if isinstance(test, Binary) and wraps(test):
+            return None
+        return builder.condition(test) if _is_affine(test, s, p) else None
+
+    found: dict[Number, isl.Set] = {}
+    for number, action, _ in numbered(s.body):
+        here = found.setdefault(number, s.domain)
+        if isinstance(action, Store) and len(number) > 1:
+            touching = _touching(s, action.target, True)
+            found[number] = here if here.is_subset(touching) else coalesced(here.intersect(touching))
+        elif isinstance(action, Branch):
+            for side, branch in enumerate((action.then, action.otherwise)):
+                holds = implied(action.test, side == 0, condition)
+                inside = here if holds is None else coalesced(here.intersect(holds))
+                found |= {(*number, side, k): inside for k in range(len(branch))}
+    return found
+
+
+def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
+    first = _never_kept(p, s)
+    for number, action, conditional in numbered(s.body):
+        match action:
+            case Store(target, value):
+                reads = [*references(value), *(r for x in target.subscripts for r in references(x))]
+                yield from (_slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(reads))
+                if conditional and number not in first:
+                    yield _slot(p, s, number, target, False, happens[number], implied=True)
+                yield _slot(p, s, number, target, True, happens[number])
+            case Let(_, _, value, _) | Branch(value, _, _):
+                yield from (
+                    _slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(references(value))
+                )
+
+
+def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
+    """The first writes of elements that a branch writes on both sides: values from before it are gone.
+
+    Such a write counts as one that happens and gives the element any value, up to the one that really does.
+    """
+    found: set[Number] = set()
+    for outer, branch, _ in numbered(s.body):
+        if not isinstance(branch, Branch):
+            continue
+        sure = _written(p, s, (branch,))
+        first: dict[Reference, Number] = {}
+        for number, action, _ in numbered(s.body):
+            if isinstance(action, Store) and number[: len(outer)] == outer:
+                r = _placeless(action.target)
+                if r in sure:
+                    first.setdefault(r, number)
+        found.update(first.values())
+    return frozenset(found)
+
+
+def _written(p: Polyhedra, s: PolyStatement, body: tuple[Action, ...]) -> frozenset[Reference]:
+    """What `body` writes for sure."""
+    found: frozenset[Reference] = frozenset()
+    for action in body:
+        match action:
+            case Store(target, _) if all(_is_affine(x, s, p) for x in target.subscripts):
+                found |= {_placeless(target)}
+            case Branch(_, then, otherwise):
+                found |= _written(p, s, then) & _written(p, s, otherwise)
+    return found
+
+
+def _placeless(r: Reference) -> Reference:
+    """The reference wherever it stands in the source."""
+    return replace(r, site=-1)
+
+
+def _slot(
+    p: Polyhedra,
+    s: PolyStatement,
+    number: Number,
+    r: Reference,
+    write: bool,
+    inside: isl.Set,
+    implied: bool = False,
+) -> Slot:
+    relation = None
+    if all(_is_affine(x, s, p) for x in r.subscripts):
+        access = Access(r, write, True, True, s.position, s.text)
+        relation = access_relation(AffineBuilder(s.domain.get_space()), inside, access)
+        if not write and not implied:
+            relation = relation.intersect_domain(_touching(s, r, False))
+    return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
+
+
+def _touching(s: PolyStatement, r: Reference, write: bool) -> isl.Set:
+    """The instances in which `s` may access `r`: no affine test within it says otherwise."""
+    found = [a.relation.domain() for a in s.accesses if a.reference == r and a.write == write]
+    return reduce(isl.Set.union, found) if found else s.domain
+
+
+def _is_affine(expr: Expr, s: PolyStatement, p: Polyhedra) -> bool:
+    """Whether a subscript or a test is an affine one of iterators and parameters."""
+    known = {*s.iterators, *p.parameters}
+    names = {e.name for e in walk(expr) if isinstance(e, Name)}
+    if not names <= known or any(references(expr)):
+        return False
+    try:
+        AffineBuilder(s.domain.get_space()).condition(expr)
+    except (ValueError, isl.Error):
+        return False
+    return True
+
+
+def position_of(s: PolyStatement, r: Reference, write: bool) -> Position:
+    return next(
+        (a.position for a in s.accesses if a.reference == r and a.write == write),
+        s.position,
+    )
