@@ -227,7 +227,9 @@ class _Writer:
             return f"{_renamed(self.number, array)}{''.join(f'[{s}]' for s in subscripts)}{member}"
         text = subscripts[0]
         for d, subscript in enumerate(subscripts[1:], 1):
-            text = f"({text}) * w{d}_{array.name} + {subscript}"
+            # -i of an unsigned int is far away where it is added to an unsigned long before the rest is
+            within = f"({subscript})" if subscript.startswith("-") else subscript
+            text = f"({text}) * w{d}_{array.name} + {within}"
         return f"{array.name}[{text}]{member}"
 
 
