@@ -104,7 +104,7 @@ class Polyhedra:
         return max((int(top.dim_max_val(0).to_python()) + 1 for top in tops), default=0)
 
     def relation(self, write: bool, must: bool | None = None) -> isl.UnionMap:
-        """All write relations, of `must` kind only if given; those of reads of what others write."""
+        """All write relations, of `must` kind only if given, or those of the exposed reads."""
         return union_of(
             [
                 a.relation

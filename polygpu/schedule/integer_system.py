@@ -22,9 +22,7 @@ Vector: TypeAlias = tuple[int, ...]
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
 _WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
 _SECONDS = 5.0
-_LARGE = (
-    2_000_000  # coefficients that isl takes seconds to read, without counting steps; known kernels: 13,000
-)
+_LARGE = 2_000_000  # coefficients: isl reads them for seconds, without counting steps; known kernels: 13,000
 
 
 class OperationsExceededError(Exception):
@@ -171,7 +169,7 @@ class IntegerSystem:
     ) -> IntegerSystem:
         """The system of `constraints`; each objective maps an unknown to its positive weight.
 
-        Raises OperationsExceededError.
+        Raises OperationsExceededError where isl would take seconds to read it.
         """
         empty = IntegerSystem(free, slack, len(objectives), isl.BasicSet("{ : }"))
         first = len(objectives)

@@ -84,6 +84,7 @@ def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) ->
     old = _reads_old(m, uses)
     # a temporary that no read finds old stays inside: not even another launch of this kernel sees it
     private = not (m.p.array(first).live_out or old or _used_elsewhere(m, array))
+    # a lone statement outside of loops loads and stores once anyway
     if not private and max(depths.values()) == 0 and len(m.statements) == 1:
         return None
     load = old or not (private or _writes_all(m, uses, elements))

@@ -19,9 +19,6 @@ SANITIZED = (
 )  # fmt: skip
 TIMEOUT = 120
 HARMLESS = ("no double precision",)  # what a generated program may say
-# all that AddressSanitizer says when it finds no room for its shadow memory before main(), which happens now
-# and then where addresses are randomized by more bits than its release knows of; a real report goes on
-NO_START = {"AddressSanitizer:DEADLYSIGNAL"}
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,6 @@ class Run:
 
 
 def run(program: Path, *arguments: str) -> Run:
-    for _ in range(5):
-        done = _run(program, *arguments)
-        if done.fine or set(done.errors.split()) != NO_START:
-            break
-    return done
-
-
-def _run(program: Path, *arguments: str) -> Run:
     cache = program.parent / "kernels"
     cache.mkdir(exist_ok=True)
     try:

@@ -16,6 +16,8 @@ from tests.fuzz.generate import program
 from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
 
+NOT_EXAMINED = "not examined"  # programs of a batch whose original is no defined program
+
 
 @dataclass(frozen=True)
 class Job:
@@ -38,10 +40,10 @@ def examine(job: Job) -> tuple[Job, Outcome]:
             batch = Batch(programs, Path(name))
         except subprocess.CalledProcessError as problem:
             failure = Failure(0, "invalid", problem.stderr, Setup("original", ""))
-            return job, Outcome([failure], Counter(programs=job.count))
+            return job, Outcome([failure], Counter({NOT_EXAMINED: job.count}))
         if batch.valid:
             batch.examine(random_setup(random, job.count), *(("opencl",) if job.opencl else ()))
-        batch.outcome.counts["programs"] += job.count
+        batch.outcome.counts["programs" if batch.valid else NOT_EXAMINED] += job.count
         return job, batch.outcome
 
 

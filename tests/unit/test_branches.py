@@ -98,20 +98,18 @@ def test_what_a_dead_statement_reads_is_not_copied(tmp_path: Path) -> None:
     assert [a.name for a in region.region.kernels[0].arrays if a.name in "ty"] == []
 
 
-def test_what_only_feeds_dead_statements_is_left_out(tmp_path: Path) -> None:
-    body = "float u = z[i]; float t = u * 2; float v = u + t; y[i] = x[i];"
+@pytest.mark.parametrize(
+    ("body", "arrays"),
+    [
+        ("float u = z[i]; float t = u * 2; float v = u + t; y[i] = x[i];", {"x", "y"}),
+        ("float u = z[i] + 1; float t = u * 2; y[i] = u;", {"y", "z"}),  # one of two readers needs u
+    ],
+)
+def test_what_only_feeds_dead_statements_is_left_out(body: str, arrays: set[str], tmp_path: Path) -> None:
     (region,) = compiled(tmp_path, PROGRAM % body).regions
     assert assert_same(tmp_path) == ""
     assert certify(region).holds
-    assert [{a.name for a in k.arrays} for k in region.region.kernels] == [{"x", "y"}]
-
-
-def test_what_one_of_two_readers_needs_stays(tmp_path: Path) -> None:
-    body = "float u = z[i] + 1; float t = u * 2; y[i] = u;"
-    (region,) = compiled(tmp_path, PROGRAM % body).regions
-    assert assert_same(tmp_path) == ""
-    assert certify(region).holds
-    assert [{a.name for a in k.arrays} for k in region.region.kernels] == [{"y", "z"}]
+    assert [{a.name for a in k.arrays} for k in region.region.kernels] == [arrays]
 
 
 @pytest.mark.parametrize(
