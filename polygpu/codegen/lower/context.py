@@ -114,9 +114,14 @@ class NestContext:
         starts = self._as_parameter(self._step_values(step), step.name)
         return isl.Set.from_basic_set(context.remove_divs().simple_hull()).intersect(starts)
 
-    def _visits(self, step: Fixed) -> isl.Set:
-        """That the block visits the step's tile, as a condition on the parameter of this name."""
+    def _visits(self, step: Fixed, ahead: int = 0) -> isl.Set:
+        """That the block visits the step's tile, or one up to `ahead` tiles before it.
+
+        A condition on the parameter with the step's name.
+        """
         visited = self._visited(step)
+        for _ in range(ahead):
+            visited = visited.union(visited.apply(isl.Map(f"{{ [i] -> [i + {step.width}] }}")))
         position = visited.dim(D.param)
         visited = visited.move_dims(D.param, position, D.set, 0, 1).params()
         return visited.set_dim_id(D.param, position, identifier(step.name))

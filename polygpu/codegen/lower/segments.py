@@ -169,7 +169,7 @@ class Segments(Stages):
         if step is not None:
             multiples[step.name] = step.width
             positive = positive | ({step.name} if self._starts_positive(step) else set())
-        places = self._copy_context(step)
+        places = self._copy_context(step, self._tiles_ahead(segment) if s.stepped else 0)
         return Copy(
             s,
             offsets,
@@ -200,10 +200,17 @@ class Segments(Stages):
     def _happens(self, statements: Iterable[str]) -> isl.Set:
         return reduce(isl.Set.union, (self.m.domain(name, ()).params() for name in sorted(statements)))
 
-    def _copy_context(self, step: Fixed | None) -> isl.Set:
+    def _tiles_ahead(self, segment: Segment) -> int:
+        """How many tiles before its use a tile of the segment may be copied, or one that nobody uses."""
+        if self._in_ring(segment):
+            return self.m.mapping.stages - 1
+        return int(self.m.mapping.buffering == "prefetch")
+
+    def _copy_context(self, step: Fixed | None, ahead: int) -> isl.Set:
         """What holds of the tile origins, and of the tile of `step`, where something is copied.
 
-        Loops of other segments say nothing: they may have the same name, or visit no tile.
+        The last iterations also copy up to `ahead` tiles behind the last one. Loops of other segments say
+        nothing: they may have the same name, or visit no tile.
         """
         places = self._block_context()
         for axis in self.m.mapping.axes:
@@ -212,7 +219,7 @@ class Segments(Stages):
             origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
             rest = origin.mod_val(isl.Val(axis.tile))
             places = places.intersect(rest.eq_set(rest.sub(rest)))
-        return places if step is None else places.intersect(self._visits(step))
+        return places if step is None else places.intersect(self._visits(step, ahead))
 
     def _steps(self, segment: Segment, step: Fixed, inner: tuple[Statement, ...]) -> tuple[Statement, ...]:
         """The uniform loop over the step's tiles that any point of the block needs."""
