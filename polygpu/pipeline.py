@@ -26,6 +26,7 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import substitute
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.codegen.emit import emit_device
+from polygpu.codegen.fitting import combined, fitting_tests, sized
 from polygpu.codegen.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
 from polygpu.codegen.lower.buffers import Layout, layouts
 from polygpu.codegen.lower.nest import NestLowering
@@ -321,20 +322,41 @@ def _order(p: Polyhedra, d: Dependences, budget: float, clock: _Clock, generous:
     return _Ordered(p, d, expansions, splits, clock.run("schedule", lambda: schedule(p, d, budget)))
 
 
-def _lowered(
-    o: _Ordered, sizes: dict[str, Layout], device: Device, decisions: Decisions, budget: float
-) -> tuple[Scheduled, RegionLowering, Region]:
-    """The code of the region, in the source's order where that of its schedule takes isl too long.
+@dataclass(frozen=True)
+class _Lowered:
+    """A region's code, and the tests that its call needs."""
 
-    Raises Diagnosed where both do.
+    scheduled: Scheduled
+    lowering: RegionLowering
+    region: Region
+    tests: tuple[Condition, ...]
+
+
+def _lowered(
+    o: _Ordered,
+    sizes: dict[str, Layout],
+    device: Device,
+    decisions: Decisions,
+    budget: float,
+    tests: tuple[Condition, ...],
+) -> _Lowered:
+    """The code of the region, in the source's order where that of its schedule takes isl too long, or where
+    int does not hold what it computes.
+
+    Raises Diagnosed where that is so of both.
     """
     for simple in (False, True):
         scheduled = original(o.p, o.d) if simple else o.scheduled
         lowering = RegionLowering(o.p, device, sizes, decisions)
         region = lowering.in_time(scheduled.host, inf if simple else max(budget, 1.0))
         if region is not None:
-            return scheduled, lowering, region
+            ordered = (*tests, *coordinate_tests(o.p, scheduled.host, tests))
+            fitting = fitting_tests(o.p, region, ordered)
+            if fitting is not None:
+                return _Lowered(scheduled, lowering, region, combined(ordered, fitting))
     message = "isl finds no code for these loops in reasonable time"
+    if region is not None:
+        message = "int does not hold what kernels would compute for these loops"
     raise Diagnosed(Diagnostic("PG314", "error", message, o.p.scop.position, "make bounds and tests simpler"))
 
 
@@ -354,10 +376,9 @@ def _compile_region(
     ordered = _ordered(p, d, budget, clock)
     p, d = ordered.p, ordered.d
     sizes = layouts(p, d)
-    scheduled, lowering, region = clock.run(
-        "lower", lambda: _lowered(ordered, sizes, device, decisions, budget)
-    )
-    tests = (*tests, *coordinate_tests(p, scheduled.host, tests))
+    made = clock.run("lower", lambda: _lowered(ordered, sizes, device, decisions, budget, tests))
+    scheduled, lowering, tests = made.scheduled, made.lowering, made.tests
+    region = replace(made.region, sized=sized(p, tests))
     padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(

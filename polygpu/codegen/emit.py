@@ -13,6 +13,7 @@ from polygpu.codegen.folding import basename
 from polygpu.codegen.layout import RegionText, region_text
 from polygpu.model.device import Device
 from polygpu.model.kernel import Barrier, If, Statement, Unit
+from polygpu.model.scop import LARGEST_SIZE
 from polygpu.support.templates import environment
 
 _PLAIN = Dialect("c")
@@ -94,6 +95,8 @@ def _common(unit: Unit, regions: Sequence[RegionText], dialect: Dialect, bodies:
         "helpers": host_helpers(bodies),
         "structures": [device_structure(definition, _PLAIN) for definition in _structures(unit)],
         "most_buffers": max(len(region.buffers) for region in regions),
+        "sized": any(region.sized for region in regions),
+        "largest": LARGEST_SIZE,
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),
     }

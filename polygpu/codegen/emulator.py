@@ -18,7 +18,7 @@ from polygpu.codegen.emulator_text import INTEGERS, c_string
 from polygpu.codegen.emulator_warp import poison
 from polygpu.codegen.emulator_writer import AccessRecord, KernelWriter, Point
 from polygpu.codegen.folding import basename
-from polygpu.codegen.layout import last_row
+from polygpu.codegen.layout import last_row, place_of
 from polygpu.codegen.oblivious import is_oblivious
 from polygpu.codegen.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
 from polygpu.codegen.resources import wave
@@ -39,6 +39,7 @@ from polygpu.model.kernel import (
     Statement,
     Unit,
 )
+from polygpu.model.scop import LARGEST_SIZE
 from polygpu.support.templates import load_environment
 
 
@@ -66,6 +67,8 @@ def print_emulator(unit: Unit, device: Device) -> str:
             structures=list(structures.values()),
             functions=[f"static inline {text}" for text in functions],
             regions=[_region(region, i, device) for i, region in enumerate(unit.regions)],
+            sized=any(region.sized for region in unit.regions),
+            largest=LARGEST_SIZE,
             doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
         )
     )
@@ -80,6 +83,8 @@ def _region(region: Region, number: int, device: Device) -> dict[str, Any]:
     return {
         "name": region.name,
         "number": number,
+        "place": place_of(region),
+        "sized": [(name, HOST_NAMES.spell(name)) for name in region.sized],
         "parameters": [
             *(f"{s.type} {HOST_NAMES.spell(s.name)}" for s in region.scalars),
             *(f"{b.type} *{spell(b.name)}" for b in region.buffers if b.host),

@@ -89,6 +89,7 @@ class RegionText:
     buffers: tuple[BufferText, ...]
     constants: tuple[ConstantText, ...]
     unused: tuple[str, ...]
+    sized: tuple[tuple[str, str], ...]  # parameters that must be in the range of sizes: names, C text
     wide: str  # the test that 32-bit offsets do not reach; "" where no kernel asks
     body: str
 
@@ -104,7 +105,7 @@ def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
     integers = region.integers
     return RegionText(
         name=region.name,
-        place=_place(region),
+        place=place_of(region),
         parameters=region_parameters(region, host_dialect(dialect)) or ("void",),
         scalar_names=tuple(f'"{s.name}"' for s in integers),
         scalar_values=tuple(f"(long long){HOST_C.spell(s.name)}" for s in integers),
@@ -112,6 +113,7 @@ def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
         buffers=buffers,
         constants=tuple(_constants(region, kernels, dialect)),
         unused=_unused(region, buffers, body),
+        sized=tuple((name, HOST_C.spell(name)) for name in region.sized),
         wide=_wide_test(used, buffers) if any(kernel.wide for kernel in kernels) else "",
         body="\n".join(folded(indented(body))),
     )
@@ -127,7 +129,8 @@ def _constants(region: Region, kernels: Iterable[KernelText], dialect: Dialect) 
             yield ConstantText(name, ctype, buffer.name, made.elements, made.room, WIDEST)
 
 
-def _place(region: Region) -> str:
+def place_of(region: Region) -> str:
+    """Where it is in the source: `mm.c:14`."""
     if region.position is None:
         return "unknown"
     return f"{basename(region.position.file)}:{region.position.line}"

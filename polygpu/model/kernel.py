@@ -256,7 +256,11 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One device function: `void name(scalars..., buffers...)`, scalars first, host buffers in order."""
+    """One device function: `void name(scalars..., buffers...)`, scalars first, host buffers in order.
+
+    `sized` are scalars of type int for which values beyond LARGEST_SIZE are not ruled out by tests of the
+    host file: the function ends the program there.
+    """
 
     name: str
     scalars: tuple[ScalarArgument, ...]
@@ -266,6 +270,7 @@ class Region:
     sites: tuple[Site, ...]
     functions: tuple[str, ...] = ()
     position: Position | None = None
+    sized: tuple[str, ...] = ()
 
     @property
     def integers(self) -> tuple[ScalarArgument, ...]:

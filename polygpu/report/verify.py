@@ -68,6 +68,7 @@ _PROPERTIES = {
     "barriers": "all threads of a block meet at each",
     "values": "each instance reads what the source reads, through all copies; no two threads race",
     "bounds": "all accesses lie inside of their global, shared and private arrays",
+    "ranges": "all integers computed of sizes and indices fit into their types",
     "instances": "every instance of the source is executed, nothing else has an effect",
 }
 

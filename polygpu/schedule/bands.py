@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
+from time import perf_counter
 from typing import Any
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement
-from polygpu.schedule.tree import Band, Leaf, Member, Node, band, sequence
+from polygpu.schedule.tree import Band, Leaf, Member, Node, Sequence, band, sequence
 from polygpu.support.child import in_child
 from polygpu.support.isl_idioms import CONTEXT, D, bounded, maps, pieces, pw_name, sets, union_pw_affs
 
@@ -16,6 +19,7 @@ _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
 _SMALL = 50  # problem, which never takes long; one of size 170 was seen to take minutes
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
+_STEEPEST = 64  # coefficient of an iterator; that of useful schedules is seldom more than 3
 
 
 def schedule(
@@ -27,9 +31,13 @@ def schedule(
 ) -> Node:
     """A legal schedule of `domain`: outermost parallel bands, strongly connected components apart.
 
-    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens) or would take too long, and
-    TimeoutError after `seconds`: in the integer programs of a large problem it may go on for hours, and
-    counts no steps on the way.
+    Where all dependences together leave no parallel loop outermost, isl carries as many as it can in one
+    (Feautrier), which for small constant extents may take coefficients such as 391680: a loop that visits
+    next to nothing, with bounds that int does not hold. Then bands need not begin with a parallel loop.
+
+    Raises `isl.Error` when isl gives up ("unable to carry dependences" happens), finds only such coefficients
+    or would take too long, and TimeoutError after `seconds`: in the integer programs of a large problem it
+    may go on for hours, and counts no steps on the way.
     """
     if _size(domain, validity) > _SIZE:
         raise isl.Error("too many dependences to schedule")
@@ -40,12 +48,47 @@ def schedule(
         .set_coincidence(validity)
         .set_proximity(proximity)
     )
-    if _size(domain, validity) > _SMALL and seconds < inf:
+    limit = seconds if _size(domain, validity) > _SMALL else inf
+    start = perf_counter()
+    found = _computed(constraints, limit, domain)
+    if _is_steep(found):
+        with _no_parallel_loop_first():
+            found = _computed(constraints, limit - (perf_counter() - start), domain)
+    if _is_steep(found):
+        raise isl.Error("coefficients of the schedule are too large")
+    return found
+
+
+def _computed(constraints: isl.ScheduleConstraints, seconds: float, domain: isl.UnionSet) -> Node:
+    if seconds < inf:
         found = _in_time(constraints, seconds)
     else:
         with bounded(_STEPS):
             found = constraints.compute_schedule()
     return _node(found.get_root().child(0), _names(domain))
+
+
+@contextmanager
+def _no_parallel_loop_first() -> Iterator[None]:
+    CONTEXT.set_schedule_outer_coincidence(0)
+    try:
+        yield
+    finally:
+        CONTEXT.set_schedule_outer_coincidence(1)
+
+
+def _is_steep(node: Node) -> bool:
+    match node:
+        case Band(members, _, child):
+            return any(map(_steep, (r for m in members for r in m.rows.values()))) or _is_steep(child)
+        case Sequence(children):
+            return any(map(_is_steep, children))
+    return False
+
+
+def _steep(row: isl.PwAff) -> bool:
+    coefficients = (a.get_coefficient_val(D.in_, k) for _, a in pieces(row) for k in range(a.dim(D.in_)))
+    return any(abs(c.to_python()) > _STEEPEST for c in coefficients)
 
 
 def _in_time(constraints: isl.ScheduleConstraints, seconds: float) -> isl.Schedule:

@@ -1,16 +1,17 @@
 """A certificate that generated kernels compute what their source does: translation validation with isl.
 
 Trusted: the scop (`region.scop`) and its reading as sets (`analysis.polyhedra`), isl's sets (its maxima are
-checked, its dataflow analysis is not used), the printers of Kernel IR, and that no index overflows. Not
-trusted, and not looked at: schedules, mappings, placements, lowering. The one hint taken from the lowering is
-the `origin` of an action, the source instance it claims to carry out; a claim that is not true of the
-expressions makes a failure, never a proof.
+checked, its dataflow analysis is not used), and the printers of Kernel IR. Not trusted, and not looked at:
+schedules, mappings, placements, lowering. The one hint taken from the lowering is the `origin` of an action,
+the source instance it claims to carry out; a claim that is not true of the expressions makes a failure, never
+a proof.
 
 Method. A symbolic walk of the host program and the kernels (`walk`) gives for each memory access the set of
 its executions: host loops, block, thread, loops, with the array element as a quasi-affine function of these.
   barriers     each barrier's executions are all threads of the block, or none.
   bounds       no execution of an access lies outside of its array; host, device memory and kernels lay arrays
                out alike, and all that the source may touch is copied (`layouts`).
+  ranges       no integer computed of sizes and indices overflows its type: all else takes them for unbounded.
   values       a value read from shared or private memory is followed, by dataflow analysis and through
                any number of copies, none of which converts it, to the load or the instance that made it. A
                loaded element must be the source's; an instance must be the writer that the dataflow of the

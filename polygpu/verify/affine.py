@@ -6,11 +6,13 @@ parameters that are loop, block and thread indices into dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import islpy as isl
 
+from polygpu.analysis.rewrite import walk
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.support.isl_idioms import coalesced, isl_name
 
@@ -36,6 +38,7 @@ def parameter(name: str) -> isl.PwAff:
 
 
 _COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGERS = ("char", "short", "int", "long")
 
 
@@ -54,12 +57,12 @@ class Scope:
         return replace(self, values={**self.values, name: value})
 
     def where(self, condition: isl.Set) -> Scope:
-        return replace(self, domain=coalesced(self.domain.intersect(condition)))
+        return replace(self, domain=_intersected(self.domain, condition))
 
     def within(self, condition: isl.Set) -> Scope:
         """`where` a condition holds that no test makes: bounds of loops and indices."""
         inside = self.where(condition)
-        return replace(inside, frame=coalesced(self.frame.intersect(condition)))
+        return replace(inside, frame=_intersected(self.frame, condition))
 
     def value(self, expr: Expr) -> isl.PwAff:
         """Raises NotAffineError."""
@@ -90,19 +93,35 @@ class Scope:
         raise NotAffineError(str(expr))
 
     def condition(self, expr: Expr) -> isl.Set:
-        """Where `expr` is not zero. Raises NotAffineError."""
+        """Where `expr` is not zero, as far as that is in `domain`. Raises NotAffineError."""
         match expr:
             case Binary("&&", left, right):
-                inside = self.where(self.condition(left))
-                return inside.domain.intersect(inside.condition(right))
+                first = self.condition(left)
+                inside = self if _is_plain(right) else self.where(first)
+                return first.intersect(inside.condition(right))
             case Binary("||", left, right):
                 return self.condition(left).union(self.condition(right))
             case Unary("!", operand):
                 return self.condition(operand).complement()
             case Binary(op, left, right) if op in _COMPARE:
-                found: isl.Set = getattr(self.value(left), _COMPARE[op])(self.value(right))
-                return found
+                return self._comparison(op, left, right)
         return self.value(expr).ne_set(constant(0))
+
+    def _comparison(self, op: str, left: Expr, right: Expr) -> isl.Set:
+        """x < min(a, b)  ->  x < a && x < b, which has fewer pieces than the minimum."""
+        if op in _MIRRORED:
+            for side, other, seen in ((right, left, op), (left, right, _MIRRORED[op])):
+                match _sunk(side):
+                    case Call("min" | "max" as function, arguments, _):
+                        all_of = (function == "min") == (seen in ("<", "<="))
+                        found = [self._comparison(seen, other, a) for a in arguments]
+                        return reduce(isl.Set.intersect if all_of else isl.Set.union, found)
+                    case Select(test, yes, no):
+                        holds = self.condition(test)
+                        first = holds.intersect(self._comparison(seen, other, yes))
+                        return first.union(holds.complement().intersect(self._comparison(seen, other, no)))
+        compared: isl.Set = getattr(self.value(left), _COMPARE[op])(self.value(right))
+        return compared
 
     def affine(self, expr: Expr) -> isl.PwAff | None:
         try:
@@ -149,6 +168,44 @@ class Scope:
 
     def never(self, condition: isl.Set) -> bool:
         return bool(self.domain.is_disjoint(condition))
+
+
+def _intersected(domain: isl.Set, condition: isl.Set) -> isl.Set:
+    """The intersection, in few pieces: these are looked for where there are more than before."""
+    found = domain.intersect(condition)
+    return coalesced(found) if found.n_basic_set() > domain.n_basic_set() else found
+
+
+def _is_plain(expr: Expr) -> bool:
+    """Whether there is one case of it, wherever it is computed."""
+    return not any(
+        isinstance(e, Call | Select) or (isinstance(e, Binary) and e.op in "/%") for e in walk(expr)
+    )
+
+
+def _sunk(expr: Expr) -> Expr:
+    """c - 2 * min(a, b)  ->  max(c - 2 * a, c - 2 * b)"""
+    match expr:
+        case Binary("+" | "-" as op, left, right):
+            found = _distributed(_sunk(left), lambda e: Binary(op, e, right), flips=False)
+            return found or _distributed(_sunk(right), lambda e: Binary(op, left, e), flips=op == "-") or expr
+        case Binary("*", Int(factor), right):
+            found = _distributed(_sunk(right), lambda e: Binary("*", Int(factor), e), flips=factor < 0)
+            return found or expr
+        case Call("floord", (value, Int() as divisor), ctype):
+            found = _distributed(_sunk(value), lambda e: Call("floord", (e, divisor), ctype), flips=False)
+            return found or expr
+    return expr
+
+
+def _distributed(inner: Expr, around: Callable[[Expr], Expr], flips: bool) -> Expr | None:
+    match inner:
+        case Call("min" | "max" as function, arguments, ctype):
+            other = {"min": "max", "max": "min"}[function]
+            return Call(other if flips else function, tuple(map(around, arguments)), ctype)
+        case Select(test, yes, no):
+            return Select(test, around(yes), around(no))
+    return None
 
 
 def _integer(text: str) -> int:

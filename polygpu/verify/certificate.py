@@ -22,6 +22,7 @@ from polygpu.verify.instances import check_instances
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
 from polygpu.verify.races import check_races
+from polygpu.verify.ranges import check_ranges
 from polygpu.verify.scoped import UnclearError
 from polygpu.verify.session import OutOfBudgetError, Session, limited
 from polygpu.verify.source import Source
@@ -47,7 +48,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     session = Session(region, Source(p), [], deadline)
     try:
         with limited(budget):
-            session.traces.extend(trace(region, session.demand, context, deadline))
+            session.traces.extend(trace(region, session.demand, context, session.computed, deadline))
     except (UnclearError, OutOfBudgetError) as error:
         return _open(str(error))
     except isl.Error as error:  # an assertion of isl's own that some sets break
@@ -58,6 +59,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: f
     check_layouts(session)
     check_spaces(session)
     check_bounds(session)
+    check_ranges(session)
     uses = check_values(session)
     check_races(session)
     complete = not any(u.property == VALUES for u in session.unproved)
@@ -80,6 +82,7 @@ _TEXTS = {
     "barriers": "all threads of a block meet at each barrier",
     "values": "each instance reads the values the source reads, and no two threads race for them",
     "bounds": "all accesses are inside of their arrays",
+    "ranges": "every integer computed of sizes and indices fits into its type",
     "instances": "every instance of the source is executed, nothing else has an effect",
 }
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import islpy as isl
 
-from polygpu.model.expr import Expr
+from polygpu.model.expr import Binary, Expr, Name
 from polygpu.verify.affine import NotAffineError, Scope, constant, variable
+
+_INDEX = Name("an index")  # no C name: bounds do not mean it
 
 
 class UnclearError(Exception):
@@ -26,10 +30,17 @@ def needed(scope: Scope, expr: Expr) -> isl.PwAff:
         raise UnclearError(f"not an affine function of sizes and indices: {error}") from None
 
 
+def between(scope: Scope, index: isl.PwAff, lower: Expr, upper: Expr) -> isl.Set:
+    """Where lower <= index < upper."""
+    inside = replace(scope, values={**scope.values, _INDEX.name: index})
+    return clear(inside, Binary("<=", lower, _INDEX)).intersect(clear(inside, Binary("<", _INDEX, upper)))
+
+
 def counted(scope: Scope, index: str, name: str, lower: Expr, upper: Expr, step: int) -> Scope:
     """Inside of `for (index = lower; index < upper; index += step)`."""
-    low, high, here = needed(scope, lower), needed(scope, upper), variable(name)
-    condition = here.ge_set(low).intersect(here.lt_set(high))
+    here = variable(name)
+    condition = between(scope, here, lower, upper)
     if step != 1:
-        condition = condition.intersect(here.sub(low).mod_val(isl.Val(step)).eq_set(constant(0)))
+        first = here.sub(needed(scope, lower))
+        condition = condition.intersect(first.mod_val(isl.Val(step)).eq_set(constant(0)))
     return scope.within(condition).bind(index, here)

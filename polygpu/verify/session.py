@@ -14,6 +14,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
 from polygpu.support.isl_idioms import CONTEXT, exhausted
+from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Place, anywhere, relation
 from polygpu.verify.local import Locals
@@ -60,6 +61,7 @@ class Session:
     failures: list[Failure] = field(default_factory=list)
     unproved: list[Unproved] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    computed: Computed = field(default_factory=Computed)
 
     @property
     def p(self) -> Polyhedra:

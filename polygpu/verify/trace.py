@@ -9,12 +9,13 @@ from math import inf
 import islpy as isl
 
 from polygpu.analysis.rewrite import substitute
-from polygpu.model.expr import Expr, Name, type_of
+from polygpu.model.expr import Expr, Int, Name, type_of
 from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostStatement, Kernel, Launch, Region
-from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
+from polygpu.verify.affine import UNIVERSE, Scope, parameter, variable
+from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box
-from polygpu.verify.scoped import clear, counted, needed
+from polygpu.verify.scoped import between, clear, counted
 from polygpu.verify.walk import KernelWalk
 
 
@@ -30,15 +31,21 @@ class Trace:
     actions: tuple[Do, ...]
     syncs: tuple[Sync, ...]
     private: Mapping[str, DeclareArray | Declare]
+    computed: Computed
 
 
-def trace(region: Region, demand: Demand, context: isl.Set, deadline: float = inf) -> list[Trace]:
-    """The events of `region`, in host order. Raises UnclearError, also after `deadline`, a monotonic()."""
+def trace(
+    region: Region, demand: Demand, context: isl.Set, computed: Computed, deadline: float = inf
+) -> list[Trace]:
+    """The events of `region`, in host order, and what the host computes in `computed`.
+
+    Raises UnclearError, also after `deadline`, a monotonic().
+    """
     values = {
         s.name: parameter(s.name) if s.name in demand.source.p.parameters else None for s in region.scalars
     }
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
-    host = _Host(region, demand, deadline)
+    host = _Host(region, demand, computed, deadline)
     everywhere = isl.Set(UNIVERSE).intersect_params(context)
     host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
@@ -48,6 +55,7 @@ def trace(region: Region, demand: Demand, context: isl.Set, deadline: float = in
 class _Host:
     region: Region
     demand: Demand
+    computed: Computed
     deadline: float
     found: list[Trace] = field(default_factory=list)
     count: int = 0
@@ -66,9 +74,11 @@ class _Host:
                     name = f"h{self.count}__"
                     self.count += 1
                     inside = counted(scope, index, name, lower, upper, step)
+                    self.computed.loop(scope, inside, index, (lower, upper), step)
                     names = {**known, index: Name(index)}
                     self.body(inner, inside, names, (*path, (position, name)), (*loops, name))
                 case HostIf(test, inner):
+                    self.computed.compute(scope, (test,))
                     inside = scope.where(clear(scope, test))
                     self.body(inner, inside, known, (*path, (position, "")), loops)
                 case Launch() if not scope.domain.is_empty():
@@ -81,19 +91,24 @@ class _Host:
         values: dict[str, isl.PwAff | None] = {}
         cases: list[str] = []
         inside = scope
+        self.computed.compute(scope, (*s.grid, *s.scalars))
+        computed = Computed(kernel.name, {a.name: a.origin for a in kernel.arrays})
         for argument, given in zip(kernel.scalars, s.scalars, strict=True):
             values[argument.name] = value = scope.affine(given)
             if value is not None and value.n_piece() > 1:
                 cases.append(f"s{len(cases)}__")
                 values[argument.name] = variable(cases[-1])
                 inside = inside.within(variable(cases[-1]).eq_set(value))
+            computed.bind(values[argument.name], scope, given)
         launched = Launched(len(self.found), kernel.name, path, loops, tuple(cases))
         for name, count in zip(BLOCKS, s.grid, strict=True):
-            index = variable(name)
-            inside = inside.within(constant(0).le_set(index).intersect(index.lt_set(needed(scope, count))))
+            inside = inside.within(between(scope, variable(name), Int(0), count))
         inside = inside.within(box(kernel.block))
-        for names, letter in ((BLOCKS, "block"), (THREADS, "thread")):
-            values |= {f"{letter}_{axis}": variable(n) for axis, n in zip("xyz", names, strict=True)}
+        sizes = map(Int, kernel.block)
+        for letter, names, counts in (("block", BLOCKS, s.grid), ("thread", THREADS, sizes)):
+            for axis, name, count in zip("xyz", names, counts, strict=True):
+                values[f"{letter}_{axis}"] = variable(name)
+                computed.bind(values[f"{letter}_{axis}"], scope, Int(0), count)
         symbols = {
             argument.name: substitute(given, known)
             for argument, given in zip(kernel.scalars, s.scalars, strict=True)
@@ -103,7 +118,7 @@ class _Host:
         for name, value in scope.values.items():
             values.setdefault(name, value)
         inner = replace(inside, values=values)
-        walked = KernelWalk(kernel, self.demand, launched, symbols, self.deadline)
+        walked = KernelWalk(kernel, self.demand, launched, symbols, self.deadline, computed=computed)
         walked.run(inner)
         self.found.append(
             Trace(
@@ -115,5 +130,6 @@ class _Host:
                 tuple(walked.actions),
                 tuple(walked.syncs),
                 walked.private,
+                computed,
             )
         )

@@ -11,14 +11,16 @@ DEPENDENCES = "dependences"
 BARRIERS = "barriers"
 VALUES = "values"
 BOUNDS = "bounds"
+RANGES = "ranges"
 INSTANCES = "instances"
-PROPERTIES = (DEPENDENCES, BARRIERS, VALUES, BOUNDS, INSTANCES)
+PROPERTIES = (DEPENDENCES, BARRIERS, VALUES, BOUNDS, RANGES, INSTANCES)
 # what is counted for a property: one, many
 COUNTED = {
     DEPENDENCES: ("pair of accesses", "pairs of accesses"),
     BARRIERS: ("barrier", "barriers"),
     VALUES: ("read", "reads"),
     BOUNDS: ("access", "accesses"),
+    RANGES: ("expression", "expressions"),
     INSTANCES: ("action", "actions"),
 }
 

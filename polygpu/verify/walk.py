@@ -12,6 +12,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
 from polygpu.analysis.rewrite import references, walk
+from polygpu.codegen.walk import expressions_of
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import (
     Assign,
@@ -29,6 +30,7 @@ from polygpu.model.kernel import (
 )
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
+from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Launched, Place, Point, Sync
 from polygpu.verify.groups import closed, settled
@@ -51,6 +53,7 @@ class KernelWalk:
     actions: list[Do] = field(default_factory=list)
     syncs: list[Sync] = field(default_factory=list)
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
+    computed: Computed = field(default_factory=Computed)
     count: int = 0
 
     @property
@@ -76,13 +79,13 @@ class KernelWalk:
         if monotonic() > self.deadline:
             raise UnclearError("budget")
         here = state.at(position)
+        if not isinstance(s, For):
+            self.computed.compute(state.scope, expressions_of(s))
         match s:
             case Declare():
                 return self.declare(s, here)
-            case DeclareArray(name, _, _):
-                if state.loops:
-                    raise UnclearError(f"the private array '{name}' is declared in a loop")
-                return self.new_private(s, name, here)
+            case DeclareArray():
+                return self.declare_array(s, here)
             case Assign():
                 self.assign(s, here)
             case Move():
@@ -107,10 +110,17 @@ class KernelWalk:
         self.private[unique] = s
         return replace(state, scope=state.scope.bind(name, None), arrays={**state.arrays, name: unique})
 
+    def declare_array(self, s: DeclareArray, state: State) -> State:
+        if state.loops:
+            raise UnclearError(f"the private array '{s.name}' is declared in a loop")
+        return self.new_private(s, s.name, state)
+
     def declare(self, s: Declare, state: State) -> State:
         value = state.scope.affine(s.value) if s.value is not None and not s.mutable else None
         if value is not None:
             # the value may be right only here: a later use sees the same conditions or stricter ones
+            assert s.value is not None
+            self.computed.bind(value, state.scope, s.value)
             return replace(state, scope=state.scope.bind(s.name, value))
         after = self.new_private(s, s.name, state)
         if s.origin is not None:
@@ -185,6 +195,7 @@ class KernelWalk:
     def loop(self, s: For, state: State, position: int) -> State:
         name = self.fresh()
         scope = counted(state.scope, s.index, name, s.lower, s.upper, s.step)
+        self.computed.loop(state.scope, scope, s.index, (s.lower, s.upper), s.step)
         inside = replace(
             state.at(position, name), scope=scope, loops=(*state.loops, name), arrays=_without(state, s.index)
         )

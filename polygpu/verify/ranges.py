@@ -1,0 +1,118 @@
+"""Every integer that generated code computes of sizes and indices fits into its type.
+
+All other checks take these for integers without bounds. Intervals decide most of it; isl the rest, by the
+tests around an expression. Data, and products of variables, are what the source computes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polygpu.analysis.intervals import Interval, interval
+from polygpu.analysis.rewrite import walk
+from polygpu.codegen.printer import print_expr
+from polygpu.model.expr import Binary, Expr, Name, limits, type_of
+from polygpu.model.kernel import Buffer, Region
+from polygpu.model.scop import LARGEST_SIZE, Scop
+from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter
+from polygpu.verify.computed import Computed
+from polygpu.verify.counterexample import parameters, sample
+from polygpu.verify.session import Session
+from polygpu.verify.source import UnanalysableError
+from polygpu.verify.verdict import RANGES, Failure
+
+
+def check_ranges(session: Session) -> None:
+    context = session.p.context.intersect(_sizes(session.p.scop, session.region))
+    check = _Check(session, isl.Set(UNIVERSE).intersect_params(context))
+    with session.step(RANGES, ""):
+        check.buffers()
+    for computed in (session.computed, *(t.computed for t in session.traces)):
+        with session.step(RANGES, computed.kernel):
+            check.run(computed)
+
+
+def _sizes(scop: Scop, region: Region) -> isl.Set:
+    """The parameters with which the device function runs to its end: tests in the host file leave out values
+    that are not int's, and the function itself those of int that it says it is `sized` for.
+    """
+    found = isl.Set(UNIVERSE)
+    for s in scop.scalars:
+        if s.affine:
+            tested = not s.fits or s.name in region.sized
+            low, high = limits(s.type)
+            if tested:
+                low, high = max(low, -LARGEST_SIZE), min(high, LARGEST_SIZE)
+            value = parameter(s.name)
+            found = found.intersect(value.ge_set(constant(low))).intersect(value.le_set(constant(high)))
+    return found.params()
+
+
+@dataclass
+class _Check:
+    """`known` has the interval of each value that a name was bound to, by identity."""
+
+    session: Session
+    sizes: isl.Set
+    known: dict[int, Interval] = field(default_factory=dict)
+
+    def buffers(self) -> None:
+        names = self.session.p.parameters
+        scope = Scope(self.sizes, {name: parameter(name) for name in names}, self.sizes)
+        for b in self.session.region.buffers:
+            for expr in _of_buffer(b):
+                self._expression("", scope, expr)
+
+    def run(self, computed: Computed) -> None:
+        """In the code's order: a name may get its value from names before it."""
+        bound = iter((*computed.bound, None))
+        following = next(bound)
+        for number, (scope, expr) in enumerate(computed.steps):
+            while following is not None and following.position <= number:
+                ends = [interval(e, self._names(following.scope, e), []) for e in following.ends]
+                if (low := ends[0]) is not None and (high := ends[-1]) is not None:
+                    last = high[1] - 1 if len(ends) > 1 else high[1]
+                    self.known[id(following.value)] = low[0], max(low[0], last)
+                following = next(bound)
+            self._expression(computed.kernel, scope, expr)
+
+    def _names(self, scope: Scope, expr: Expr) -> dict[str, Interval]:
+        found: dict[str, Interval] = {}
+        for name in {e.name: None for e in walk(expr) if isinstance(e, Name)}:
+            value = scope.values.get(name)
+            if value is not None:
+                if id(value) not in self.known:
+                    self.known[id(value)] = self._span(value)
+                found[name] = self.known[id(value)]
+        return found
+
+    def _span(self, value: isl.PwAff) -> Interval:
+        """All that `value` may be at these sizes."""
+        inside = value.intersect_domain(self.sizes)
+        low, high = inside.min_val(), inside.max_val()
+        if not (low.is_int() and high.is_int()):
+            raise UnanalysableError("a value without bounds")
+        return int(str(low)), int(str(high))
+
+    def _expression(self, kernel: str, scope: Scope, expr: Expr) -> None:
+        self.session.counts[RANGES] += 1
+        beyond: list[tuple[Expr, Interval]] = []
+        interval(expr, self._names(scope, expr), beyond)
+        for part, _ in beyond:
+            value, (low, high) = scope.value(part), limits(type_of(part))
+            wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
+            wrong = wrong.intersect(scope.domain).intersect(self.sizes)
+            if not wrong.is_empty():
+                where = parameters(sample(isl.Map.from_domain(wrong)), self.session.p.parameters)
+                message = f"{type_of(part)} does not hold {print_expr(part)}"
+                self.session.failures.append(Failure(RANGES, kernel, message, parameters=where))
+                return
+
+
+def _of_buffer(b: Buffer) -> Iterator[Expr]:
+    exprs = (*b.extents, *b.host_extents, *b.origin, *b.last, b.pitch)
+    yield from (e for e in exprs if e is not None)
+    yield from (Binary("-", at, first) for at, first in zip(b.last, b.origin, strict=False))
