@@ -26,9 +26,9 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.rewrite import substitute
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.codegen.emit import emit_device
-from polygpu.codegen.fitting import combined, fitting_tests, sized
 from polygpu.codegen.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
 from polygpu.codegen.lower.buffers import Layout, layouts
+from polygpu.codegen.lower.fitting import combined, fitting_tests, sized
 from polygpu.codegen.lower.nest import NestLowering
 from polygpu.codegen.lower.region import RegionLowering
 from polygpu.codegen.lower.scan import test_of

@@ -1,4 +1,4 @@
-"""Schedules that add up iterators: their sums fit into int, or the host tests it."""
+"""What schedules add up and multiply fits into int, or the host tests it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from polygpu.pipeline import CompiledRegion, Options, compile_file
 from tests.unit.emulated import assert_same, compiled
 
-SUMS = "a sum of iterators"
+SUMS = "int does not hold what kernels compute"
 HEAT = """for (int t = t0; t < t0 + 4; t++)
         for (int i = 1; i < n - 1; i++)
             x[i] = (x[i - 1] + x[i + 1]) * 0.5f + 1;"""
@@ -26,7 +26,7 @@ def region_of(directory: Path, parameters: str, body: str) -> CompiledRegion:
 def test_a_skewed_nest_is_tested(tmp_path: Path) -> None:
     region = region_of(tmp_path, "int t0, int n, float *x", HEAT)
     (condition,) = (c for c in region.conditions if SUMS in c.reason)
-    fits = isl.Set("[t0, n] -> { : -1000000000 <= t0 <= 1000000000 and 3 <= n <= 100000000 }")
+    fits = isl.Set("[t0, n] -> { : -500000000 <= t0 <= 500000000 and 3 <= n <= 100000000 }")
     beyond = isl.Set("[t0, n] -> { : n >= 3 and (2t0 + n > 2147483647 or 2t0 < -2147483647) }")
     assert fits.is_subset(condition.holds)
     assert condition.holds.intersect(beyond).is_empty()
@@ -72,4 +72,4 @@ int main(void)
 def test_results_are_the_originals_at_any_offset(tmp_path: Path) -> None:
     compiled(tmp_path, PROGRAM)
     said = assert_same(tmp_path)
-    assert said.count(SUMS) == 1
+    assert said.count("the loop runs on the host") == 1

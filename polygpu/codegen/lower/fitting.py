@@ -6,6 +6,7 @@ multiples, in bounds of tiles and wavefronts, up to some way beyond the last ite
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
@@ -15,7 +16,8 @@ from polygpu.analysis.conditions import Condition, sizes_of
 from polygpu.analysis.intervals import Interval
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
 from polygpu.analysis.rewrite import references
-from polygpu.codegen.known import Beyond, Known
+from polygpu.codegen.lower.known import Beyond, Known
+from polygpu.codegen.lower.scan import test_of
 from polygpu.codegen.walk import expressions_of
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.kernel import (
@@ -35,20 +37,30 @@ from polygpu.model.scop import LARGEST_SIZE
 from polygpu.support.isl_idioms import D, isl_name
 
 _LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(22))  # of sizes, the weakest first
+_EXACT = _LIMITS[:3]  # for which isl is asked too
 _MEANINGFUL = 2**20  # a schedule that works for no sizes beyond this is not worth having
 Names = dict[str, Interval]
 
 
 def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> tuple[Condition, ...] | None:
     """The tests that the call of `region` needs beside the `others`; None where no test is of use."""
-    known = _sizes(p, others)
-    limit = next((x for x in _LIMITS if _fits(region, _within(known, known, x))), None)
+    tests = tuple(others)
+    known, held = _sizes(p, tests), _held(p, tests)
+
+    def fits(names: Iterable[str], limit: int) -> bool:
+        start = Known(_within(known, names, limit), exact=limit in _EXACT)
+        return next(beyond(region, reduce(Known.where, held, start)), None) is None
+
+    limit = next((x for x in _EXACT if fits(known, x)), None)
+    if limit is None:
+        k = bisect_left(_LIMITS, True, len(_EXACT), key=lambda x: fits(known, x))
+        limit = _LIMITS[k] if k < len(_LIMITS) else None
     if limit is None or (limit < _MEANINGFUL and limit < max(map(max, known.values()), default=0)):
         return None
     limited = list(known) if limit < LARGEST_SIZE else []
     for name in tuple(limited):  # those that do not matter stay free
         fewer = [n for n in limited if n != name]
-        if _fits(region, _within(known, fewer, limit)):
+        if fits(fewer, limit):
             limited = fewer
     names = tuple(name for name in limited if max(map(abs, known[name])) > limit)
     return (_test(p, names, limit),) if names else ()
@@ -97,19 +109,21 @@ def _test(p: Polyhedra, names: tuple[str, ...], limit: int) -> Condition:
     return Condition(holds, reason, p.scop.position)
 
 
-def _fits(region: Region, sizes: Names) -> bool:
-    return next(beyond(region, sizes), None) is None
+def _held(p: Polyhedra, tests: Iterable[Condition]) -> tuple[Expr, ...]:
+    """What holds of the parameters where the region runs on the device."""
+    found = (test_of(c.holds, p.context) for c in tests)
+    return tuple(test for test in found if test is not None)
 
 
-def beyond(region: Region, sizes: Mapping[str, Interval]) -> Iterator[tuple[Expr, Interval]]:
-    """What is computed in `region` and may not fit where parameters are in `sizes`, with its interval."""
+def beyond(region: Region, known: Known) -> Iterator[tuple[Expr, Interval]]:
+    """What is computed in `region` and may not fit, with its interval; `known` says of the parameters."""
     found: Beyond = []
     for b in region.buffers:
         for expr in _of_buffer(b):
-            Known(sizes).interval(expr, found)
+            known.interval(expr, found)
     yield from found
     kernels = {k.name: k for k in region.kernels}
-    for launch, around in _launches(region.body, Known(sizes), found):
+    for launch, around in _launches(region.body, known, found):
         yield from found
         found.clear()
         kernel = kernels[launch.kernel]
