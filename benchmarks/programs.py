@@ -120,16 +120,20 @@ def build_original(kernel: str, directory: Path) -> Path:
 
 def translate(kernel: str, target: str, device: str | None, directory: Path, *options: str) -> None:
     """Runs `polygpu compile`, which writes into `directory`; raises ProgramError with its first errors."""
+    translate_file(source_of(kernel), target, device, directory, *options)
+
+
+def translate_file(source: Path, target: str, device: str | None, directory: Path, *options: str) -> None:
     chosen = ("--device", device) if device else ()
-    command = (sys.executable, "-m", "polygpu", "compile", source_of(kernel), "--target", target, *chosen)
+    command = (sys.executable, "-m", "polygpu", "compile", source, "--target", target, *chosen)
     call((*command, "-o", f"{directory}/", *options), PYTHONPATH=str(ROOT))
 
 
-def build_emulator(kernel: str, directory: Path, check: bool = False) -> Path:
+def build_emulator(kernel: str, directory: Path, check: bool = False, *flags: str) -> Path:
     program = directory / f"{kernel}_emulator"
-    flags = ("-O2", "-fopenmp", "-march=native", *GENERATED, *(("-DPOLYGPU_CHECK=1",) if check else ()))
+    chosen = ("-O2", "-fopenmp", "-march=native", *GENERATED, *(("-DPOLYGPU_CHECK=1",) if check else ()))
     sources = (directory / f"{kernel}_host.c", directory / f"{kernel}_emulator.c")
-    call(("gcc", *flags, *sources, "-o", program, "-lm"))
+    call(("gcc", *chosen, *flags, *sources, "-o", program, "-lm"))
     return program
 
 
