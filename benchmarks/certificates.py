@@ -4,7 +4,7 @@ python benchmarks/certificates.py FILE.c... [-I DIR] [-D NAME] [--devices generi
 python benchmarks/certificates.py --polybench DIRECTORY [--datasets LARGE] [--types float]
 python benchmarks/certificates.py --tsvc DIRECTORY
 
-DIRECTORY is a checkout of PolyBench/C 4.2.1 or of TSVC_2; nothing is written there. Their sizes are constants.
+DIRECTORY is a checkout of PolyBench/C 4.2.1 or TSVC_2, whose sizes are constants; nothing is written there.
 Exit status 1 if anything is refuted, else 2 if a file does not compile or has no region.
 """
 
@@ -119,7 +119,7 @@ def report(tasks: list[Task], jobs: int) -> int:
             if outcome.verdict != PROVED:
                 print(outcome, flush=True)
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in (PROVED, OPEN, REFUTED))
-    print(f"{verdicts.total()} regions: {counts}; {without} of {len(tasks)} files without")
+    print(f"{verdicts.total()} regions: {counts}; {without} of {len(tasks)} compilations without a region")
     return 1 if verdicts[REFUTED] else 2 if without else 0
 
 
