@@ -1,7 +1,7 @@
 """Certificates of all regions of C files, or of suites of them; what is refuted or open, and how many.
 
 python benchmarks/certificates.py FILE.c... [-I DIR] [-D NAME] [--devices generic,h100] [--seconds 60]
-python benchmarks/certificates.py --polybench DIRECTORY [--datasets LARGE] [--types float]
+python benchmarks/certificates.py --polybench DIRECTORY [--datasets LARGE] [--types float] [--bounds constant]
 python benchmarks/certificates.py --tsvc DIRECTORY
 
 DIRECTORY is a checkout of PolyBench/C 4.2.1 or TSVC_2, whose sizes are constants; nothing is written there.
@@ -31,6 +31,8 @@ from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import Certificate
 
 PROVED, OPEN, REFUTED = "proved", "open", "refuted"
+# PolyBench's loops end at the constants of the dataset, or at parameters that have the same values.
+BOUNDS = {"constant": ("POLYBENCH_USE_SCALAR_LB",), "parameter": ()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,26 +130,25 @@ def sources_of(chosen: argparse.Namespace) -> Iterator[Task]:
     task = Task(Path(), "", chosen.seconds, tuple(chosen.includes), tuple(chosen.defines))
     yield from (replace(task, source=source) for source in chosen.files)
     if chosen.polybench:
-        yield from polybench(
-            Suite(chosen.polybench), chosen.datasets.split(","), chosen.types.split(","), task
-        )
+        yield from polybench(chosen, task)
     if chosen.tsvc:
-        source = chosen.tsvc / "src"
-        yield replace(task, source=source / "tsvc.c", includes=(*task.includes, str(source)))
+        directory = chosen.tsvc / "src"
+        yield replace(task, source=directory / "tsvc.c", includes=(*task.includes, str(directory)))
 
 
-def polybench(suite: Suite, datasets: list[str], types: list[str], task: Task) -> Iterator[Task]:
-    """Arrays have the extents of the dataset, not those that the kernel's parameters say."""
-    for source, dataset, kind in itertools.product(suite.sources().values(), datasets, types):
+def polybench(chosen: argparse.Namespace, task: Task) -> Iterator[Task]:
+    """Arrays have the extents of the dataset, without POLYBENCH_USE_C99_PROTO."""
+    suite = Suite(chosen.polybench)
+    lists = (text.split(",") for text in (chosen.datasets, chosen.types, chosen.bounds))
+    for source, dataset, kind, bounds in itertools.product(suite.sources().values(), *lists):
         variant = Variant(dataset, kind, c99=False)
-        defines = tuple(macro.removeprefix("-D") for macro in variant.macros)
-        includes = (str(suite.utilities), str(source.parent))
+        macros = (macro.removeprefix("-D") for macro in variant.macros)
         yield replace(
             task,
             source=source,
-            includes=(*task.includes, *includes),
-            defines=(*task.defines, *defines),
-            variant=str(variant),
+            includes=(*task.includes, str(suite.utilities), str(source.parent)),
+            defines=(*task.defines, *macros, *BOUNDS[bounds]),
+            variant=f"{variant} {bounds}",
         )
 
 
@@ -159,6 +160,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--polybench", type=Path, metavar="DIRECTORY")
     parser.add_argument("--datasets", default="LARGE")
     parser.add_argument("--types", default="float")
+    parser.add_argument("--bounds", default="constant", help="of PolyBench's loops: constant,parameter")
     parser.add_argument("--tsvc", type=Path, metavar="DIRECTORY")
     parser.add_argument("--devices", default="generic,h100")
     parser.add_argument("--seconds", type=float, default=60.0, help="for the proof of each region")
