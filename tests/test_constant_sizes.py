@@ -24,6 +24,8 @@ EXTENTS = [1, 2, DIVIDED - 1, DIVIDED, DIVIDED + 1]
 STEPS = 3
 FORMS = {"parameters": False, "globals": True}
 SANITIZED = ("-fsanitize=signed-integer-overflow,bounds", "-fno-sanitize-recover")
+# gcc does not see that `new_array` fills all of what `main` copies to a global array.
+WARNINGS = ("-Wno-maybe-uninitialized",)
 
 
 def some_by_default(cases: list[tuple[object, ...]], one_in: int) -> list[object]:
@@ -93,7 +95,7 @@ def test_certified(kernel: str, target: str, device: str, extent: int, form: str
         [
             (kernel, *variant)
             for kernel in programs.kernel_names()
-            for variant in [("8800gtx", 33, "parameters"), ("h100", 64, "globals")]
+            for variant in [("8800gtx", 33, "parameters"), ("h100", 128, "globals")]
         ],
         one_in=19,
     ),
@@ -104,5 +106,5 @@ def test_prints_the_same(kernel: str, device: str, extent: int, form: str, tmp_p
     source = write_form(kernel, sizes, form, tmp_path)
     programs.translate_file(source, "emulator", device, tmp_path)
     expected = programs.run(programs.build_original(kernel, tmp_path), sizes)
-    program = programs.build_emulator(kernel, tmp_path, True, *SANITIZED)
+    program = programs.build_emulator(kernel, tmp_path, True, *SANITIZED, *WARNINGS)
     assert programs.compare(expected, programs.run(program, sizes)).identical
