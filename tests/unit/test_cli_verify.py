@@ -98,7 +98,7 @@ def test_right_compilations_pass(text: str, capfd: pytest.CaptureFixture[str]) -
     output = capfd.readouterr().out
     assert "same arrays as the original, no fault, at " in output
     assert "program  not run: there is no main" in output
-    assert output.count("  proved  ") == 5
+    assert output.count("  proved  ") == 6
     assert "verify: proved for all sizes; no difference in " in output
 
 

@@ -141,12 +141,13 @@ def test_what_was_proved_is_counted(tmp_path: Path) -> None:
     """One store without reads is one access, and one pair with itself."""
     region = compiled(tmp_path, "fill", FILL)
     lines = list(certificate_lines(certify(region)))
-    assert lines[:5] == [
+    assert lines[:6] == [
         "proved  dependences: every dependence of the source is kept (1 pair of accesses)",
         "proved  barriers: all threads of a block meet at each (0 barriers)",
         "proved  values: each instance reads what the source reads, through all copies; "
         "no two threads race (0 reads)",
         "proved  bounds: all accesses lie inside of their global, shared and private arrays (1 access)",
+        "proved  ranges: all integers computed of sizes and indices fit into their types (12 expressions)",
         "proved  instances: every instance of the source is executed, nothing else has an effect (1 action)",
     ]
     assert re.fullmatch(r"proved after \d+\.?\d* (s|ms|us)", lines[5])

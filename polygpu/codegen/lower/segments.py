@@ -111,7 +111,7 @@ class Segments(Stages):
         self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
     ) -> tuple[Statement, ...]:
         """The next tile travels in registers while this one is used."""
-        copies = [self._copy(s) for s in stepped]
+        copies = [self._copy(s, 1) for s in stepped]
         ahead = {step.name: add(Name(step.name), step.width)}
         body = [x for c in copies for x in c.put()]
         body.append(Barrier())
@@ -120,7 +120,8 @@ class Segments(Stages):
         loop = self._steps(segment, step, tuple(body))
         head: list[Statement] = [c.registers() for c in copies]
         first = self._first_of(loop)
-        start = substituted(tuple(x for c in copies for x in c.fetch()), {step.name: first})
+        before = [self._copy(s) for s in stepped]
+        start = substituted(tuple(x for c in before for x in c.fetch()), {step.name: first})
         return (*head, *_unless_empty(loop, (*start, *loop)))
 
     def _first_of(self, loop: tuple[Statement, ...]) -> Expr:
@@ -138,8 +139,8 @@ class Segments(Stages):
         self, number: int, segment: Segment, step: Fixed, stepped: list[Staged]
     ) -> tuple[Statement, ...]:
         """Tiles in flight: `stages` slots, each filled `stages - 1` tiles before it is used."""
-        copies = [self._copy(s) for s in stepped]
         stages, width = self.m.mapping.stages, step.width
+        copies = [self._copy(s, stages - 1) for s in stepped]
         here = Binary("%", Binary("/", Name(step.name), Int(width)), Int(stages))
 
         def fill(tiles_ahead: int, base: Expr) -> tuple[Statement, ...]:
@@ -158,7 +159,8 @@ class Segments(Stages):
         start = tuple(x for k in range(stages - 1) for x in fill(k, first))
         return _unless_empty(loop, (*start, *loop, WaitCopies(0)))
 
-    def _copy(self, s: Staged) -> Copy:
+    def _copy(self, s: Staged, ahead: int = 0) -> Copy:
+        """The copy of a tile, or of one up to `ahead` tiles further on."""
         offsets = tuple(self._offset(side.offset) for side in s.sides)
         multiples = {a.origin: a.tile for a in self.m.mapping.axes}
         segment = self.placement.segments[s.segment]
@@ -169,7 +171,7 @@ class Segments(Stages):
         if step is not None:
             multiples[step.name] = step.width
             positive = positive | ({step.name} if self._starts_positive(step) else set())
-        places = self._copy_context(step, self._tiles_ahead(segment) if s.stepped else 0)
+        places = self._copy_context(step, ahead)
         return Copy(
             s,
             offsets,
@@ -199,12 +201,6 @@ class Segments(Stages):
 
     def _happens(self, statements: Iterable[str]) -> isl.Set:
         return reduce(isl.Set.union, (self.m.domain(name, ()).params() for name in sorted(statements)))
-
-    def _tiles_ahead(self, segment: Segment) -> int:
-        """How many tiles before its use a tile of the segment may be copied, or one that nobody uses."""
-        if self._in_ring(segment):
-            return self.m.mapping.stages - 1
-        return int(self.m.mapping.buffering == "prefetch")
 
     def _copy_context(self, step: Fixed | None, ahead: int) -> isl.Set:
         """What holds of the tile origins, and of the tile of `step`, where something is copied.
