@@ -150,7 +150,7 @@ def test_what_was_proved_is_counted(tmp_path: Path) -> None:
         "proved  ranges: all integers computed of sizes and indices fit into their types (12 expressions)",
         "proved  instances: every instance of the source is executed, nothing else has an effect (1 action)",
     ]
-    assert re.fullmatch(r"proved after \d+\.?\d* (s|ms|us)", lines[5])
+    assert re.fullmatch(r"proved after \d+\.?\d* (s|ms|us)", lines[6])
 
 
 def test_failures_of_one_kind_are_shown_once(tmp_path: Path) -> None:
