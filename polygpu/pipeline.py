@@ -345,17 +345,25 @@ def _lowered(
 
     Raises Diagnosed where that is so of both.
     """
+    found: tuple[int, _Lowered] | None = None
+    made = False
     for simple in (False, True):
         scheduled = original(o.p, o.d) if simple else o.scheduled
         lowering = RegionLowering(o.p, device, sizes, decisions)
         region = lowering.in_time(scheduled.host, inf if simple else max(budget, 1.0))
+        made = made or region is not None
         if region is not None:
             ordered = (*tests, *coordinate_tests(o.p, scheduled.host, tests))
             fitting = fitting_tests(o.p, region, ordered)
-            if fitting is not None:
-                return _Lowered(scheduled, lowering, region, combined(ordered, fitting))
+            if fitting is not None and (found is None or fitting.limit > found[0]):
+                tested = combined(ordered, fitting.tests)
+                found = fitting.limit, _Lowered(scheduled, lowering, region, tested)
+            if fitting is not None and not fitting.restrictive:
+                break
+    if found is not None:
+        return found[1]
     message = "isl finds no code for these loops in reasonable time"
-    if region is not None:
+    if made:
         message = "int does not hold what kernels would compute for these loops"
     raise Diagnosed(Diagnostic("PG314", "error", message, o.p.scop.position, "make bounds and tests simpler"))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -36,14 +37,28 @@ from polygpu.model.kernel import (
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.support.isl_idioms import D, isl_name
 
-_LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(22))  # of sizes, the weakest first
+_LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(31))  # of sizes, the weakest first
 _EXACT = _LIMITS[:3]  # for which isl is asked too
-_MEANINGFUL = 2**20  # a schedule that works for no sizes beyond this is not worth having
+_SMALL = 2**12  # sizes; a schedule that takes no larger ones may be worse than the source's order
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The test that parameters are no larger than the `limit` that some of them have."""
+
+    limit: int
+    tests: tuple[Condition, ...]
+
+    @property
+    def restrictive(self) -> bool:
+        return self.limit < _SMALL
+
+
 Names = dict[str, Interval]
 
 
-def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> tuple[Condition, ...] | None:
-    """The tests that the call of `region` needs beside the `others`; None where no test is of use."""
+def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> Fitting | None:
+    """The test that the call of `region` needs beside the `others`; None where nothing fits at any size."""
     tests = tuple(others)
     known, held = _sizes(p, tests), _held(p, tests)
 
@@ -55,7 +70,7 @@ def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> 
     if limit is None:
         k = bisect_left(_LIMITS, True, len(_EXACT), key=lambda x: fits(known, x))
         limit = _LIMITS[k] if k < len(_LIMITS) else None
-    if limit is None or (limit < _MEANINGFUL and limit < max(map(max, known.values()), default=0)):
+    if limit is None:
         return None
     limited = list(known) if limit < LARGEST_SIZE else []
     for name in tuple(limited):  # those that do not matter stay free
@@ -63,7 +78,7 @@ def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> 
         if fits(fewer, limit):
             limited = fewer
     names = tuple(name for name in limited if max(map(abs, known[name])) > limit)
-    return (_test(p, names, limit),) if names else ()
+    return Fitting(limit, (_test(p, names, limit),) if names else ())
 
 
 def combined(tests: tuple[Condition, ...], fitting: tuple[Condition, ...]) -> tuple[Condition, ...]:
