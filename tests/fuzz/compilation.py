@@ -16,6 +16,7 @@ from polygpu.codegen.emit import emit_device
 from polygpu.pipeline import Compilation, CompiledRegion, Options, compile_file
 from polygpu.support.diagnostics import Diagnosed, render
 from polygpu.verify.certificate import certify
+from tests.fuzz.sizes import ASSUMED
 
 DEVICES = ("8800gtx", "gtx285", "h100", "generic")
 HANG = 120  # seconds for a batch to compile
@@ -38,6 +39,10 @@ class Setup:
     def options(self) -> Options:
         return Options(target=self.target, device=self.device, decisions=self.decisions, assume=self.assume)
 
+    @property
+    def assumed(self) -> dict[str, int]:
+        return {name: int(value) for name, value in (a.split("=") for a in self.assume)}
+
     def words(self) -> str:
         """As options of the command line."""
         words = ["--target", self.target, *(("--device", self.device) if self.device else ())]
@@ -50,19 +55,26 @@ def random_setup(random: Random, count: int) -> Setup:
     if random.random() < 0.5:
         decisions += _tiles(random, random.randrange(count))
     setup = Setup("emulator", random.choice(DEVICES), tuple(decisions), random.random() > 0.15)
-    return _with_spaces(setup, random, count) if random.random() < 0.25 else setup
+    spaces = random.random() < 0.25
+    if random.random() < (0.6 if spaces else 0.15):  # the constant cache wants sizes that are known
+        setup = replace(setup, assume=_assumptions(random))
+    return _with_spaces(setup, random, count) if spaces else setup
+
+
+def _assumptions(random: Random) -> tuple[str, ...]:
+    n, m = random.choice(ASSUMED)
+    return random.choice(((f"n={n}", f"m={m}"),) * 3 + ((f"n={n}",), (f"m={m}",)))
 
 
 def _with_spaces(setup: Setup, random: Random, count: int) -> Setup:
-    """Arrays of some programs through the caches; the constant one wants sizes that are known."""
+    """Arrays of some programs through the caches."""
     decisions = list(setup.decisions)
     for number in range(count):
         arrays = random.sample(("A0", "A1", "A2", "A3"), 3)
         picked = {"constant": "+".join(arrays[:2]), "texture": "+".join(arrays[1:])}
         keys = random.choice((["constant"], ["texture"], ["constant", "texture"], []))
         decisions += _for_all_kernels(number, {key: picked[key] for key in keys})
-    assume = ("n=7", "m=5") if random.random() < 0.6 else ()
-    return replace(setup, decisions=tuple(decisions), assume=assume)
+    return replace(setup, decisions=tuple(decisions))
 
 
 def _decisions(random: Random, number: int) -> list[str]:

@@ -14,6 +14,10 @@ from tests.fuzz.program import Program
 from tests.fuzz.text import source
 
 FLAGS = ("-O0", "-w", "-ffp-contract=off")  # a program runs for a moment: compiling it is what takes time
+CHECKED = (  # of the emulator: a bound, guard or subscript that int does not hold ends the program
+    *FLAGS, "-DPOLYGPU_CHECK=1",
+    "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds", "-fno-sanitize-recover=all",
+)  # fmt: skip
 SANITIZED = (
     "-O0", "-w", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=undefined",
 )  # fmt: skip
@@ -143,8 +147,7 @@ class Batch:
         program = f"program_{setup.target}"
         try:
             if setup.target == "emulator":
-                checked = (*FLAGS, "-DPOLYGPU_CHECK=1")
-                gcc(self.directory, program, checked, ["fuzz_host.c", "fuzz_emulator.c"])
+                gcc(self.directory, program, CHECKED, ["fuzz_host.c", "fuzz_emulator.c"])
             else:
                 gcc(self.directory, program, FLAGS, ["fuzz_host.c", "fuzz_opencl.c"], "-lOpenCL")
         except subprocess.CalledProcessError as problem:

@@ -10,11 +10,13 @@ Programs are generic data: `shrink` replaces any part of one by a smaller part o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias
 
 RECORD = "struct record"
 FIELDS = (("x", "float"), ("k", "int"), ("w", "double"), ("c", "unsigned char"))
+PARAMETERS = ("n", "m")
+SPELLINGS = ("macro", "enum", "literal", "const")
 INTEGERS = ("char", "unsigned char", "short", "int", "unsigned int", "long", "unsigned long")
 FLOATS = ("float", "double")
 
@@ -95,7 +97,10 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """All values from the largest of `lowers` to below the least of `uppers`, up (step > 0) or down."""
+    """All values from the largest of `lowers` to below the least of `uppers`, up (step > 0) or down.
+
+    `apart` tests each of several bounds: i < n && i < 96.
+    """
 
     iterator: str
     lowers: tuple[Affine, ...]
@@ -104,6 +109,7 @@ class Loop:
     body: tuple[Node, ...]
     inclusive: bool = False
     type: str = "int"
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +124,18 @@ Node: TypeAlias = Loop | If | Assign | Declare
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`storage`: "restrict" or "plain" (a parameter with its extents), "flat" (a pointer), "global"."""
+    """`storage`: "restrict" or "plain" (a parameter with its extents), "flat" (a pointer), "global".
+
+    A `constant` array has the extents of the largest size as numbers, and rows `padding` longer than they
+    need to be.
+    """
 
     name: str
     type: str
     rank: int
     storage: str = "restrict"
+    constant: bool = False
+    padding: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +143,8 @@ class Program:
     """`scalars` are declared before the first region and live after the last; `old` declares iterators first.
 
     Parameters are `n` and `m`, of type `parameter`. `sizes` are what they are when the program is tried.
+    `constants` are the parameters that have one value in all sizes and are no parameters of the function,
+    with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable.
     """
 
     arrays: tuple[Array, ...]
@@ -139,7 +153,48 @@ class Program:
     sizes: tuple[tuple[int, int], ...]
     parameter: str = "int"
     old: bool = False
+    constants: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The parameters whose values are known at run time only."""
+        return tuple(name for name in PARAMETERS if name not in dict(self.constants))
+
+    def spelled(self, *spellings: str) -> dict[str, int]:
+        """The values of the constants with one of these spellings."""
+        values = dict(zip(PARAMETERS, self.sizes[0], strict=True)) if self.sizes else {}
+        return {name: values[name] for name, spelling in self.constants if spelling in spellings}
 
 
 def is_floating(ctype: str) -> bool:
     return ctype in FLOATS
+
+
+def substituted(part: Any, name: str, value: Affine) -> Any:
+    """`part` with `value` for an iterator or a parameter, in its place in each sum."""
+    if isinstance(part, tuple):
+        return tuple(substituted(item, name, value) for item in part)
+    if isinstance(part, Affine):
+        if not part.factor(name):
+            return part
+        total = Affine()
+        for text, factor in part.terms:
+            total = total + (value if text == name else Affine(((text, 1),))) * factor
+        return total + Affine((), part.constant)
+    if hasattr(part, "__dataclass_fields__"):
+        changed = {f.name: substituted(getattr(part, f.name), name, value) for f in fields(part)}
+        return replace(part, **changed)
+    return part
+
+
+def with_literals(p: Program) -> tuple[tuple[Node, ...], ...]:
+    """The regions as they are written: with the numbers of literals."""
+    regions = p.regions
+    for name, value in p.spelled("literal").items():
+        regions = substituted(regions, name, Affine((), value))
+    return regions
+
+
+def constant_type(spelling: str, parameter: str) -> str:
+    """The C type of a constant's uses in a program whose parameters are of type `parameter`."""
+    return parameter if spelling in ("macro", "const") else "int"

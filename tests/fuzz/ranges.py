@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tests.fuzz.program import (
+    PARAMETERS,
     Affine,
     Assign,
     Declare,
@@ -18,7 +19,6 @@ from tests.fuzz.program import (
     Value,
 )
 
-PARAMETERS = ("n", "m")
 Range = tuple[Affine, Affine]  # the least and the largest value, in terms of the parameters
 INDIRECT = 7  # data-dependent subscripts are masked to 0 .. INDIRECT
 
@@ -60,6 +60,26 @@ def extents(program: Program) -> dict[str, tuple[Affine, ...]]:
                 reach = highest(subscript, ranges) if isinstance(subscript, Affine) else Affine((), INDIRECT)
                 known[d] = _larger(known[d], reach + Affine((), 1))
     return {name: tuple(sizes) for name, sizes in found.items()}
+
+
+def declared(program: Program) -> dict[str, tuple[Affine, ...]]:
+    """The extents as they are written, of a constant array and where C wants constants as numbers."""
+    spelled = program.spelled("macro", "enum", "literal")
+    arrays = {a.name: a for a in program.arrays}
+    found = extents(program)
+    for name, array in arrays.items():
+        sizes = found[name]
+        if array.constant:
+            *outer, last = _numbers(sizes, program)
+            found[name] = (*outer, last + Affine((), array.padding if outer else 0))
+        elif array.storage == "global" and any(text not in spelled for e in sizes for text, _ in e.terms):
+            found[name] = _numbers(sizes, program)
+    return found
+
+
+def _numbers(sizes: tuple[Affine, ...], program: Program) -> tuple[Affine, ...]:
+    """At the largest size."""
+    return tuple(Affine((), max(at(e, n, m) for n, m in program.sizes)) for e in sizes)
 
 
 def _larger(a: Affine, b: Affine) -> Affine:

@@ -7,7 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from tests.fuzz.program import Affine, Array, Assign, Declare, If, Loop, Node, Operation, Program, Read, Value
+from tests.fuzz.program import (
+    Affine,
+    Array,
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Operation,
+    Program,
+    Read,
+    Value,
+    substituted,
+)
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], seconds: float) -> Program:
@@ -50,6 +63,11 @@ def _plainer(p: Program) -> Iterator[Program]:
         yield replace(p, old=False)
     if p.parameter != "int":
         yield replace(p, parameter="int")
+    for k, (text, spelling) in enumerate(p.constants):
+        before, after = p.constants[:k], p.constants[k + 1 :]
+        yield replace(p, constants=(*before, *after))
+        if spelling != "literal":
+            yield replace(p, constants=(*before, (text, "literal"), *after))
     for k, array in enumerate(p.arrays):
         for simpler in _simpler_array(array):
             yield replace(p, arrays=(*p.arrays[:k], simpler, *p.arrays[k + 1 :]))
@@ -87,6 +105,10 @@ def _names(part: Any) -> Iterator[str]:
 def _simpler_array(array: Array) -> Iterator[Array]:
     if array.storage != "restrict":
         yield replace(array, storage="restrict")
+    if array.constant:
+        yield replace(array, constant=False, padding=0)
+    if array.padding:
+        yield replace(array, padding=0)
     if array.type not in ("int", "struct record"):
         yield replace(array, type="int")
         if array.type != "float":
@@ -100,7 +122,7 @@ def _fewer(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, ...]]:
         yield (*before, *after)
         match node:
             case Loop():
-                yield (*before, *_at_zero(node.body, node.iterator, node.lowers[0]), *after)
+                yield (*before, *substituted(node.body, node.iterator, node.lowers[0]), *after)
             case If():
                 yield (*before, *node.then, *after)
                 yield (*before, *node.otherwise, *after)
@@ -138,6 +160,8 @@ def _simpler(node: Node) -> Iterator[Node]:
 def _simpler_header(loop: Loop) -> Iterator[Loop]:
     if loop.type != "int":
         yield replace(loop, type="int")
+    if loop.apart and max(len(loop.lowers), len(loop.uppers)) > 1:
+        yield replace(loop, apart=False)
     if loop.inclusive:
         yield replace(loop, inclusive=False)
     if loop.step != 1:
@@ -160,8 +184,9 @@ def _affines(a: Affine) -> Iterator[Affine]:
             yield replace(a, terms=(*a.terms[:k], (text, factor // abs(factor)), *a.terms[k + 1 :]))
     if a.constant:
         yield replace(a, constant=0)
-        if abs(a.constant) > 1:
-            yield replace(a, constant=a.constant // abs(a.constant))
+        sign = a.constant // abs(a.constant)
+        halves = (sign, sign * (abs(a.constant) // 2), a.constant - sign)
+        yield from (replace(a, constant=c) for c in dict.fromkeys(halves) if c not in (0, a.constant))
 
 
 def _tests(test: Operation) -> Iterator[Operation]:
@@ -191,17 +216,3 @@ def _reads(read: Read) -> Iterator[Read]:
     for k, subscript in enumerate(read.subscripts):
         for simpler in _values(subscript):
             yield replace(read, subscripts=(*read.subscripts[:k], simpler, *read.subscripts[k + 1 :]))
-
-
-def _at_zero(part: Any, iterator: str, value: Affine) -> Any:
-    """`part` with `value` for the iterator."""
-    if isinstance(part, tuple):
-        return tuple(_at_zero(item, iterator, value) for item in part)
-    if isinstance(part, Affine):
-        factor = part.factor(iterator)
-        rest = Affine(tuple(t for t in part.terms if t[0] != iterator), part.constant)
-        return rest + value * factor if factor else part
-    if hasattr(part, "__dataclass_fields__"):
-        changed = {f.name: _at_zero(getattr(part, f.name), iterator, value) for f in fields(part)}
-        return replace(part, **changed)
-    return part

@@ -12,9 +12,9 @@ import pytest
 
 from polygpu.pipeline import Options, compile_file
 from tests.fuzz.compilation import Setup, certificate
+from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.examine import FLAGS as COMPILED
 from tests.fuzz.examine import SANITIZED as ORIGINAL
-from tests.fuzz.examine import Batch, gcc, run
 from tests.fuzz.generate import program
 from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
@@ -48,9 +48,7 @@ def check(path: Path, directory: Path) -> None:
     if options.target == "opencl":
         gcc(directory, "program", COMPILED, ["found_host.c", "found_opencl.c"], "-lOpenCL")
     elif compilation.files:
-        gcc(
-            directory, "program", (*COMPILED, "-DPOLYGPU_CHECK=1"), ["found_host.c", "found_emulator.c"]
-        )  # fmt: skip
+        gcc(directory, "program", CHECKED, ["found_host.c", "found_emulator.c"])
     else:
         return  # nothing worth offloading
     expected, found = run(directory / "original"), run(directory / "program")

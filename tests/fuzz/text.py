@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tests.fuzz.program import (
     RECORD,
@@ -18,8 +19,11 @@ from tests.fuzz.program import (
     Read,
     Scalar,
     Value,
+    constant_type,
+    substituted,
+    with_literals,
 )
-from tests.fuzz.ranges import at, extents
+from tests.fuzz.ranges import declared
 
 PRELUDE = """\
 #include <math.h>
@@ -84,6 +88,7 @@ static void show(const char *name, int n, int m, long count, const void *made, i
     printf("%s %d %d %016llx\\n", name, n, m, hash);
 }
 """
+SUFFIXES = {"int": "", "unsigned int": "u", "long": "L", "unsigned long": "ul"}
 KINDS = {
     "char": 0, "unsigned char": 0, "short": 1, "int": 2, "unsigned int": 2, "long": 3, "unsigned long": 3,
     "float": 4, "double": 5, RECORD: 6,
@@ -113,29 +118,57 @@ def _main(programs: Sequence[Program]) -> str:
 
 
 def _globals(k: int, p: Program) -> list[str]:
-    sizes = extents(p)
-    return [
-        f"static {a.type} {_renamed(k, a)}{_fixed(sizes[a.name], p)};"
+    lines = []
+    for text, value in p.spelled("macro").items():
+        suffix = SUFFIXES[constant_type("macro", p.parameter)]
+        lines.append(f"#define {_constant(k, text, 'macro')} {value}{suffix}")
+    if enumerated := p.spelled("enum"):
+        members = ", ".join(f"{_constant(k, text, 'enum')} = {v}" for text, v in enumerated.items())
+        lines.append(f"enum {{ {members} }};")
+    sizes = _extents(k, p)
+    lines += [
+        f"static {a.type} {_renamed(k, a)}{''.join(f'[{e}]' for e in sizes[a.name])};"
         for a in p.arrays
         if a.storage == "global"
     ]
+    return lines
+
+
+def _constant(k: int, text: str, spelling: str) -> str:
+    """What a constant of program `k` is called."""
+    return {"macro": f"P{k}_{text.upper()}", "enum": f"p{k}_{text}"}.get(spelling, text)
 
 
 def _renamed(k: int, a: Array) -> str:
     return f"G{k}_{a.name}"
 
 
-def _fixed(sizes: tuple[Affine, ...], p: Program) -> str:
-    """The extents at the largest size."""
-    return "".join(f"[{max(at(e, n, m) for n, m in p.sizes)}]" for e in sizes)
+def _extents(k: int, p: Program) -> dict[str, tuple[Affine, ...]]:
+    """As written outside of the function's body, where no variable is known that is const."""
+    sizes: dict[str, tuple[Affine, ...]] = declared(p)
+    for text, value in p.spelled("literal", "const").items():
+        sizes = {a: substituted(e, text, Affine((), value)) for a, e in sizes.items()}
+    return {a: _with_names(k, p, e) for a, e in sizes.items()}
 
 
-def _parameters(p: Program) -> list[str]:
-    sizes = extents(p)
-    found = [f"{p.parameter} n", f"{p.parameter} m"]
+def _with_names(k: int, p: Program, part: Any) -> Any:
+    for text, spelling in p.constants:
+        if spelling in ("macro", "enum"):
+            part = substituted(part, text, Affine(((_constant(k, text, spelling), 1),)))
+    return part
+
+
+def _unknown(p: Program, extent: Affine) -> bool:
+    return any(text in p.unknown for text, _ in extent.terms)
+
+
+def _parameters(k: int, p: Program) -> list[str]:
+    sizes = _extents(k, p)
+    found = [f"{p.parameter} {text}" for text in p.unknown]
     for a in p.arrays:
         if a.storage == "flat":
-            found += [f"{p.parameter} w{d}_{a.name}" for d in range(1, a.rank)]
+            widths = enumerate(sizes[a.name][1:], 1)
+            found += [f"{p.parameter} w{d}_{a.name}" for d, width in widths if _unknown(p, width)]
             found.append(f"{a.type} *restrict {a.name}")
         elif a.storage != "global":
             first, *rest = sizes[a.name]
@@ -146,11 +179,12 @@ def _parameters(p: Program) -> list[str]:
 
 def _function(k: int, p: Program, pragmas: bool) -> str:
     writer = _Writer(k, p)
-    lines = [f"double p{k}({', '.join(_parameters(p))})", "{"]
+    lines = [f"double p{k}({', '.join(_parameters(k, p)) or 'void'})", "{"]
+    lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
     lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
     if p.old:
         lines.append("    int i, j, k, l;")
-    for region in p.regions:
+    for region in _with_names(k, p, with_literals(p)):
         lines += ["#pragma scop"] * pragmas
         lines += writer.lines(region, "    ")
         lines += ["#pragma endscop"] * pragmas
@@ -160,7 +194,7 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
 
 class _Writer:
     def __init__(self, number: int, p: Program) -> None:
-        self.number, self.program, self.sizes = number, p, extents(p)
+        self.number, self.program, self.sizes = number, p, _extents(number, p)
         self.arrays = {a.name: a for a in p.arrays}
 
     def lines(self, nodes: tuple[Node, ...], indent: str) -> list[str]:
@@ -193,17 +227,17 @@ class _Writer:
         declare = "" if self.program.old else f"{loop.type} "
         if loop.step < 0:
             first = _least(tuple(u + Affine((), -1) for u in loop.uppers))
-            low = _largest(loop.lowers)
-            compare = (
-                f"{i} >= {low}"
-                if not loop.inclusive or len(loop.lowers) > 1
-                else f"{i} > {loop.lowers[0] + Affine((), -1)}"
-            )
+            if loop.inclusive and len(loop.lowers) == 1:
+                compare = f"{i} > {loop.lowers[0] + Affine((), -1)}"
+            else:
+                lows = loop.lowers if loop.apart else (_largest(loop.lowers),)
+                compare = " && ".join(f"{i} >= {low}" for low in lows)
             return f"for ({declare}{i} = {first}; {compare}; {_advance(i, loop.step)})"
         if loop.inclusive and len(loop.uppers) == 1:
             compare = f"{i} <= {loop.uppers[0] + Affine((), -1)}"
         else:
-            compare = f"{i} < {_least(loop.uppers)}"
+            ends = loop.uppers if loop.apart else (_least(loop.uppers),)
+            compare = " && ".join(f"{i} < {end}" for end in ends)
         return f"for ({declare}{i} = {_largest(loop.lowers)}; {compare}; {_advance(i, loop.step)})"
 
     def value(self, value: Value) -> str:
@@ -229,8 +263,14 @@ class _Writer:
         for d, subscript in enumerate(subscripts[1:], 1):
             # -i of an unsigned int is far away where it is added to an unsigned long before the rest is
             within = f"({subscript})" if subscript.startswith("-") else subscript
-            text = f"({text}) * w{d}_{array.name} + {within}"
+            text = f"({text}) * {self._width(array, d)} + {within}"
         return f"{array.name}[{text}]{member}"
+
+    def _width(self, array: Array, d: int) -> str:
+        width = self.sizes[array.name][d]
+        if _unknown(self.program, width):
+            return f"w{d}_{array.name}"
+        return f"({width})" if width.terms else str(width)
 
 
 def _advance(i: str, step: int) -> str:
@@ -249,14 +289,11 @@ def _largest(choices: tuple[Affine, ...]) -> str:
 
 def _driver(k: int, p: Program) -> str:
     """Fresh arrays, one call, and a hash of every array afterwards."""
-    sizes = extents(p)
+    sizes = declared(p)
     lines = [f"static void run{k}(int n, int m)", "{"]
-    arguments = ["n", "m"]
+    arguments = list(p.unknown)
     for seed, a in enumerate(p.arrays):
-        extent = [f"(long)({e})" for e in sizes[a.name]]
-        if a.storage == "global":
-            extent = [str(max(at(e, n, m) for n, m in p.sizes)) for e in sizes[a.name]]
-        count = " * ".join(extent)
+        count = " * ".join(f"(long)({e})" for e in sizes[a.name])
         lines.append(f"    long count{seed} = {count};")
         lines.append(
             f"    {a.type} *{a.name} = make(count{seed}, sizeof *{a.name}, {seed}, {KINDS[a.type]});"
@@ -265,7 +302,7 @@ def _driver(k: int, p: Program) -> str:
             lines.append(f"    memcpy({_renamed(k, a)}, {a.name}, count{seed} * sizeof *{a.name});")
             continue
         if a.storage == "flat":
-            arguments += [str(e) for e in sizes[a.name][1:]]
+            arguments += [str(e) for e in sizes[a.name][1:] if _unknown(p, e)]
         arguments.append(f"(void *){a.name}")
     lines += [
         f"    double value = p{k}({', '.join(arguments)});",

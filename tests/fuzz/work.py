@@ -15,6 +15,7 @@ from tests.fuzz.examine import Batch, Failure, Outcome, alone
 from tests.fuzz.generate import program
 from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
+from tests.fuzz.sizes import tried_at
 
 NOT_EXAMINED = "not examined"  # programs of a batch whose original is no defined program
 
@@ -28,12 +29,17 @@ class Job:
     count: int
     opencl: bool
 
+    def setup(self) -> Setup:
+        return random_setup(Random(f"{self.seed}:{self.first}:setup"), self.count)
+
     def programs(self) -> list[Program]:
-        return [program(f"{self.seed}:{self.first + k}") for k in range(self.count)]
+        """Tried at what the setup assumes, too."""
+        assumed = self.setup().assumed
+        made = (program(f"{self.seed}:{self.first + k}") for k in range(self.count))
+        return [tried_at(p, assumed) for p in made]
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:
-    random = Random(f"{job.seed}:{job.first}:setup")
     programs = job.programs()
     with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
         try:
@@ -42,7 +48,7 @@ def examine(job: Job) -> tuple[Job, Outcome]:
             failure = Failure(0, "invalid", problem.stderr, Setup("original", ""))
             return job, Outcome([failure], Counter({NOT_EXAMINED: job.count}))
         if batch.valid:
-            batch.examine(random_setup(random, job.count), *(("opencl",) if job.opencl else ()))
+            batch.examine(job.setup(), *(("opencl",) if job.opencl else ()))
         batch.outcome.counts["programs" if batch.valid else NOT_EXAMINED] += job.count
         return job, batch.outcome
 
@@ -70,6 +76,8 @@ def reduced(job: Job, failure: Failure, seconds: float) -> tuple[Program, Setup,
 
     if not fails(start):
         return start, setup, "only in its batch"
+    if setup.assume and fails(start, replace(setup, assume=())):
+        setup = replace(setup, assume=())
     for fewer in (replace(setup, decisions=()), *(replace(setup, decisions=(d,)) for d in setup.decisions)):
         if fails(start, fewer):
             setup = fewer

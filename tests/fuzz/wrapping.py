@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tests.fuzz.program import Affine, Assign, Declare, If, Loop, Node, Program, Value
+from tests.fuzz.program import (
+    PARAMETERS,
+    Affine,
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Program,
+    Value,
+    constant_type,
+    with_literals,
+)
 from tests.fuzz.ranges import reads_of
 
 _BITS = {
@@ -74,9 +86,11 @@ def _signed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _fits(program: Program, n: int, m: int) -> bool:
-    values = {"n": Integer(n, program.parameter), "m": Integer(m, program.parameter)}
+    types = dict.fromkeys(PARAMETERS, program.parameter)
+    types |= {name: constant_type(spelling, program.parameter) for name, spelling in program.constants}
+    values = {"n": Integer(n, types["n"]), "m": Integer(m, types["m"])}
     iterator = "int" if program.old else ""
-    return all(_all_fit(region, values, iterator) for region in program.regions)
+    return all(_all_fit(region, values, iterator) for region in with_literals(program))
 
 
 def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
@@ -125,12 +139,18 @@ def _header(loop: Loop, values: Values) -> tuple[Integer, Callable[[Integer], bo
         if loop.inclusive and len(loop.lowers) == 1:
             below = _value(loop.lowers[0] + before, values)
             return first, below.less
+        if loop.apart:
+            lows = [_value(a, values) for a in loop.lowers]
+            return first, lambda i: not any(i.less(low) for low in lows)
         low = _extreme([_value(a, values) for a in loop.lowers], least=False)
         return first, lambda i: not i.less(low)
     first = _extreme([_value(a, values) for a in loop.lowers], least=False)
     if loop.inclusive and len(loop.uppers) == 1:
         last = _value(loop.uppers[0] + before, values)
         return first, lambda i: not last.less(i)
+    if loop.apart:
+        ends = [_value(u, values) for u in loop.uppers]
+        return first, lambda i: all(i.less(end) for end in ends)
     end = _extreme([_value(u, values) for u in loop.uppers], least=True)
     return first, lambda i: i.less(end)
 

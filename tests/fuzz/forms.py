@@ -1,0 +1,58 @@
+"""Forms of several loops and statements together that real programs have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.fuzz.program import RECORD, Affine, Array, Assign, Loop, Node, Operation, Read, is_floating
+from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
+
+
+def accumulation(v: Values, loop: Loop, outer: Scope, inside: Scope) -> tuple[Node, ...]:
+    """A[i][j] = 1; for (k = ...) A[i][j] += ...;"""
+    target, ctype = v.element(v.random.choice(v.arrays), outer)
+    factor = {"float": "0.0625f * ", "double": "0.125 * "}.get(ctype, "15 & ")
+    add = Assign(target, f"{{0}} += {factor}({{1}});", v.value(inside, ctype))
+    return (Assign(target, "{0} = {1};", constant(v.random.choice((0, 1)))), replace(loop, body=(add,)))
+
+
+def stencil_arrays(arrays: tuple[Array, ...], rank: int) -> tuple[Array, ...]:
+    """The first two of one type and `rank`, for `stencil`."""
+    first, *rest = arrays
+    ctype = "float" if first.type == RECORD else first.type
+    second = rest[0] if rest else replace(first, name="A1")
+    return (*(replace(a, type=ctype, rank=rank) for a in (first, second)), *rest[1:])
+
+
+def stencil(v: Values, uppers: Sequence[Affine]) -> Loop:
+    """for (i < T) { A1[j][k] = ... A0[j - 1][k + 1] ...; A0[j][k] = ... A1[j][k - 1] ...; } in two nests."""
+    first, second = v.arrays[:2]
+    body = (_sweep(v, second, first, uppers), _sweep(v, first, second, uppers))
+    return Loop(ITERATORS[0], (constant(0),), (constant(v.random.randrange(2, 5)),), 1, body)
+
+
+def _sweep(v: Values, target: Array, source: Array, uppers: Sequence[Affine]) -> Loop:
+    iterators = ITERATORS[1 : len(uppers) + 1]
+
+    def shifted(array: Array) -> Read:
+        shifts = [v.random.choice((-1, 0, 0, 1)) for _ in iterators]
+        return Read(array.name, tuple(name(i) + constant(s) for i, s in zip(iterators, shifts, strict=True)))
+
+    written = Read(target.name, tuple(map(name, iterators))) if v.chance(0.7) else shifted(target)
+    reads = tuple(shifted(source) for _ in range(v.random.choice((2, 3, 3, 4))))
+    nest: Node = Assign(written, "{0} = {1};", _weighted(reads, target.type))
+    for i, upper in reversed(list(zip(iterators, uppers, strict=True))):
+        high = upper + constant(v.random.choice((0, 0, -1)))
+        nest = Loop(i, (constant(1),), (high,), v.random.choice((1, 1, 1, -1)), (nest,), v.chance(0.2))
+    assert isinstance(nest, Loop)
+    return nest
+
+
+def _weighted(reads: tuple[Read, ...], ctype: str) -> Operation:
+    if is_floating(ctype):
+        f = "f" if ctype == "float" else ""
+        terms = [f"{0.5 / 2**k}{f} * {{{k}}}" for k in range(len(reads))]
+    else:
+        terms = [f"({{{k}}} & {63 >> k})" for k in range(len(reads))]
+    return Operation(" + ".join(terms), reads, is_floating(ctype))
