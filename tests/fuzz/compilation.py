@@ -21,6 +21,7 @@ from tests.fuzz.sizes import ASSUMED
 DEVICES = ("8800gtx", "gtx285", "h100", "generic")
 HANG = 120  # seconds for a batch to compile
 PROOF = 2.0  # seconds for the certificate of a region
+PATIENCE = 30  # seconds until a certificate that goes on has not kept to that
 FORK = multiprocessing.get_context("fork")
 _NUMBER = re.compile(r"p(\d+)_")
 _TILE = re.compile(r":(tile|threads)=")
@@ -110,10 +111,11 @@ def _for_all_kernels(number: int, picked: dict[str, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What is left of a compilation that another process has made."""
+    """What is left of a compilation that another process has made; of which program each region is."""
 
     files: dict[str, str]
     counts: dict[str, int]
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,9 @@ class Refused:
 
 @dataclass(frozen=True)
 class Certified:
-    """The certificate of a region of program `number`: "holds", "fails", "raises", or why it is open."""
+    """The certificate of a region of program `number`: "holds", "fails", "raises", "no end", or why it is
+    open.
+    """
 
     number: int
     verdict: str
@@ -155,28 +159,30 @@ def compiled(file: Path, setup: Setup, targets: Sequence[str]) -> tuple[Answer, 
         case [None | Refused() | str() as answer, *_]:
             return answer, []
         case [Compiled() as answer, *rest]:
-            return answer, [_certified(m) for m in rest]
+            return answer, [_certified(m, number) for m, number in zip(rest, answer.numbers, strict=False)]
     raise AssertionError(f"unexpected messages {messages}")
 
 
 def _received(receiver: Connection) -> Iterator[Message]:
     """What the process says until it ends; None in the end if it takes too long."""
-    while receiver.poll(HANG):
+    seconds = HANG
+    while receiver.poll(seconds):
         try:
             yield receiver.recv()
         except EOFError:
             return
+        seconds = PATIENCE
     yield None
 
 
-def _certified(message: Message) -> Certified:
+def _certified(message: Message, number: int) -> Certified:
     match message:
         case Certified():
             return message
         case None:
-            return Certified(0, "unproved: no end")
+            return Certified(number, "no end", f"no certificate after {PATIENCE} s, where it has {PROOF} s")
         case text:
-            return Certified(0, "raises", str(text))
+            return Certified(number, "raises", str(text))
 
 
 def _send(work: Callable[[], Iterator[Message]], sender: Connection) -> None:
@@ -195,7 +201,8 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
     files = dict(done.files)
     for target in targets if files else ():
         files.update(emit_device(done.unit, done.device, target))
-    yield Compiled(files, {"regions": done.offloaded, "decisions refused": refused})
+    numbers = tuple(map(_number, done.regions))
+    yield Compiled(files, {"regions": done.offloaded, "decisions refused": refused}, numbers)
     for region in done.regions:
         yield certificate(region, PROOF)
 
@@ -217,9 +224,14 @@ def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
     raise AssertionError("no decisions, and yet refused")
 
 
-def certificate(region: CompiledRegion, budget: float) -> Certified:
+def _number(region: CompiledRegion) -> int:
+    """Of which program of the batch it is."""
     found = _NUMBER.search(region.scop.name)
-    number = int(found[1]) if found else 0
+    return int(found[1]) if found else 0
+
+
+def certificate(region: CompiledRegion, budget: float) -> Certified:
+    number = _number(region)
     try:
         made = certify(region, budget)
     except Exception:  # noqa: BLE001 - any exception is what is looked for

@@ -30,7 +30,8 @@ class Failure:
     """`kind`: one of
 
     "traceback", "hang", "refused", "build"; "crash", "check" (of the emulator), "differs"; "certificate"
-    (a counterexample), "verifier" (it raises); "invalid" (the original is no defined program).
+    (a counterexample), "verifier" (it raises), "budget" (it goes on for long); "invalid" (the original is
+    no defined program).
     """
 
     number: int
@@ -139,6 +140,8 @@ class Batch:
                 self.outcome.failures.append(Failure(made.number, "certificate", made.text, setup))
             case "raises":
                 self.outcome.failures.append(Failure(made.number, "verifier", made.text, setup))
+            case "no end":
+                self.outcome.failures.append(Failure(made.number, "budget", made.text, setup))
             case verdict:
                 self.outcome.counts[f"certificate {verdict}"] += 1
 

@@ -1,0 +1,245 @@
+"""What the random programs are: half of them of constant sizes, and forms that real programs have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.examine import CHECKED, Batch, gcc, run
+from tests.fuzz.generate import program
+from tests.fuzz.program import RECORD, SPELLINGS, Affine, Assign, If, Loop, Node, Program, Read
+from tests.fuzz.ranges import declared, reads_of
+from tests.fuzz.shrink import shrink
+from tests.fuzz.sizes import tried_at
+from tests.fuzz.text import source
+from tests.fuzz.work import Job
+
+Nest = tuple[Loop, ...]  # loops, the outermost first
+BOTH = ("n", "m")
+
+
+@cache
+def programs() -> tuple[Program, ...]:
+    return tuple(program(f"forms:{k}") for k in range(400))
+
+
+def nodes_of(nodes: tuple[Node, ...], around: Nest = ()) -> Iterator[tuple[Node, Nest]]:
+    """All nodes with the loops around each."""
+    for node in nodes:
+        yield node, around
+        match node:
+            case Loop(body=body):
+                yield from nodes_of(body, (*around, node))
+            case If(_, then, otherwise):
+                yield from nodes_of((*then, *otherwise), around)
+
+
+def everything(p: Program) -> Iterator[tuple[Node, Nest]]:
+    return (found for region in p.regions for found in nodes_of(region))
+
+
+def loops(p: Program) -> Iterator[tuple[Loop, Nest]]:
+    return ((node, around) for node, around in everything(p) if isinstance(node, Loop))
+
+
+def subscripts(p: Program) -> Iterator[tuple[Read, Affine]]:
+    for node, _ in everything(p):
+        for value in (node.target, node.value) if isinstance(node, Assign) else ():
+            for read in reads_of(value):
+                yield from ((read, s) for s in read.subscripts if isinstance(s, Affine))
+
+
+def iterators(a: Affine) -> list[str]:
+    return [text for text, _ in a.terms if text not in BOTH]
+
+
+def is_number(a: Affine) -> bool:
+    return not a.terms
+
+
+def bounded_twice(p: Program) -> bool:
+    """for (i = ...; i < n && i < 96; ...), with n known at run time"""
+    return any(
+        loop.apart
+        and any(map(is_number, loop.uppers))
+        and any(u.factor(x) for u in loop.uppers for x in p.unknown)
+        for loop, _ in loops(p)
+    )
+
+
+def triangle_to_a_number(p: Program) -> bool:
+    """for (j = i; j < 96; ...) within a loop of a bound known at run time"""
+    return any(
+        is_number(loop.uppers[0])
+        and any(iterators(low) for low in loop.lowers)
+        and any(u.factor(x) for outer in around for u in outer.uppers for x in p.unknown)
+        for loop, around in loops(p)
+    )
+
+
+def sum_of_iterators(p: Program) -> bool:
+    """A[i + j]"""
+    return any(len(iterators(s)) > 1 and all(k > 0 for _, k in s.terms) for _, s in subscripts(p))
+
+
+def shifted_by_three(p: Program) -> bool:
+    """A[i][j + 3]"""
+    return any(iterators(s) and s.constant >= 3 for _, s in subscripts(p))
+
+
+def flattened_rows_of_a_number(p: Program) -> bool:
+    """A[(k - 1) * 33 + i]"""
+    sizes = declared(p)
+    flat = [a for a in p.arrays if a.storage == "flat" and a.rank > 1 and all(map(is_number, sizes[a.name]))]
+    named = {read.array for read, s in subscripts(p) if iterators(s)}
+    return bool(p.unknown) and any(a.name in named for a in flat)
+
+
+def parameter_of_constant_rows(p: Program) -> bool:
+    """float A[restrict 128][99], with rows longer than they need to be"""
+    return any(a.storage == "restrict" and a.rank > 1 and a.constant and a.padding for a in p.arrays)
+
+
+def global_of_constant_rows(p: Program) -> bool:
+    """static float A[96][96]"""
+    return not p.unknown and any(a.storage == "global" and a.rank > 1 for a in p.arrays)
+
+
+def down_to_zero(p: Program) -> bool:
+    """for (j = 16; j >= 0; j--)"""
+    return any(
+        loop.step == -1 and loop.lowers == (Affine(),) and all(map(is_number, loop.uppers))
+        for loop, _ in loops(p)
+    )
+
+
+def accumulation(p: Program) -> bool:
+    """A[i][j] = 1; for (k = ...) A[i][j] += ...;"""
+    return any(
+        isinstance(first, Assign) and isinstance(second, Loop)
+        and any(isinstance(node, Assign) and node.target == first.target for node in second.body)
+        for loop, _ in loops(p)
+        for first, second in zip(loop.body, loop.body[1:], strict=False)
+    )  # fmt: skip
+
+
+def unsigned_bound(p: Program) -> bool:
+    """for (int i = 0; i < n; ...) with an unsigned n"""
+    return p.parameter == "unsigned int" and any(
+        loop.type == "int" and any(u.factor(x) for u in loop.uppers for x in p.unknown)
+        for loop, _ in loops(p)
+    )
+
+
+def narrow_array(p: Program) -> bool:
+    return any(a.type in ("char", "unsigned char", "short") for a in p.arrays)
+
+
+def scaled_record(p: Program) -> bool:
+    """A[2 * j].x"""
+    records = {a.name for a in p.arrays if a.type == RECORD}
+    return any(read.array in records and any(k == 2 for _, k in s.terms) for read, s in subscripts(p))
+
+
+def stencil(p: Program) -> bool:
+    """for (t = 0; t < 4; t++) { A1[i] = A0[i - 1]...; A0[i] = A1[i + 1]...; } in two nests"""
+    return any(
+        len(loop.body) == 2 and all(isinstance(node, Loop) for node in loop.body)
+        and loop.lowers == (Affine(),) and is_number(loop.uppers[0]) and _each_other(loop)
+        for loop, _ in loops(p)
+    )  # fmt: skip
+
+
+def _each_other(time: Loop) -> bool:
+    """Whether each of two nests reads what the other one writes."""
+    first, second = (_arrays((nest,)) for nest in time.body)
+    return bool(first[0] & second[1]) and bool(second[0] & first[1])
+
+
+def _arrays(nodes: tuple[Node, ...]) -> tuple[set[str], set[str]]:
+    """Written, read."""
+    stores = [node for node, _ in nodes_of(nodes) if isinstance(node, Assign)]
+    written = {s.target.array for s in stores if isinstance(s.target, Read)}
+    return written, {read.array for s in stores for read in reads_of(s.value)}
+
+
+FORMS: tuple[Callable[[Program], bool], ...] = (
+    bounded_twice, triangle_to_a_number, sum_of_iterators, shifted_by_three, flattened_rows_of_a_number,
+    parameter_of_constant_rows, global_of_constant_rows, down_to_zero, accumulation, unsigned_bound,
+    narrow_array, scaled_record, stencil,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_forms_occur(form: Callable[[Program], bool]) -> None:
+    assert any(map(form, programs()))
+
+
+def test_half_of_the_programs_have_constant_sizes() -> None:
+    known = Counter(len(p.constants) for p in programs()[:200])
+    assert 80 <= known[2] <= 120
+    assert known[0] >= 40
+    assert known[1] >= 10
+    assert {spelling for p in programs() for _, spelling in p.constants} == set(SPELLINGS)
+
+
+def test_constant_sizes() -> None:
+    """One pair, often of multiples of tiles, sometimes one more or less."""
+    constant = [p for p in programs() if not p.unknown]
+    assert all(len(p.sizes) == 1 for p in constant)
+    values = Counter(value for p in constant for value in p.sizes[0])
+    assert sum(values[k] for k in range(8, 513, 8)) > sum(values.values()) / 3
+    assert any(values[k + 1] for k in (16, 32, 64))
+    assert any(values[k - 1] for k in (16, 32, 64))
+    assert values[1]
+
+
+def test_constants_keep_their_value_at_all_sizes() -> None:
+    mixed = [p for p in programs() if len(p.constants) == 1]
+    for p in mixed:
+        assert len({size[BOTH.index(p.constants[0][0])] for size in p.sizes}) == 1
+    assert any(len(p.sizes) > 2 for p in mixed)
+
+
+def test_programs_of_constant_sizes_are_valid(tmp_path: Path) -> None:
+    chosen = [p for p in programs() if p.constants][:60]
+    batch = Batch(chosen, tmp_path)
+    assert batch.outcome.failures == []
+
+
+def test_assumed_sizes_are_tried() -> None:
+    """Programs whose loops are not too deep for a size are tried at it, except in their constants."""
+    for p in (p for p in programs()[:100] if "unsigned" not in p.parameter):
+        sizes = tried_at(p, {"n": 16, "m": 16}).sizes
+        assert set(p.sizes) <= set(sizes)
+        known = dict(zip(BOTH, p.sizes[0], strict=True))
+        assert not p.unknown or tuple(16 if x in p.unknown else known[x] for x in BOTH) in sizes
+    assert any(Job(1, 8 * k, 8, False).setup().assumed.get("n", 0) % 16 == 0 for k in range(40))
+
+
+def test_programs_of_constant_sizes_become_small() -> None:
+    """With smaller constants, in a file that runs by itself."""
+
+    def fails(p: Program) -> bool:
+        return not p.unknown and any(u.terms == (("n", 1),) for loop, _ in loops(p) for u in loop.uppers)
+
+    start = next(p for p in programs() if fails(p) and max(p.sizes[0]) > 16)
+    small = shrink(start, fails, 10)
+    assert max(small.sizes[0]) <= 1
+    assert len(list(everything(small))) <= 3
+    assert "int main(" in source([small])
+
+
+def test_an_overflow_of_int_ends_the_program(tmp_path: Path) -> None:
+    text = (
+        "int main(int argc, char **argv) { volatile int c = 391679, t = 100000 * argc; return c * t == 0; }"
+    )
+    (tmp_path / "bound.c").write_text(text)
+    gcc(tmp_path, "bound", CHECKED, ["bound.c"])
+    found = run(tmp_path / "bound")
+    assert not found.fine
+    assert "signed integer overflow" in found.errors
