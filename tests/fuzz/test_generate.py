@@ -16,7 +16,7 @@ from tests.fuzz.ranges import declared, reads_of
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 from tests.fuzz.text import source
-from tests.fuzz.work import Job
+from tests.fuzz.work import Job, what
 
 Nest = tuple[Loop, ...]  # loops, the outermost first
 BOTH = ("n", "m")
@@ -243,3 +243,13 @@ def test_an_overflow_of_int_ends_the_program(tmp_path: Path) -> None:
     found = run(tmp_path / "bound")
     assert not found.fine
     assert "signed integer overflow" in found.errors
+
+
+def test_failures_of_one_kind_differ_in_what_fails() -> None:
+    outside = "p3_0_k1: an access outside of global array 'A2'; by thread (7, 0, 0)"
+    assert what("certificate", outside) == ("certificate", "an access outside of global array ")
+    assert what("crash", "status 1: a.c:2: runtime error: signed integer overflow: 3 * 5") == (
+        "crash",
+        "signed integer overflow",
+    )
+    assert what("traceback", "Traceback\n  File\nKeyError: 'n'\n") == ("traceback", "KeyError")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import tempfile
@@ -18,6 +19,8 @@ from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 
 NOT_EXAMINED = "not examined"  # programs of a batch whose original is no defined program
+_ERROR = re.compile(r"error: ([a-z ]+)")
+_NAMES = re.compile(r"'[^']*'|\d+")
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,30 @@ def describe(job: Job, failure: Failure) -> str:
     return f"program {name} {failure.kind}{size}, {setup}: {text}"
 
 
+def what(kind: str, text: str) -> tuple[str, str]:
+    """What fails, without names and numbers: a smaller program that fails in another way is another one."""
+    match kind:
+        case "traceback" | "verifier":
+            said = text.strip().splitlines()[-1].split(":")[0] if text.strip() else ""
+        case "certificate":
+            said = text.partition(": ")[2].split(";")[0]
+        case "crash" | "check":
+            error = _ERROR.search(text)
+            said = error[1] if error else ""
+        case _:
+            said = ""
+    return kind, _NAMES.sub("", said)
+
+
 def reduced(job: Job, failure: Failure, seconds: float) -> tuple[Program, Setup, str]:
     """A small program that fails in the same way in a file of its own, how it is compiled, what it says."""
     start = job.programs()[failure.number]
     setup = alone(failure.setup, failure.number)
 
+    wanted = what(failure.kind, failure.text)
+
     def fails(candidate: Program, setup: Setup = setup) -> bool:
-        return any(kind == failure.kind for kind, _ in outcomes(candidate, setup))
+        return any(what(*found) == wanted for found in outcomes(candidate, setup))
 
     if not fails(start):
         return start, setup, "only in its batch"
@@ -85,7 +105,7 @@ def reduced(job: Job, failure: Failure, seconds: float) -> tuple[Program, Setup,
     if not setup.pragmas and fails(start, replace(setup, pragmas=True)):
         setup = replace(setup, pragmas=True)
     small = shrink(start, lambda candidate: fails(candidate, setup), seconds)
-    texts = [text for kind, text in outcomes(small, setup) if kind == failure.kind]
+    texts = [text for kind, text in outcomes(small, setup) if what(kind, text) == wanted]
     return small, setup, texts[0] if texts else "not every time"
 
 
