@@ -13,8 +13,18 @@ def accumulation(v: Values, loop: Loop, outer: Scope, inside: Scope) -> tuple[No
     """A[i][j] = 1; for (k = ...) A[i][j] += ...;"""
     target, ctype = v.element(v.random.choice(v.arrays), outer)
     factor = {"float": "0.0625f * ", "double": "0.125 * "}.get(ctype, "15 & ")
-    add = Assign(target, f"{{0}} += {factor}({{1}});", v.value(inside, ctype))
+    value = v.value(inside, ctype)
+    if isinstance(target, Read) and v.chance(0.5):
+        value = _of_its_array(v, target, inside, ctype)
+    add = Assign(target, f"{{0}} += {factor}({{1}});", value)
     return (Assign(target, "{0} = {1};", constant(v.random.choice((0, 1)))), replace(loop, body=(add,)))
+
+
+def _of_its_array(v: Values, target: Read, inside: Scope, ctype: str) -> Operation:
+    """A[k - 1][i] + ... for A[i][j]: what other iterations add to."""
+    array = next(a for a in v.arrays if a.name == target.array)
+    reads = tuple(replace(v.element(array, inside)[0], member=target.member) for _ in range(2))
+    return _weighted(reads[: v.random.choice((1, 2))], ctype)
 
 
 def stencil_arrays(arrays: tuple[Array, ...], rank: int) -> tuple[Array, ...]:
