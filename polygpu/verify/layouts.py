@@ -159,14 +159,26 @@ def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set
 
     All from the pointer on up to that is there: C has pointers into one array only.
     """
-    rows, known = (s.project_out(D.set, 1, s.dim(D.set) - 1) for s in (device, touched))
-    between = known.apply(isl.Map("{ [a] -> [b] : b >= a or b >= 0 }")).intersect(
-        known.apply(isl.Map("{ [a] -> [b] : b <= a }"))
-    )
-    beyond = rows.intersect_params(known.params()).subtract(between)
-    if beyond.is_empty():
-        before = touched.apply(isl.Map.lex_ge(device.get_space()))
-        beyond = device.intersect_params(known.params()).subtract(before)
+    device = device.intersect_params(touched.params())
+    first, start = (s.project_out(D.set, 1, s.dim(D.set) - 1).dim_min(0) for s in (touched, device))
+    beyond = start.lt_set(first).intersect(start.lt_set(start.sub(start))).params()
+    same: isl.Set | None = None  # up to a dimension, the last element copied and the last one touched
+    for ours, theirs in zip(_last_of(device), _last_of(touched), strict=True):
+        further = ours.gt_set(theirs).params()
+        beyond = beyond.union(further if same is None else further.intersect(same))
+        equal = ours.eq_set(theirs).params()
+        same = equal if same is None else same.intersect(equal)
     if not beyond.is_empty():
         message = f"more of '{b.name}' is copied than the source touches, and its length is not known"
-        _fail(session, "", message, beyond.params())
+        _fail(session, "", message, beyond)
+
+
+def _last_of(elements: isl.Set) -> list[isl.PwAff]:
+    """The subscripts of the lexicographically last element, for each value of the parameters."""
+    found: list[isl.PwAff] = []
+    rank = elements.dim(D.set)
+    for k in range(rank):  # isl's lexicographic maximum fails for some sets
+        found.append(elements.dim_max(k))
+        there = isl.Set.from_pw_aff(found[k]).insert_dims(D.set, 0, k).add_dims(D.set, rank - k - 1)
+        elements = elements.intersect(there)
+    return found
