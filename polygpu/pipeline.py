@@ -45,6 +45,7 @@ from polygpu.model.kernel import Region, Unit
 from polygpu.model.scop import LARGEST_SIZE, Scalar, Scop
 from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
+from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
 from polygpu.support.position import Position
@@ -315,11 +316,14 @@ def _ordered(p: Polyhedra, d: Dependences, budget: float, clock: _Clock) -> _Ord
 
 def _order(p: Polyhedra, d: Dependences, budget: float, clock: _Clock, generous: bool) -> _Ordered:
     whole = p
-    p, expansions = clock.run("expand", lambda: expand(p, d, generous))
-    if expansions or len(p.statements) < len(whole.statements):
-        d = clock.run("dependences", lambda: compute_dependences(p))
-    p, d, splits = clock.run("split", lambda: split(p, d))
-    return _Ordered(p, d, expansions, splits, clock.run("schedule", lambda: schedule(p, d, budget)))
+    end = time.monotonic() + budget
+    with patience(budget / 2):
+        p, expansions = clock.run("expand", lambda: expand(p, d, generous))
+        if expansions or len(p.statements) < len(whole.statements):
+            d = clock.run("dependences", lambda: compute_dependences(p))
+        p, d, splits = clock.run("split", lambda: split(p, d))
+    left = end - time.monotonic()
+    return _Ordered(p, d, expansions, splits, clock.run("schedule", lambda: schedule(p, d, left)))
 
 
 @dataclass(frozen=True)
@@ -378,13 +382,16 @@ def _compile_region(
 ) -> CompiledRegion:
     scop, assumed = assume(scop, values)
     free, renamed = with_free_names(scop)
+    end = time.monotonic() + budget
     p = clock.run("polyhedra", lambda: polyhedra.build(free))
     tests = clock.run("conditions", lambda: conditions(p))
-    d = clock.run("dependences", lambda: compute_dependences(p))
-    ordered = _ordered(p, d, budget, clock)
+    with patience(budget / 2):  # the rest is for the schedule
+        d = clock.run("dependences", lambda: compute_dependences(p))
+    ordered = _ordered(p, d, end - time.monotonic(), clock)
     p, d = ordered.p, ordered.d
     sizes = layouts(p, d)
-    made = clock.run("lower", lambda: _lowered(ordered, sizes, device, decisions, budget, tests))
+    left = end - time.monotonic()
+    made = clock.run("lower", lambda: _lowered(ordered, sizes, device, decisions, left, tests))
     scheduled, lowering, tests = made.scheduled, made.lowering, made.tests
     region = replace(made.region, sized=sized(p, tests))
     padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))

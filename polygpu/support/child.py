@@ -6,16 +6,34 @@ import faulthandler
 import os
 import select
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import inf
 from time import monotonic
+
+_DEADLINE = ContextVar("_DEADLINE", default=inf)
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """All work in children, started inside, together takes no longer than so many seconds."""
+    token = _DEADLINE.set(min(_DEADLINE.get(), monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
 
 
 def in_child(work: Callable[[], str], seconds: float) -> str | None:
     """What `work` returns, made in a copy of this process; None when it raises there.
 
-    Raises TimeoutError after `seconds`. Where processes cannot be copied, `work` runs here, however long
-    that takes.
+    Raises TimeoutError after `seconds`, or where `patience` ends. Where processes cannot be copied, `work`
+    runs here, however long that takes.
     """
+    seconds = min(seconds, _DEADLINE.get() - monotonic())
+    if seconds <= 0:
+        raise TimeoutError("no time is left")
     if not hasattr(os, "fork"):
         return work()
     reader, writer = os.pipe()

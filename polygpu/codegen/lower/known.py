@@ -16,7 +16,7 @@ from polygpu.model.expr import Binary, Call, Expr, Int, Name, limits, type_of
 from polygpu.support.isl_idioms import bounded
 
 _COMBINED = 2  # facts
-_STEPS = 300_000  # of isl, for one expression
+_STEPS = 50_000  # of isl, for one expression: there may be a hundred
 Choice: TypeAlias = tuple[tuple[Linear, ...], ...]
 Beyond = list[tuple[Expr, Interval]]
 
