@@ -16,13 +16,15 @@ __all__ = ["__version__", "compile"]
 def compile(source: str | PathLike[str], **options: Any) -> Compilation:  # noqa: A001
     """Compiles the C file `source`; `options` are the fields of `polygpu.pipeline.Options`.
 
-    The result's `files` maps a suffix (`_host.c`, `_cuda.cu`) to its text. Raises
-    `polygpu.support.diagnostics.Diagnosed` when the file cannot be compiled.
+    The result's `files` maps a suffix (`_host.c`, `_cuda.cu`) to its text, and its `certificates` say what
+    was proved of each region. Raises `polygpu.support.diagnostics.Diagnosed` when the file cannot be
+    compiled, or when its kernels are proved wrong.
 
         polygpu.compile("mm.c", target="emulator", device="8800gtx").files["_emulator.c"]
     """
     from os import fspath  # noqa: PLC0415
 
-    from polygpu import pipeline  # noqa: PLC0415
+    from polygpu.compiler import compile_certified  # noqa: PLC0415
+    from polygpu.pipeline import Options  # noqa: PLC0415
 
-    return pipeline.compile_file(fspath(source), pipeline.Options(**options))
+    return compile_certified(fspath(source), Options(**options))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from math import inf
-from typing import TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from polygpu import devices
 from polygpu.analysis import polyhedra
@@ -50,10 +50,14 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
 from polygpu.support.position import Position
 
+if TYPE_CHECKING:
+    from polygpu.verify.verdict import Certificate
+
 T = TypeVar("T")
 # Of the loops themselves, not of options.
 _ABOUT_LOOPS = frozenset({"PG161", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
+Certification: TypeAlias = Literal["full", "quick", "off"]
 DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
 
 
@@ -62,6 +66,8 @@ class Options:
     """What a compilation is asked for.
 
     `decisions` override what the passes would choose; `assume` states parameters' values: "n=4096".
+    `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
+    `decisions.CARE`) of regions by name: it raises this for what is refuted.
     """
 
     target: str = "cuda"
@@ -76,6 +82,8 @@ class Options:
     assume: tuple[str, ...] = ()
     time_budget: float = 10.0
     cc: str | None = None
+    certify: Certification = "quick"
+    care: tuple[tuple[str, int], ...] = ()
 
     def frontend(self) -> FrontendOptions:
         return FrontendOptions(
@@ -116,7 +124,7 @@ class CompiledRegion:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The result: `files` maps a suffix of the stem to its text."""
+    """The result: `files` maps a suffix of the stem to its text. `certificates` are the regions', if any."""
 
     files: dict[str, str]
     diagnostics: tuple[Diagnostic, ...]
@@ -128,6 +136,7 @@ class Compilation:
     options: Options
     regions: tuple[CompiledRegion, ...]
     timings: tuple[tuple[str, float], ...]
+    certificates: tuple[Certificate, ...] = ()
 
     @property
     def offloaded(self) -> int:
@@ -138,7 +147,11 @@ class Compilation:
         """Everything `inspect` reports; computed when first asked for."""
         from polygpu.codegen.explain import facts  # noqa: PLC0415 - only reports pay for it
 
-        return facts(self.unit, self.options.target, self.device, self.regions)
+        found = facts(self.unit, self.options.target, self.device, self.regions)
+        if not self.certificates:
+            return found
+        pairs = zip(found.regions, self.certificates, strict=True)
+        return replace(found, regions=tuple(replace(r, proofs=c.facts) for r, c in pairs))
 
 
 @dataclass
@@ -164,7 +177,13 @@ def compile_file(path: str, options: Options) -> Compilation:
     set_options()
     check_known(values, lifted.scops)
     detected = any(d.id == "PG180" for d in lifted.diagnostics)
-    work = cache(lambda scop: _compile_region(scop, device, decisions, values, options.time_budget, clock))
+    care = dict(options.care)
+
+    def compiled_region(scop: Scop) -> CompiledRegion:
+        careful = replace(decisions, care=care.get(scop.name, 0))
+        return _compile_region(scop, device, careful, values, options.time_budget, clock)
+
+    work = cache(compiled_region)
     compiled, refused = _compile_regions(lifted.scops, work, detected)
     if refused:  # regions without the nests that are in the way
         lifted = clock.run("front end", lambda: lift(path, options.frontend(), partial(_check, values)))
@@ -351,7 +370,7 @@ def _lowered(
     """
     found: tuple[int, _Lowered] | None = None
     made = False
-    for simple in (False, True):
+    for simple in (False, True) if decisions.care < 4 else (True,):
         scheduled = original(o.p, o.d) if simple else o.scheduled
         lowering = RegionLowering(o.p, device, sizes, decisions)
         region = lowering.in_time(scheduled.host, inf if simple else max(budget, 1.0))

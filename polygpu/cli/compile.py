@@ -68,7 +68,7 @@ class Dependencies:
     "--emit", type=click.Choice(EMITTED), help="Print this on standard output instead of writing files."
 )
 @click.option("--time-passes", is_flag=True, help="Print how long each pass took.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what is written.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what is proved and what is written.")
 def command(sources: tuple[str, ...], output: str | None, **values: Any) -> int:  # fmt: skip
     """Compile C files: FILE.c becomes FILE_host.c and a device file.
 
@@ -102,16 +102,18 @@ def _compile_all(
         _check_outputs(placed, dependencies)
     diagnostics: list[Diagnostic] = []
     compiled: dict[str, Compilation] = {}
+    status = 0
     for source in placed:
         try:
             compiled[source] = compile_source(source, values)
             diagnostics += compiled[source].diagnostics
         except Diagnosed as problem:
             diagnostics += problem.diagnostics
+            status = max(status, problem.status)
     if diagnostics or values["style"] != "text":
         console.show(diagnostics, values["style"])
-    if len(compiled) < len(placed):
-        return console.DIAGNOSED
+    if status:
+        return status
     if values["time_passes"]:
         _show_times(compiled)
     if values["emit"]:
@@ -123,11 +125,14 @@ def _compile_all(
 
 
 def compile_source(source: str, values: dict[str, Any]) -> Compilation:
-    """Compiles one file. Raises Diagnosed, also when no region of it can be offloaded (PG907)."""
-    from polygpu.pipeline import compile_file
+    """Compiles and certifies one file.
+
+    Raises Diagnosed, also when no region of it can be offloaded (PG907).
+    """
+    from polygpu.compiler import compile_certified
 
     with console.progress(f"compiling {source}"):
-        compilation = compile_file(source, pipeline_options(values))
+        compilation = compile_certified(source, pipeline_options(values))
     if not compilation.offloaded:
         from polygpu.runtime.errors import error
 
@@ -167,6 +172,10 @@ def _write(
         # Always fresh, so that a build can use it as the stamp of outputs that did not change.
         path.touch()
     if verbose:
+        from polygpu.compiler import summaries
+
+        for text in (t for compilation in compiled.values() for t in summaries(compilation)):
+            click.echo(f"polygpu: {text}", err=True)
         for path in (*texts, *rules):
             click.echo(f"polygpu: {path}{'' if path in changed else ' (unchanged)'}", err=True)
 

@@ -58,12 +58,12 @@ def _sources(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
 
 
 def diagnosed(work: Callable[[], int], style: str = "text") -> int:
-    """`work()`, or 1 after showing why it could not be done."""
+    """`work()`, or 1 after showing why it could not be done; 4 where that is a bug of ours."""
     try:
         return work()
     except Diagnosed as problem:
         show(problem.diagnostics, style)
-        return DIAGNOSED
+        return problem.status
 
 
 def report_internal_error(problem: Exception) -> int:

@@ -58,6 +58,9 @@ _SOURCE_OPTIONS = (
                  help="Take a decision yourself, as in tile=64x128; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
                  help="Compile for this value of a parameter; other values run the original loop."),
+    click.option("--certify", type=click.Choice(("quick", "full", "off")), default="quick", show_default=True,
+                 help="How much is proved of what is written: bounds, barriers and ranges, and what is "
+                 "decided soon; everything; nothing."),
     click.option("--registers", type=click.IntRange(min=1), default=None, metavar="N",
                  help="Registers a thread, instead of the estimate: --decide registers=N."),
     click.option("--diagnostics", "style", type=click.Choice(("text", "json", "sarif")), default="text",
@@ -84,7 +87,7 @@ def source_options(function: Decorated) -> Decorated:
 
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
-    "time_budget", "cc", "decisions", "assume",
+    "time_budget", "cc", "decisions", "assume", "certify",
 )  # fmt: skip
 
 

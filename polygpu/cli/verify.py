@@ -134,7 +134,7 @@ def _compile(plan: Plan) -> Compilation:
 
     values = plan.values
     device = values["device"] or DEFAULT_DEVICES[values["target"]]
-    return compile_source(plan.source, {**values, "target": "emulator", "device": device})
+    return compile_source(plan.source, {**values, "target": "emulator", "device": device, "certify": "off"})
 
 
 def _write(source: str, compilation: Compilation, directory: Path) -> dict[str, Path]:

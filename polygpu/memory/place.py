@@ -97,7 +97,7 @@ def place(m: MappedNest, device: Device, decisions: Decisions = NO_DECISIONS, ke
     budget = _budget(device)
     stage = decisions.find(kernel, "stage")
     asked = _asked(m, stage)
-    on = stage is None or stage.value != "off"
+    on = (stage is None or stage.value != "off") and decisions.care < 3
     for candidate in _candidates(m, parts, found, taken, device, asked) if on else ():
         size = _bytes(m, candidate)
         if size <= budget:
@@ -105,7 +105,7 @@ def place(m: MappedNest, device: Device, decisions: Decisions = NO_DECISIONS, ke
             staged.append(candidate)
         elif asked or any(decisions.find(kernel, key) for key in ("tile", "step", "stages")):
             raise _too_large(m, candidate, size, budget, device)
-    for array in sorted(asked - {s.array for s in staged}):
+    for array in sorted(asked - {s.array for s in staged}) if on else ():
         raise _not_staged(m, array, any(t == array or t.startswith(f"{array}.") for t in taken))
     return Placement(parts, _named(staged), promoted)
 

@@ -55,11 +55,25 @@ class Decision:
         return f"{self.kernel}:{self.key}={self.value}" if self.kernel else f"{self.key}={self.value}"
 
 
+CARE = (
+    "",
+    "without fetching tiles ahead",
+    "without fetching tiles ahead and without wide accesses",
+    "with one element a thread, from global memory",
+    "in the source's order, with one element a thread, from global memory",
+)
+"""What is avoided at each level of care, that of the levels before included."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """All decisions of a compilation; the last one for a kernel and key counts."""
+    """All decisions of a compilation; the last one for a kernel and key counts.
+
+    What is refuted is compiled again with more `care`, an index of CARE, which goes before decisions.
+    """
 
     items: tuple[Decision, ...] = ()
+    care: int = 0
 
     def find(self, kernel: str, key: str) -> Decision | None:
         fitting = [d for d in self.items if d.key == key and d.kernel in ("", kernel)]

@@ -7,6 +7,7 @@ region ::= loop verdict*, kernel*, access*, decision*, note*
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from polygpu.model.expr import Position
 
@@ -83,6 +84,16 @@ class KernelFact:
 
 
 @dataclass(frozen=True, slots=True)
+class ProofFact:
+    """What the certificate says of a property: "proved" of so many things, "open" or "refuted", and why."""
+
+    property: str
+    verdict: Literal["proved", "open", "refuted"]
+    count: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RegionFacts:
     name: str
     function: str
@@ -92,6 +103,7 @@ class RegionFacts:
     accesses: tuple[AccessFact, ...] = ()
     decisions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    proofs: tuple[ProofFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,10 @@ def count(value: float) -> str:
 
 
 def counted(value: float, noun: str) -> str:
-    """`1 launch`, `2 launches`, `16.4 k launches`"""
-    plural = f"{noun}es" if noun.endswith(("ch", "s")) else f"{noun}s"
-    return f"{count(value)} {noun if value == 1 else plural}"
+    """`1 launch`, `2 launches`, `3 pairs of accesses`"""
+    first, *rest = noun.split(" ")
+    plural = f"{first}es" if first.endswith(("ch", "s")) else f"{first}s"
+    return f"{count(value)} {noun if value == 1 else ' '.join((plural, *rest))}"
 
 
 def number(value: float) -> str:

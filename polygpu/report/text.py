@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from math import prod
 
 from polygpu.model.expr import Position
-from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, LoopVerdict, RegionFacts
+from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, LoopVerdict, ProofFact, RegionFacts
 from polygpu.report.layout import Line, Span, ansi, indented, line, plain, table
 from polygpu.report.quantities import byte_count, counted, number, product, share
+from polygpu.verify.verdict import COUNTED
 
 
 def inspect_text(facts: CompilationFacts, color: bool = False) -> str:
@@ -33,10 +34,23 @@ def _region(region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:
         yield line("  ", Span("loops", "label"))
         yield from indented(table([_loop(loop, region) for loop in region.loops]), 4)
     yield from _listed("decisions", region.decisions)
+    yield from _proofs(region.proofs)
     for kernel in region.kernels:
         yield line()
         yield from indented(_kernel(kernel, region, facts))
     yield from _listed("notes", region.notes)
+
+
+def _proofs(proofs: tuple[ProofFact, ...]) -> Iterator[Line]:
+    if proofs:
+        yield line()
+        yield line("  ", Span("proofs", "label"))
+        yield from indented(table([_proof(p) for p in proofs]), 4)
+
+
+def _proof(p: ProofFact) -> list[Span | str]:
+    said = counted(p.count, COUNTED[p.property]) if p.verdict == "proved" else p.why
+    return [p.property, Span(p.verdict, "good" if p.verdict == "proved" else "bad"), said]
 
 
 def _listed(title: str, texts: tuple[str, ...]) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygpu.pipeline import CompiledRegion
-from polygpu.report.quantities import duration
+from polygpu.report.quantities import counted, duration
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
 from polygpu.verify.verdict import COUNTED, PROPERTIES, Certificate
@@ -94,9 +94,7 @@ def certificate_lines(certificate: Certificate | None) -> Iterator[str]:
 
 
 def _counted(certificate: Certificate, kind: str) -> str:
-    one, many = COUNTED[kind]
-    count = certificate.counts.get(kind, 0)
-    return f"{count} {one if count == 1 else many}"
+    return counted(certificate.counts.get(kind, 0), COUNTED[kind])
 
 
 def _gaps(gaps: list[tuple[str, str]]) -> str:

@@ -68,6 +68,19 @@ ENTRIES: dict[str, Entry] = {
         "them with the values of the parameters. That is a bug of the compiler: please report it with the\n"
         "source file.",
     ),
+    "PG911": Entry(
+        "kernels that were proved wrong are made in a simpler way",
+        "What is compiled is certified before it is written (--certify). The certificate of a region found\n"
+        "something wrong, which the message names, so the region was compiled again with fewer\n"
+        "optimizations, and then the certificate found nothing. What is written is right but may be slow.\n"
+        "Please report it with the source file: it is a bug of the compiler.",
+    ),
+    "PG912": Entry(
+        "kernels are proved wrong",
+        "What is compiled is certified before it is written (--certify). The certificate of a region found\n"
+        "something wrong even without any optimization. Nothing was written. Please report it with the\n"
+        "source file: it is a bug of the compiler.",
+    ),
 }
 
 

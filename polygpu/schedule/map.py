@@ -63,7 +63,7 @@ def map_nest(
         replace(axis, threads=t, per_thread=r, group=g)
         for axis, (t, r, g) in zip(ordered.mapping.axes, sizes, strict=True)
     )
-    widest = device.widest_access if device.rule == "sector" else 0
+    widest = device.widest_access if device.rule == "sector" and decisions.care < 2 else 0
     chosen = {key: decisions.find(kernel, key) for key in ("step", "buffering", "stages")}
     mapping = Mapping(
         axes,
@@ -74,12 +74,21 @@ def map_nest(
         _number(decisions.find(kernel, "loads"), {"all": 0}) or 0,
         _number(decisions.find(kernel, "unroll"), {"full": 0, "none": 1}),
     )
-    mapped = replace(ordered, mapping=mapping)
+    mapped = replace(ordered, mapping=_careful(mapping, decisions.care))
     _check_block(mapped, device)
     if mapping.loads and mapping.buffering != "none":
         message = f"'loads' is about copies that are waited for, not about buffering={mapping.buffering}"
         raise _refused(mapped, "PG304", message, "decide buffering=none too")
     return mapped
+
+
+def _careful(mapping: Mapping, care: int) -> Mapping:
+    if care >= 1:
+        mapping = replace(mapping, buffering="none")
+    if care >= 3:
+        axes = tuple(replace(a, per_thread=1, group=1) for a in mapping.axes)
+        mapping = replace(mapping, axes=axes, unroll=1)
+    return mapping
 
 
 def _number(decision: Decision | None, words: dict[str, int]) -> int | None:

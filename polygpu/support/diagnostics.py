@@ -31,7 +31,9 @@ class Diagnostic:
 
 
 class Diagnosed(Exception):  # noqa: N818 (it carries warnings too)
-    """Compilation cannot go on; `diagnostics` say why, the first error first."""
+    """Compilation cannot go on; `diagnostics` say why, the first error first. `status` is the command's."""
+
+    status = 1
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(d.message for d in diagnostics))

@@ -62,7 +62,8 @@ class Scope:
     def within(self, condition: isl.Set) -> Scope:
         """`where` a condition holds that no test makes: bounds of loops and indices."""
         inside = self.where(condition)
-        return replace(inside, frame=_intersected(self.frame, condition))
+        same = self.frame is self.domain
+        return replace(inside, frame=inside.domain if same else _intersected(self.frame, condition))
 
     def value(self, expr: Expr) -> isl.PwAff:
         """Raises NotAffineError."""
@@ -173,7 +174,7 @@ class Scope:
 def _intersected(domain: isl.Set, condition: isl.Set) -> isl.Set:
     """The intersection, in few pieces: these are looked for where there are more than before."""
     found = domain.intersect(condition)
-    return coalesced(found) if found.n_basic_set() > domain.n_basic_set() else found
+    return coalesced(found) if found.n_basic_set() > 2 * domain.n_basic_set() else found
 
 
 def _is_plain(expr: Expr) -> bool:

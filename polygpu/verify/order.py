@@ -120,8 +120,12 @@ class Order:
     def _sync_dims(self, s: Sync) -> tuple[str, ...]:
         return tuple(d for d in self.frame.dims(s.point) if d not in THREADS)
 
+    @cached_property
+    def _sync_domains(self) -> dict[Sync, isl.Set]:
+        return {s: executions(at_zero(s.point), self._sync_dims(s)) for s in self.trace.syncs}
+
     def _sync_domain(self, s: Sync) -> isl.Set:
-        return executions(at_zero(s.point), self._sync_dims(s))
+        return self._sync_domains[s]
 
     def barrier(self, a: Point, b: Point) -> isl.Map:
         """Pairs in one block with a barrier in between, in the same turn of the loops as one of both."""

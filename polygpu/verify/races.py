@@ -28,8 +28,14 @@ def check_races(session: Session) -> None:
             touches = _touches(trace, array.name)
             for one, two in combinations_with_replacement(touches, 2):
                 if one[2] or two[2]:
-                    with session.step(VALUES, trace.kernel.name):
+                    with session.step(VALUES, trace.kernel.name, needed=True):
                         _pair(session, order, one, two)
+
+
+def check_arrivals(session: Session) -> None:
+    """Asynchronous copies are waited for before what they bring is read, as far as reads are known."""
+    for trace in session.traces:
+        order = Order(trace, BLOCK)
         for action, writer, pairs in session.locals[trace.launch.number].direct:
             if writer.asynchronous:
                 with session.step(VALUES, trace.kernel.name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
-from polygpu.support.isl_idioms import CONTEXT, exhausted
+from polygpu.verify.budget import Budget, OutOfBudgetError
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Place, anywhere, relation
@@ -21,43 +20,19 @@ from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
 from polygpu.verify.source import Source, UnanalysableError
 from polygpu.verify.trace import Trace
-from polygpu.verify.verdict import Failure, Unproved
+from polygpu.verify.verdict import BARRIERS, BOUNDS, RANGES, Failure, Unproved
 
-_OPERATIONS_A_SECOND = 2_000_000
-_ONE_STEP = 10.0
-
-
-class OutOfBudgetError(Exception):
-    """isl took more steps than it was allowed."""
-
-
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """isl's work inside is limited to about so many seconds, if it is none to next to nothing.
-
-    Raises OutOfBudgetError.
-    """
-    CONTEXT.reset_operations()
-    CONTEXT.set_max_operations(max(1, int(seconds * _OPERATIONS_A_SECOND)))
-    try:
-        yield
-    except Exception:
-        if exhausted():  # whatever isl says: its parser, for one, takes that for a syntax error
-            raise OutOfBudgetError("budget") from None
-        raise
-    finally:
-        CONTEXT.set_max_operations(0)
-        CONTEXT.reset_operations()
+_NEEDED = (BARRIERS, BOUNDS, RANGES)  # decided before all else, whatever it takes
 
 
 @dataclass
 class Session:
-    """One certification. Checks report to it; `deadline` is a time.monotonic()."""
+    """One certification. Checks report to it."""
 
     region: Region
     source: Source
     traces: list[Trace]
-    deadline: float
+    budget: Budget
     failures: list[Failure] = field(default_factory=list)
     unproved: list[Unproved] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -85,10 +60,10 @@ class Session:
         return found or next(b for b in self.region.buffers if array.startswith(f"{b.name}__"))
 
     @contextmanager
-    def step(self, kind: str, kernel: str) -> Iterator[None]:
+    def step(self, kind: str, kernel: str, needed: bool = False) -> Iterator[None]:
         """A part of the work that may end undecided, for want of time or of method."""
         try:
-            with limited(min(self.deadline - time.monotonic(), _ONE_STEP)):
+            with self.budget.step(needed or kind in _NEEDED):
                 yield
         except (OutOfBudgetError, UnanalysableError) as error:
             self.undecided(kind, kernel, str(error))

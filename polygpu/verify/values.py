@@ -15,7 +15,7 @@ from polygpu.model.expr import Position
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
 from polygpu.verify.elements import everything
-from polygpu.verify.events import BLOCKS, Do, Leaf, Place
+from polygpu.verify.events import BLOCKS, Do, Leaf, Matched, Place
 from polygpu.verify.liveness import Number
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
@@ -78,13 +78,22 @@ class Uses:
         return [u for u in self.found.get(array, []) if not u.write]
 
 
-def check_values(session: Session) -> Uses:
-    uses = Uses()
+def check_stores(session: Session, uses: Uses) -> None:
+    """What reaches global memory is of instances of the source, and goes to their elements."""
     for trace in session.traces:
         for action in trace.actions:
-            with session.step(VALUES, trace.kernel.name):
-                _Action(session, trace, action, uses).check()
-    return uses
+            if action.target is not None and action.target.space == "global":
+                with session.step(VALUES, trace.kernel.name, needed=True):
+                    _Action(session, trace, action, uses).stored(action.target)
+
+
+def check_values(session: Session, uses: Uses) -> None:
+    """What instances read, they get from where the source does."""
+    for trace in session.traces:
+        for action in trace.actions:
+            if action.matched is not None:
+                with session.step(VALUES, trace.kernel.name):
+                    _Action(session, trace, action, uses).reads(action.matched)
 
 
 def whole(relation: isl.Map, action: Do) -> isl.Map:
@@ -107,23 +116,18 @@ class _Action:
     def kernel(self) -> str:
         return self.trace.kernel.name
 
-    def check(self) -> None:
-        target = self.action.target
-        if self.action.matched is not None:
-            self._instance()
-        elif target is not None and target.space == "global":
-            self._store_of_copy(target)
-
-    def _instance(self) -> None:
-        assert self.action.matched is not None
+    def reads(self, matched: Matched) -> None:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
-            for leaf in self.action.matched.leaves:
+            for leaf in matched.leaves:
                 self._leaf(leaf, self._observed(here) if leaf.implied else here)
-        target = self.action.target
-        if target is None or target.space != "global":
+
+    def stored(self, target: Place) -> None:
+        m = self.action.matched
+        if m is None:
+            self._store_of_copy(target)
             return
-        slot = self.session.source.writing(self.action.matched.statement, self.action.matched.number)
+        slot = self.session.source.writing(m.statement, m.number)
         instances = self.session.instances(self.action, WHOLE)
         address = self.session.address(self.action, target, WHOLE)
         beyond = address.domain().subtract(instances.domain())

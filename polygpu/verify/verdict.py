@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polygpu.model.expr import Position
+from polygpu.model.facts import ProofFact
 
 DEPENDENCES = "dependences"
 BARRIERS = "barriers"
@@ -14,14 +15,14 @@ BOUNDS = "bounds"
 RANGES = "ranges"
 INSTANCES = "instances"
 PROPERTIES = (DEPENDENCES, BARRIERS, VALUES, BOUNDS, RANGES, INSTANCES)
-# what is counted for a property: one, many
+# what is counted for a property
 COUNTED = {
-    DEPENDENCES: ("pair of accesses", "pairs of accesses"),
-    BARRIERS: ("barrier", "barriers"),
-    VALUES: ("read", "reads"),
-    BOUNDS: ("access", "accesses"),
-    RANGES: ("expression", "expressions"),
-    INSTANCES: ("action", "actions"),
+    DEPENDENCES: "pair of accesses",
+    BARRIERS: "barrier",
+    VALUES: "read",
+    BOUNDS: "access",
+    RANGES: "expression",
+    INSTANCES: "action",
 }
 
 
@@ -93,6 +94,24 @@ class Certificate:
     def holds(self) -> bool:
         """Whether everything was proved."""
         return not self.failures and not self.unproved
+
+    @property
+    def facts(self) -> tuple[ProofFact, ...]:
+        """A line for each property, the most important thing there is to say of it."""
+        return tuple(self._fact(kind) for kind in PROPERTIES)
+
+    def _fact(self, kind: str) -> ProofFact:
+        failures = [f for f in self.failures if f.property == kind]
+        gaps = [u for u in self.unproved if u.property == kind]
+        count = self.counts.get(kind, 0)
+        if failures:
+            return ProofFact(kind, "refuted", count, str(failures[0]))
+        if gaps:
+            reasons = dict.fromkeys(g.reason for g in gaps)
+            return ProofFact(kind, "open", count, "; ".join(reasons))
+        if not any(p.property == kind for p in self.proofs):
+            return ProofFact(kind, "open", count, "there is nothing of it, or it depends on what is open")
+        return ProofFact(kind, "proved", count)
 
     @property
     def distinct(self) -> tuple[tuple[Failure, int], ...]:

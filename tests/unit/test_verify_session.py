@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygpu.verify.session import OutOfBudgetError, limited
+from polygpu.verify.budget import OutOfBudgetError, limited
 
 WHOLE = "[n] -> { [] -> [(n)] }"
 
