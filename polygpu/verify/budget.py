@@ -76,30 +76,25 @@ class Seconds:
 
 @dataclass
 class Operations:
-    """`each` for the walk and for any needed part, `rest` for all other parts together."""
+    """`most` for all needed parts, of which `rest` is for what is not needed where they leave some."""
 
-    each: int
+    most: int
     rest: int
     deadline: float = inf
-    started: bool = False
     spent: bool = False
 
     @contextmanager
     def walk(self) -> Iterator[None]:
         CONTEXT.reset_operations()
-        with _at_most(self.each):
+        with _at_most(self.most):
             yield
 
     @contextmanager
     def step(self, needed: bool) -> Iterator[None]:
         if needed:
-            CONTEXT.reset_operations()
-            with _at_most(self.each):
+            with _at_most(self.most):
                 yield
             return
-        if not self.started:
-            self.started = True
-            CONTEXT.reset_operations()
         try:
             with _at_most(1 if self.spent else self.rest):  # the first step raises then
                 yield

@@ -42,8 +42,8 @@ from polygpu.verify.verdict import (
 )
 
 # Steps of isl, of which it takes some 2 to 5 million a second.
-_ONE_PART = 20_000_000
-_QUICK, _QUICK_KERNEL = 120_000, 15_000  # for a region, and for each of its kernels
+_NEEDED = 20_000_000
+_QUICK, _QUICK_KERNEL = 300_000, 70_000  # for a region, and for each of its kernels
 _FULL_KERNEL = 50_000_000
 
 
@@ -123,8 +123,8 @@ def certify_steadily(region: CompiledRegion, quick: bool) -> Certificate:
     A `quick` one decides of values, dependences and instances what is decided soon.
     """
     kernels = len(region.region.kernels)
-    rest = _QUICK + _QUICK_KERNEL * kernels if quick else _FULL_KERNEL * kernels
-    return _certified(region, Operations(_ONE_PART, rest))
+    most = _QUICK + _QUICK_KERNEL * kernels if quick else _FULL_KERNEL * kernels
+    return _certified(region, Operations(max(_NEEDED, most), most))
 
 
 def _certified(region: CompiledRegion, budget: Budget) -> Certificate:
