@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polygpu import pipeline
 from polygpu.model.decisions import CARE
-from polygpu.pipeline import Compilation, CompiledRegion, Options, compile_file
+from polygpu.pipeline import Compilation, CompiledRegion, Options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.verify.certificate import certify_steadily
 from polygpu.verify.verdict import Certificate
@@ -28,12 +29,12 @@ def compile_certified(path: str, options: Options) -> Compilation:
     Raises Diagnosed for errors in the file or in the options, and RefutedError.
     """
     if options.certify == "off":
-        return compile_file(path, options)
-    care: dict[str, int] = {}
+        return pipeline.compile_file(path, options)
+    care = dict(options.care)
     warnings: list[Diagnostic] = []
     known: dict[str, Certificate] = {}
     while True:
-        made = compile_file(path, replace(options, care=tuple(care.items())))
+        made = pipeline.compile_file(path, replace(options, care=tuple(care.items())))
         for r in made.regions:
             if r.scop.name not in known:
                 known[r.scop.name] = certify_steadily(r, quick=options.certify == "quick")

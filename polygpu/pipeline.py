@@ -197,7 +197,7 @@ def compile_file(path: str, options: Options) -> Compilation:
         (
             *(d for d in lifted.diagnostics if d.id != "PG180" or d.position not in refused),
             *refused.values(),
-            *_simple_schedules(regions),
+            *_simple_schedules(tuple(r for r in regions if care.get(r.scop.name, 0) < 4)),
             *_left_on_host(compiled, regions),
             *(d for r in regions for d in _in_one_thread(r)),
             *spaces,

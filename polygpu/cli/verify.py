@@ -31,11 +31,15 @@ DIFFERENT = 3
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to verify: the source, the program's arguments, and the command's other parameters."""
+    """What to verify: the source, the program's arguments, and the command's other parameters.
+
+    `devices` are those that targets are compiled for.
+    """
 
     source: str
     arguments: tuple[str, ...]
     values: dict[str, Any]
+    devices: dict[str, tuple[str, ...]]
 
 
 @click.command("verify", cls=GccStyleCommand)
@@ -83,37 +87,58 @@ class Plan:
 )
 @click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # fmt: skip
+@click.pass_context
+def command(context: click.Context, /, source: str, arguments: tuple[str, ...], **values: Any) -> int:
     """Check that what FILE.c is compiled to does what FILE.c does.
 
     First the kernels are proved for all sizes, from nothing but the source and the code that is printed:
     order, barriers, the elements that are read, bounds. Then each region is run alone on the emulator at
     small, odd and boundary sizes, and the whole program with ARGS if there is a main. The emulator looks for
     races, reads of unwritten memory and addresses out of bounds; the results are compared with the
-    original's.
+    original's. All that for each device that a target is compiled for by default, or for that of --target
+    or --device.
 
     Exit status: 0 when nothing is wrong, 1 when FILE.c does not compile, 2 for wrong usage, 3 when a proof
     fails, a run has a fault or a result differs. What could not be decided in time is said and no failure.
     """
-    plan = Plan(source, arguments, values)
+    given = context.get_parameter_source("target") == click.core.ParameterSource.COMMANDLINE
+    plan = Plan(source, arguments, values, _devices(values["device"], values["target"] if given else ""))
     return console.diagnosed(lambda: _verify(plan), values["style"])
+
+
+def _devices(device: str, target: str) -> dict[str, tuple[str, ...]]:
+    """The devices to verify for, with the targets that are meant."""
+    from polygpu.pipeline import DEFAULT_DEVICES
+
+    targets = (target,) if target else tuple(sorted(DEFAULT_DEVICES))
+    if device:
+        return {device: targets if target else ()}
+    found = dict.fromkeys(DEFAULT_DEVICES[t] for t in targets)
+    return {d: tuple(t for t in targets if DEFAULT_DEVICES[t] == d) for d in found}
 
 
 def _verify(plan: Plan) -> int:
     from polygpu.report.verify import verify_json, verify_text
 
-    with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
-        report = _report(plan, Path(name))
-    console.show(_findings(report), plan.values["style"])
-    click.echo(verify_json(report) if plan.values["as_json"] else verify_text(report), nl=False)
-    return DIFFERENT if report.faulty else 0
+    reports = tuple(_reports(plan))
+    console.show((d for r in reports for d in _findings(r)), plan.values["style"])
+    click.echo(verify_json(reports) if plan.values["as_json"] else verify_text(reports), nl=False)
+    return DIFFERENT if any(r.faulty for r in reports) else 0
 
 
-def _report(plan: Plan, directory: Path) -> Report:
+def _reports(plan: Plan) -> Iterator[Report]:
+    said: set[Diagnostic] = set()
+    for device, targets in plan.devices.items():
+        compilation = _compile(plan, device)
+        console.show([d for d in compilation.diagnostics if d not in said], plan.values["style"])
+        said.update(compilation.diagnostics)
+        with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
+            yield _report(plan, compilation, targets, Path(name))
+
+
+def _report(plan: Plan, compilation: Compilation, targets: tuple[str, ...], directory: Path) -> Report:
     from polygpu.report.verify import RegionReport, Report
 
-    compilation = _compile(plan)
-    console.show(compilation.diagnostics, plan.values["style"])
     files = _write(plan.source, compilation, directory)
     recipe = _recipe(plan)
     text = compilation.sources[plan.source]
@@ -124,17 +149,15 @@ def _report(plan: Plan, directory: Path) -> Report:
         for region in compilation.regions
     )
     program = _program(plan, text, files, recipe)
-    return Report(plan.source, compilation.device.title, regions, program)
+    return Report(plan.source, compilation.device.title, targets, regions, program)
 
 
-def _compile(plan: Plan) -> Compilation:
-    """For the emulator, and the device that the target would have."""
+def _compile(plan: Plan, device: str) -> Compilation:
+    """What a target that is compiled for `device` would run, for the emulator."""
     from polygpu.cli.compile import compile_source
-    from polygpu.pipeline import DEFAULT_DEVICES
 
-    values = plan.values
-    device = values["device"] or DEFAULT_DEVICES[values["target"]]
-    return compile_source(plan.source, {**values, "target": "emulator", "device": device, "certify": "off"})
+    chosen = {"target": "emulator", "device": device, "certify": "off"}
+    return compile_source(plan.source, {**plan.values, **chosen})
 
 
 def _write(source: str, compilation: Compilation, directory: Path) -> dict[str, Path]:

@@ -29,10 +29,13 @@ class RegionReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`program` is what came of the whole program, or why it was not run."""
+    """For a device, which is that of `targets` by default; `program` is what came of the whole program, or
+    why it was not run.
+    """
 
     file: str
     device: str
+    targets: tuple[str, ...]
     regions: tuple[RegionReport, ...]
     program: ProgramTrial
 
@@ -46,12 +49,13 @@ class Report:
         return all(r.certificate is not None and r.certificate.holds for r in self.regions)
 
 
-def verify_text(report: Report) -> str:
-    return "\n".join(_lines(report)) + "\n"
+def verify_text(reports: tuple[Report, ...]) -> str:
+    return "\n".join((*(line for r in reports for line in _lines(r)), f"verify: {_summary(reports)}")) + "\n"
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield f"{report.file}: verified on the emulator as {report.device}"
+    meant = f"{' and '.join(report.targets)}, " if report.targets else ""
+    yield f"{report.file}: {meant}verified on the emulator as {report.device}"
     for r in report.regions:
         yield ""
         yield f"region {r.region.scop.name}  {r.region.scop.position}, in {r.region.scop.function}()"
@@ -60,7 +64,6 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"program  {_outcome(report.program.outcome)}: {report.program.reason}"
     yield ""
-    yield f"verify: {_summary(report)}"
 
 
 _PROPERTIES = {
@@ -153,14 +156,15 @@ def _outcome(outcome: str) -> str:
     return {"same": "same", "not done": "not run"}.get(outcome, outcome)
 
 
-def _summary(report: Report) -> str:
-    if report.faulty:
+def _summary(reports: tuple[Report, ...]) -> str:
+    if any(r.faulty for r in reports):
         return "the compiled program is wrong"
-    runs = sum(len(r.trial.of("same")) for r in report.regions)
-    proof = "proved for all sizes; " if report.proved else ""
-    if not runs and report.program.outcome != "same":
+    regions = [region for r in reports for region in r.regions]
+    runs = sum(len(r.trial.of("same")) for r in regions)
+    proof = "proved for all sizes; " if all(r.proved for r in reports) else ""
+    if not runs and all(r.program.outcome != "same" for r in reports):
         return f"{proof}nothing could be compared"
-    return f"{proof}no difference in {runs} run{_s(runs)} of {_regions(len(report.regions))}"
+    return f"{proof}no difference in {runs} run{_s(runs)} of {_regions(len(regions))}"
 
 
 def _regions(count: int) -> str:
@@ -171,15 +175,23 @@ def _s(count: int) -> str:
     return "" if count == 1 else "s"
 
 
-def verify_json(report: Report) -> str:
+def verify_json(reports: tuple[Report, ...]) -> str:
     document = {
-        "file": report.file,
+        "file": reports[0].file,
+        "different": any(r.faulty for r in reports),
+        "devices": [_device(r) for r in reports],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _device(report: Report) -> dict[str, Any]:
+    return {
         "device": report.device,
+        "targets": list(report.targets),
         "different": report.faulty,
         "regions": [_region(r) for r in report.regions],
         "program": {"outcome": report.program.outcome, "reason": report.program.reason},
     }
-    return json.dumps(document, indent=2) + "\n"
 
 
 def _region(r: RegionReport) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class KernelWalk:
             case Declare():
                 return self.declare(s, here)
             case DeclareArray():
-                return self.declare_array(s, here)
+                return self.declare_array(s, state, position)
             case Assign():
                 self.assign(s, here)
             case Move():
@@ -110,10 +110,21 @@ class KernelWalk:
         self.private[unique] = s
         return replace(state, scope=state.scope.bind(name, None), arrays={**state.arrays, name: unique})
 
-    def declare_array(self, s: DeclareArray, state: State) -> State:
+    def declare_array(self, s: DeclareArray, state: State, position: int) -> State:
+        """In a loop, its elements have no values again in each iteration: garbage is stored to all."""
+        here = state.at(position)
+        after = self.new_private(s, s.name, here)
         if state.loops:
-            raise UnclearError(f"the private array '{s.name}' is declared in a loop")
-        return self.new_private(s, s.name, state)
+            names = tuple(self.fresh() for _ in s.extents)
+            inside = replace(after, path=state.path)
+            for k, (name, extent) in enumerate(zip(names, s.extents, strict=True)):
+                index = variable(name)
+                within = constant(0).le_set(index).intersect(index.lt_set(constant(extent)))
+                inside = inside.at(position if k == 0 else 0, name)
+                inside = replace(inside, loops=(*inside.loops, name), scope=inside.scope.within(within))
+            place = Place(after.arrays[s.name], "private", tuple(map(variable, names)), s.name, s.type)
+            self.emit(inside, place, ())
+        return after
 
     def declare(self, s: Declare, state: State) -> State:
         value = state.scope.affine(s.value) if s.value is not None and not s.mutable else None

@@ -102,6 +102,22 @@ def test_right_compilations_pass(text: str, capfd: pytest.CaptureFixture[str]) -
     assert "verify: proved for all sizes; no difference in " in output
 
 
+def test_each_default_device_is_verified(capfd: pytest.CaptureFixture[str]) -> None:
+    """What `compile` would write for each target, or for the one that is named."""
+    Path("file.c").write_text(SWEEP)
+    assert cli.invoke(["verify", "--json", "--seconds", "1", "file.c"]) == 0
+    found = json.loads(capfd.readouterr().out)["devices"]
+    assert [(d["device"], d["targets"]) for d in found] == [
+        ("a current GPU", ["cuda", "opencl"]),
+        ("NVIDIA GeForce 8800 GTX", ["emulator"]),
+    ]
+    assert all(d["regions"][0]["certificate"]["holds"] for d in found)
+    assert cli.invoke(["verify", "--seconds", "1", "--target", "opencl", "file.c"]) == 0
+    output = capfd.readouterr().out
+    assert output.startswith("file.c: opencl, verified on the emulator as a current GPU\n")
+    assert "8800" not in output
+
+
 def test_without_a_proof(capfd: pytest.CaptureFixture[str]) -> None:
     assert verify(PRODUCT, "--proof-seconds", "0") == 0
     output = capfd.readouterr().out
@@ -118,7 +134,7 @@ def test_a_proof_that_runs_out_of_time_is_no_proof(capfd: pytest.CaptureFixture[
 
 def test_sizes_are_small_odd_and_around_the_tiles(capfd: pytest.CaptureFixture[str]) -> None:
     assert verify(PRODUCT, "--json") == 0
-    attempts = json.loads(capfd.readouterr().out)["regions"][0]["attempts"]
+    attempts = json.loads(capfd.readouterr().out)["devices"][0]["regions"][0]["attempts"]
     assert {a["outcome"] for a in attempts} == {"same"}
     tried = {(a["sizes"]["n"], a["sizes"]["m"]) for a in attempts}
     assert {(k, k) for k in (0, 1, 2, 3, 17, 33, 63, 64, 65)} <= tried  # tiles of 64 threads
@@ -127,7 +143,7 @@ def test_sizes_are_small_odd_and_around_the_tiles(capfd: pytest.CaptureFixture[s
 
 def test_a_parameter_with_an_assumed_value_has_that(capfd: pytest.CaptureFixture[str]) -> None:
     assert verify(PRODUCT, "--json", "--assume", "m=5") == 0
-    region = json.loads(capfd.readouterr().out)["regions"][0]
+    region = json.loads(capfd.readouterr().out)["devices"][0]["regions"][0]
     assert {a["outcome"] for a in region["attempts"]} == {"same"}
     assert {tuple(a["sizes"]) for a in region["attempts"]} == {("n",)}
 

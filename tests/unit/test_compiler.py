@@ -1,0 +1,271 @@
+"""What is compiled is certified, made again with more care where it is refuted, or not written at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import polygpu
+from polygpu import cli
+from polygpu.codegen.lower.points import Points
+from polygpu.codegen.lower.staging import Copy
+from polygpu.compiler import RefutedError, compile_certified
+from polygpu.model.decisions import CARE
+from polygpu.model.expr import Binary, Expr, Int, Reference
+from polygpu.model.kernel import Assign, Barrier, Comment, For, If, Kernel, Statement
+from polygpu.pipeline import Options
+
+PRODUCT = """\
+void product(int n, int m, int p, const float A[restrict n][p], const float B[restrict p][m],
+             float C[restrict n][m])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            for (int k = 0; k < p; k++)
+                C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+TRIANGLE = """\
+void triangle(int n, float A[restrict n][n], const float x[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++)
+            A[i][j] = A[i][j] * 0.5f + x[j];
+#pragma endscop
+}
+"""
+ROWS = """\
+void rows(int n, int m, const float A[restrict n][m], const float y[restrict m], float x[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            x[i] += A[i][j] * y[j];
+#pragma endscop
+}
+"""
+DEVICES = ("h100", "generic", "8800gtx")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def written(text: str, *arguments: str) -> tuple[int, set[str]]:
+    """The status of `polygpu compile`, and the files it leaves."""
+    Path("file.c").write_text(text)
+    before = set(Path().iterdir())
+    status = cli.invoke(["compile", "file.c", *arguments])
+    return status, {p.name for p in set(Path().iterdir()) - before}
+
+
+def test_certificates_come_with_the_files() -> None:
+    Path("file.c").write_text(TRIANGLE)
+    compilation = polygpu.compile("file.c", device="h100")
+    (certificate,) = compilation.certificates
+    assert certificate.holds
+    assert {p.verdict for p in compilation.facts.regions[0].proofs} == {"proved"}
+    without = polygpu.compile("file.c", device="h100", certify="off")
+    assert without.certificates == ()
+    assert without.files == compilation.files
+
+
+def test_a_quick_certificate_leaves_open_what_takes_long() -> None:
+    Path("file.c").write_text(PRODUCT)
+    (quick,) = polygpu.compile("file.c", device="h100").certificates
+    proved = {f.property for f in quick.facts if f.verdict == "proved"}
+    assert {"barriers", "bounds", "ranges"} <= proved < {f.property for f in quick.facts}
+    (full,) = polygpu.compile("file.c", device="h100", certify="full").certificates
+    assert full.holds
+
+
+def test_the_same_source_has_the_same_certificate() -> None:
+    """Whatever was compiled before: steps of isl are counted, not seconds."""
+    Path("file.c").write_text(PRODUCT)
+    Path("other.c").write_text(ROWS)
+
+    def proofs(source: str) -> Any:
+        return [c.facts for c in polygpu.compile(source, device="h100").certificates]
+
+    first = proofs("file.c")
+    proofs("other.c")
+    assert proofs("file.c") == first
+
+
+def test_what_is_proved_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert written(TRIANGLE, "-v")[0] == 0
+    assert "polygpu: polygpu_triangle_0: proved dependences, barriers, values" in capfd.readouterr().err
+    assert cli.invoke(["inspect", "file.c"]) == 0
+    assert "    bounds       proved  " in capfd.readouterr().out
+    assert cli.invoke(["inspect", "--json", "file.c"]) == 0
+    (region,) = json.loads(capfd.readouterr().out)["regions"]
+    assert {p["verdict"] for p in region["proofs"]} == {"proved"}
+
+
+def _unclamped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def clamped(self: Copy, k: int, index: Expr) -> Expr:
+        return clean(replace(self, inside=(True,) * len(self.sizes)), k, index)
+
+    clean = Copy._clamped
+    monkeypatch.setattr(Copy, "_clamped", clamped)
+
+
+def _unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Points, "guards", lambda self, k: [])
+
+
+def _without_corners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Points, "corner_test", None)
+
+
+def _without_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from polygpu.codegen.lower.nest import NestLowering
+
+    def kernel(self: NestLowering) -> Kernel:
+        made = clean(self)
+        return replace(made, body=_unsynchronised(made.body))
+
+    clean = NestLowering.kernel
+    monkeypatch.setattr(NestLowering, "kernel", kernel)
+
+
+def _unsynchronised(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    found: list[Statement] = []
+    for s in body:
+        match s:
+            case Barrier():
+                found.append(Comment("no barrier"))
+            case For():
+                found.append(replace(s, body=_unsynchronised(s.body)))
+            case If():
+                found.append(replace(s, then=_unsynchronised(s.then), otherwise=_unsynchronised(s.otherwise)))
+            case _:
+                found.append(s)
+    return tuple(found)
+
+
+MISTAKES = {
+    "clamps": (_unclamped, (PRODUCT, ROWS)),
+    "guards": (_unguarded, (PRODUCT, ROWS, TRIANGLE)),
+    "corners": (_without_corners, (TRIANGLE,)),
+    "barriers": (_without_barriers, (PRODUCT, ROWS)),
+}
+CASES = [(kind, text) for kind, (_, texts) in MISTAKES.items() for text in texts]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("kind", "text"), CASES, ids=[f"{k}-{t.split('(')[0][5:]}" for k, t in CASES])
+def test_a_mistake_is_never_written(
+    kind: str, text: str, device: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is avoided with a warning, or nothing is written and the status is that of an internal error."""
+    clean = compile_certified(_file(text), Options(device=device))
+    MISTAKES[kind][0](monkeypatch)
+    capfd.readouterr()
+    status, files = written(text, "--device", device)
+    said = capfd.readouterr().err
+    if status == 4:
+        assert (files, "[PG912]" in said) == (set(), True)
+        return
+    assert status == 0
+    if "[PG911]" not in said:  # the mistake makes no difference here
+        assert Path("file_cuda.cu").read_text() == clean.files["_cuda.cu"] or _holds(text, device)
+
+
+def _file(text: str) -> str:
+    Path("file.c").write_text(text)
+    return "file.c"
+
+
+def _holds(text: str, device: str) -> bool:
+    """Whether a full certificate finds what is written right after all."""
+    made = compile_certified(_file(text), Options(device=device, certify="full"))
+    return all(c.holds for c in made.certificates)
+
+
+def test_more_care_until_it_is_right(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Tiles that are fetched ahead without a clamp: without fetching ahead all is right."""
+    from polygpu.codegen.lower.segments import Segments
+
+    def careless(self: Segments, step: Any, ahead: int) -> Any:
+        return clean(self, step, 0)
+
+    text = PRODUCT.replace("int n, int m, int p, ", "")
+    for name in "nmp":
+        text = text.replace(f"[{name}]", "[256]").replace(f"restrict {name}]", "restrict 256]")
+        text = text.replace(f"< {name};", "< 256;")
+    clean = Segments._copy_context
+    monkeypatch.setattr(Segments, "_copy_context", careless)
+    status, files = written(text, "--device", "h100")
+    assert (status, files) == (0, {"file_host.c", "file_cuda.cu"})
+    said = capfd.readouterr().err
+    assert said.count("[PG911]") == 1
+    assert f"are made {CARE[1]}" in said
+    assert "bounds: product_0_k0: an access outside of global array" in said
+    assert "k_tile + 16" not in Path("file_cuda.cu").read_text().replace("k_tile += 16", "")
+
+
+def _misplaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each global store goes one element too far."""
+    from polygpu.codegen.lower.nest import NestLowering
+
+    def kernel(self: NestLowering) -> Kernel:
+        made = clean(self)
+        return replace(made, body=_moved(made.body, {a.name for a in made.arrays}))
+
+    clean = NestLowering.kernel
+    monkeypatch.setattr(NestLowering, "kernel", kernel)
+
+
+def _moved(body: tuple[Statement, ...], arrays: set[str]) -> tuple[Statement, ...]:
+    found: list[Statement] = []
+    for s in body:
+        match s:
+            case Assign(Reference() as target) if target.array in arrays:
+                last = Binary("+", target.subscripts[-1], Int(1))
+                found.append(replace(s, target=replace(target, subscripts=(*target.subscripts[:-1], last))))
+            case For():
+                found.append(replace(s, body=_moved(s.body, arrays)))
+            case If():
+                sides = _moved(s.then, arrays), _moved(s.otherwise, arrays)
+                found.append(replace(s, then=sides[0], otherwise=sides[1]))
+            case _:
+                found.append(s)
+    return tuple(found)
+
+
+def test_nothing_is_written_where_no_care_helps(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _misplaced(monkeypatch)
+    assert written(TRIANGLE, "--device", "h100") == (4, set())
+    said = capfd.readouterr().err
+    assert said.count("[PG911]") == len(CARE) - 1
+    assert "error: the kernels of this region are wrong" in said
+    Path("file.c").write_text(TRIANGLE)
+    with pytest.raises(RefutedError):
+        polygpu.compile("file.c", device="h100")
+    assert polygpu.compile("file.c", device="h100", certify="off").files
+
+
+@pytest.mark.parametrize("care", range(len(CARE)))
+@pytest.mark.parametrize("text", [PRODUCT, ROWS, TRIANGLE])
+def test_each_level_of_care_is_right(text: str, care: int) -> None:
+    name = f"polygpu_{text.split('(', maxsplit=1)[0][5:]}_0"
+    Path("file.c").write_text(text)
+    for device in DEVICES:
+        options = Options(device=device, certify="full", care=((name, care),))
+        made = compile_certified("file.c", options)
+        assert [c.holds for c in made.certificates] == [True]
+        if care >= 3:
+            assert all(not k.shared for r in made.regions for k in r.region.kernels)
