@@ -291,7 +291,7 @@ def polynomial(expr: Expr) -> Polynomial:
         case Binary("-", left, right):
             return total(polynomial(left), scaled(polynomial(right), -1))
         case Binary("*", left, right):
-            return _product(polynomial(left), polynomial(right))
+            return multiplied(polynomial(left), polynomial(right))
     return {(expr,): 1}
 
 
@@ -306,7 +306,7 @@ def scaled(polynomial: Polynomial, factor: int) -> Polynomial:
     return {monomial: value * factor for monomial, value in polynomial.items() if factor}
 
 
-def _product(left: Polynomial, right: Polynomial) -> Polynomial:
+def multiplied(left: Polynomial, right: Polynomial) -> Polynomial:
     result: Polynomial = {}
     for a, x in left.items():
         for b, y in right.items():

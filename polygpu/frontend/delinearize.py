@@ -4,20 +4,73 @@
 
 After Maslov ("Delinearization", PLDI'92) in the form of Groesslinger and others ("Optimistic
 delinearization of parametrically sized arrays", ICS'15): the products of parameters that multiply the
-iterators are the strides; that the inner subscripts stay in bounds is assumed and tested at run time.
+iterators are the strides; that the inner subscripts stay in bounds is assumed and tested at run time. A
+factor that the source writes as a sum, `A[i * (n + 2) + j]`, counts as a parameter, if fewer terms are left
+so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd
 
-from polygpu.frontend.affine import Polynomial, expression, multiply, names_in, product
-from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.frontend.affine import (
+    Polynomial,
+    add,
+    expression,
+    multiplied,
+    multiply,
+    names_in,
+    polynomial,
+    product,
+    total,
+)
+from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Unary
 
 STRIDES = "its accesses have the strides"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """`parameter + by`, a factor of its own."""
+
+    parameter: Name
+    by: int
+
+    @property
+    def atom(self) -> Expr:
+        return add(self.parameter, Int(self.by))
+
+    def put(self, subscript: Polynomial) -> Polynomial:
+        """n * i + 2 * i + j  ->  (n + 2) * i + j"""
+        found: Polynomial = {}
+        for monomial, factor in subscript.items():
+            others = tuple(atom for atom in monomial if atom != self.parameter)
+            power: Polynomial = {others: factor}
+            for _ in range(len(monomial) - len(others)):
+                power = multiplied(power, {(self.atom,): 1, (): -self.by})
+            found = total(found, power)
+        return found
+
+
+def sums_in(expr: Expr) -> list[Sum]:
+    """The sums of a parameter and a number that something is multiplied with."""
+    match expr:
+        case Unary(_, operand) | Cast(_, operand):
+            return sums_in(operand)
+        case Binary(op, left, right):
+            inside = [*sums_in(left), *sums_in(right)]
+            return [*inside, *_factors(left, right)] if op == "*" else inside
+    return []
+
+
+def _factors(*sides: Expr) -> Iterator[Sum]:
+    for terms in map(polynomial, sides):
+        match sorted(terms, key=len):
+            case [(), (Name() as name,)] if terms[name,] == 1:
+                yield Sum(name, terms[()])
 
 
 @dataclass(frozen=True)
@@ -34,10 +87,28 @@ class Shape:
 
     strides: tuple[Stride, ...]
     extents: tuple[Expr, ...]
+    sums: tuple[Sum, ...] = ()
 
 
-def find_shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str:
-    """The shape that fits all subscripts of one array, or why there is none."""
+def find_shape(
+    subscripts: Iterable[Polynomial], iterators: Set[str], sums: Iterable[Sum] = ()
+) -> Shape | str:
+    """The shape that fits all subscripts of one array, or why there is none.
+
+    `sums` are factors that the source has.
+    """
+    known = list(subscripts)
+    used: list[Sum] = []
+    for found in sums:
+        better = [found.put(s) for s in known]
+        if sum(map(len, better)) < sum(map(len, known)):
+            known = better
+            used.append(found)
+    shape = _shape(known, iterators)
+    return replace(shape, sums=tuple(used)) if isinstance(shape, Shape) else shape
+
+
+def _shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str:
     grouped: dict[tuple[Expr, ...], int] = {(): 1}
     for subscript in subscripts:
         for monomial, factor in subscript.items():
@@ -59,6 +130,8 @@ def find_shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape |
 
 
 def is_parameter(atom: Expr, iterators: Set[str]) -> bool:
+    if isinstance(atom, Binary):  # a Sum's
+        return is_parameter(atom.left, iterators)
     return isinstance(atom, Name) and atom.name not in iterators
 
 
@@ -91,6 +164,8 @@ def _text(stride: Stride) -> str:
 
 def subscripts_for(subscript: Polynomial, shape: Shape) -> tuple[Expr, ...]:
     """The subscripts of one access, outermost first, so that their weighted sum is `subscript`."""
+    for known in shape.sums:
+        subscript = known.put(subscript)
     parts: list[Polynomial] = [{} for _ in shape.strides]
     for monomial, factor in subscript.items():
         dimension, atoms, amount = _place(monomial, factor, shape)
@@ -115,7 +190,7 @@ def _borrow(parts: list[Polynomial], dimension: int, extent: Expr) -> None:
     rising = any(factor > 0 for factor in part.values())
     if not part or rising:
         return
-    if not (isinstance(extent, Name | Int)):
+    if not isinstance(extent, Name | Int | Binary) or (isinstance(extent, Binary) and extent.op == "*"):
         return
     parts[dimension][(extent,)] = parts[dimension].get((extent,), 0) + 1
     parts[dimension - 1][()] = parts[dimension - 1].get((), 0) - 1

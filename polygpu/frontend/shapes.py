@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from polygpu.frontend.affine import Affine, names_in, polynomial
-from polygpu.frontend.delinearize import STRIDES, Shape, find_shape, inner_subscripts, subscripts_for
+from polygpu.frontend.delinearize import (
+    STRIDES,
+    Shape,
+    find_shape,
+    inner_subscripts,
+    is_parameter,
+    subscripts_for,
+    sums_in,
+)
 from polygpu.frontend.expressions import Reader
 from polygpu.frontend.reasons import reason_for
 from polygpu.frontend.selects import implied, rewritten
@@ -193,7 +201,10 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     if all(region.affine.value(subscript) is not None for subscript in subscripts):
         return None
     iterators = region.iterators | region.locals
-    return find_shape(map(polynomial, subscripts), iterators)
+    sums = dict.fromkeys(found for subscript in subscripts for found in sums_in(subscript))
+    return find_shape(
+        map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.parameter, iterators)]
+    )
 
 
 def _check_writes(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu.frontend.affine import expression, polynomial
-from polygpu.frontend.delinearize import Shape, find_shape, subscripts_for
+from polygpu.frontend.delinearize import Shape, find_shape, subscripts_for, sums_in
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.scop import Scop
 from polygpu.support.position import Position
@@ -85,3 +85,22 @@ def test_shapes() -> None:
     both = shape(([{"i": 1}, {"j": 1}], ("n",)), ([{"j": 1}, {"i": 1}], ("m",)))
     assert both == "its accesses have the strides 'n' and 'm', which fit no one shape"
     assert isinstance(shape(([{"i": 1, "j": 1}], ())), str)
+
+
+def test_rows_as_long_as_the_source_says() -> None:
+    """A factor `n + 2` is the length of a row, not n with two more elements of each row beyond it."""
+    rows, planes = Binary("+", Name("n"), Int(2)), Binary("-", Name("m"), Int(1))
+    plane = Binary("+", Binary("*", Name("i"), rows), Name("j"))
+    inner = Binary("-", Name("k"), Int(1))
+    cell = Binary("+", Binary("*", plane, planes), inner)
+    found = find_shape([polynomial(cell)], ITERATORS, sums_in(cell))
+    assert isinstance(found, Shape)
+    assert found.extents == (rows, planes)
+    assert subscripts_for(polynomial(cell), found) == (Name("i"), Name("j"), inner)
+
+
+def test_a_diagonal_keeps_its_rows() -> None:
+    diagonal = Binary("+", Binary("*", Name("i"), Name("n")), Binary("+", Name("i"), Name("j")))
+    found = find_shape([polynomial(diagonal)], ITERATORS, sums_in(diagonal))
+    assert isinstance(found, Shape)
+    assert found.extents == (Name("n"),)
