@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -15,6 +16,7 @@ from tests.fuzz.compilation import Setup, random_setup
 from tests.fuzz.examine import Batch, Failure, Outcome, alone
 from tests.fuzz.generate import program
 from tests.fuzz.program import Program
+from tests.fuzz.ranges import PARAMETERS
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 
@@ -25,12 +27,13 @@ _NAMES = re.compile(r"'[^']*'|\d+")
 
 @dataclass(frozen=True)
 class Job:
-    """Programs `first` to `first + count` of `seed`."""
+    """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant."""
 
     seed: int
     first: int
     count: int
     opencl: bool
+    constant: bool = False
 
     def setup(self) -> Setup:
         return random_setup(Random(f"{self.seed}:{self.first}:setup"), self.count)
@@ -38,8 +41,12 @@ class Job:
     def programs(self) -> list[Program]:
         """Tried at what the setup assumes, too."""
         assumed = self.setup().assumed
-        made = (program(f"{self.seed}:{self.first + k}") for k in range(self.count))
+        made = (self._program(f"{self.seed}:{self.first + k}") for k in range(self.count))
         return [tried_at(p, assumed) for p in made]
+
+    def _program(self, seed: str) -> Program:
+        tries = (program(seed if k == 0 else f"{seed}:{k}") for k in count())
+        return next(p for p in tries if not self.constant or len(p.constants) == len(PARAMETERS))
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:
