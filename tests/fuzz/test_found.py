@@ -52,6 +52,7 @@ def check(path: Path, directory: Path) -> None:
     else:
         return  # nothing worth offloading
     expected, found = run(directory / "original"), run(directory / "program")
+    assert expected.fine, expected.errors
     assert (found.status, found.output) == (0, expected.output), found.errors
 
 

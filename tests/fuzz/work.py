@@ -15,8 +15,7 @@ from random import Random
 from tests.fuzz.compilation import Setup, random_setup
 from tests.fuzz.examine import Batch, Failure, Outcome, alone
 from tests.fuzz.generate import program
-from tests.fuzz.program import Program
-from tests.fuzz.ranges import PARAMETERS
+from tests.fuzz.program import PARAMETERS, Program
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 
