@@ -1,0 +1,104 @@
+"""Integers that generated code computes fit: the certificate refutes what does not, sizes are tested."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polygpu.model.expr import Binary, Int, Name
+from polygpu.model.kernel import If
+from polygpu.pipeline import CompiledRegion, Options, compile_file
+from polygpu.support.child import in_child, patience
+from polygpu.verify.certificate import certify
+from polygpu.verify.verdict import RANGES
+from tests.unit.emulated import compiled
+
+FILL = """\
+void fill(int n, float *restrict x)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        x[i] = 7;
+#pragma endscop
+}
+"""
+SUMS = """\
+void sums(int n, float a[restrict n][n])
+{
+#pragma scop
+    for (int t = 0; t < n; t++)
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                a[i][j] = (a[i - 1][j] + a[i][j - 1] + a[i][j] + a[i + 1][j] + a[i][j + 1]) / 5;
+#pragma endscop
+}
+"""
+
+
+def region_of(directory: Path, text: str) -> CompiledRegion:
+    (directory / "f.c").write_text(text)
+    (region,) = compile_file(str(directory / "f.c"), Options(target="cuda", device="h100")).regions
+    return region
+
+
+def test_a_bound_beyond_int_is_refuted(tmp_path: Path) -> None:
+    """A test that is always true, of a product that int holds only for small n."""
+    made = region_of(tmp_path, FILL)
+    (kernel,) = made.region.kernels
+    always = Binary(">=", Binary("*", Int(391680), Name("n")), Name("n"))
+    body = (*kernel.body[:-1], If(always, kernel.body[-1:], (), uniform=True))
+    changed = replace(made, region=replace(made.region, kernels=(replace(kernel, body=body),)))
+    (failure,) = certify(changed).failures
+    assert (failure.property, failure.message) == (RANGES, "int does not hold 391680 * n")
+    sizes = dict(part.split("=") for part in failure.parameters.split(", "))
+    assert 391680 * int(sizes["n"]) >= 2**31
+
+
+def test_without_the_test_of_sizes_nothing_is_proved(tmp_path: Path) -> None:
+    """Whoever forgets to test sizes gets a certificate that says where that matters."""
+    made = region_of(tmp_path, FILL)
+    assert made.region.sized == ("n",)
+    assert certify(made).holds
+    unsized = replace(made, region=replace(made.region, sized=()))
+    assert {f.property for f in certify(unsized).failures} == {RANGES}
+    skewed = region_of(tmp_path, SUMS)
+    assert certify(skewed).holds
+    untested = replace(skewed, conditions=())
+    assert RANGES in {f.property for f in certify(untested).failures}
+
+
+PROGRAM = """
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    float x[4] = {0};
+    fill(argc > 1 ? atoi(argv[1]) : 4, x);
+    printf("%g\\n", x[3]);
+    return 0;
+}
+"""
+
+
+def test_a_size_that_kernels_do_not_count_to_ends_the_program(tmp_path: Path) -> None:
+    compiled(tmp_path, FILL + PROGRAM)
+    program = tmp_path / "program"
+    command = ("gcc", "-O1", "-w", tmp_path / "program_host.c", tmp_path / "program_emulator.c")
+    subprocess.run((*command, "-o", program, "-lm"), check=True)
+    assert subprocess.run((program,), capture_output=True, text=True, check=True).stdout == "7\n"
+    done = subprocess.run((program, str(2**31 - 1)), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "n is 2147483647, beyond 2147418112, up to which kernels count" in done.stderr
+
+
+def test_children_together_take_no_longer_than_there_is_patience() -> None:
+    with patience(0), pytest.raises(TimeoutError):
+        in_child(lambda: "late", 20)
+    with patience(30), patience(0), pytest.raises(TimeoutError):
+        in_child(lambda: "late", 20)
+    assert in_child(lambda: "in time", 20) == "in time"
