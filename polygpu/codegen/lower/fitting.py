@@ -62,11 +62,11 @@ def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> 
     tests = tuple(others)
     known, held = _sizes(p, tests), _held(p, tests)
 
-    def fits(names: Iterable[str], limit: int) -> bool:
-        start = Known(_within(known, names, limit), exact=limit in _EXACT)
+    def fits(names: Iterable[str], limit: int, exact: bool = False) -> bool:
+        start = Known(_within(known, names, limit), exact=exact)
         return next(beyond(region, reduce(Known.where, held, start)), None) is None
 
-    limit = next((x for x in _EXACT if fits(known, x)), None)
+    limit = next((x for x in _EXACT if fits(known, x, exact=True)), None)
     if limit is None:
         k = bisect_left(_LIMITS, True, len(_EXACT), key=lambda x: fits(known, x))
         limit = _LIMITS[k] if k < len(_LIMITS) else None
