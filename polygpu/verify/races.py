@@ -57,20 +57,20 @@ def _pair(session: Session, order: Order, one: Touch, two: Touch) -> None:
         raise UnanalysableError(f"'{here.text}' has a subscript that depends on data")
     first, second = session.address(a, here, BLOCK), session.address(b, there, BLOCK)
     meet = first.apply_range(second.reverse())
-    dims, others = BLOCK.dims(a.point), BLOCK.dims(b.point)
     late = (a.asynchronous and writes, b.asynchronous and also)
-    if not any(late):
-        meet = meet.subtract(equal(meet, THREADS, dims, others))
-    elif a is b:
-        meet = meet.subtract(executions(a.point, dims).identity())
-    if meet.is_empty():
-        return
     forth = order.completed(a, b.point) if late[0] else order.before(a.point, b.point)
-    meet = meet.subtract(forth)
+    meet = meet.subtract(forth)  # what is ordered goes first: that leaves little, and in few pieces
     if meet.is_empty():
         return
     back = order.completed(b, a.point) if late[1] else order.before(b.point, a.point)
     meet = meet.subtract(back.reverse())
+    if meet.is_empty():
+        return
+    dims, others = BLOCK.dims(a.point), BLOCK.dims(b.point)
+    if not any(late):
+        meet = meet.subtract(equal(meet, THREADS, dims, others))
+    elif a is b:
+        meet = meet.subtract(executions(a.point, dims).identity())
     if meet.is_empty():
         return
     if any(late) and not order.countable:
