@@ -15,7 +15,7 @@ from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.schedule.mapped import Axis, MappedNest
 from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
-_CASES = 8  # of a bound of the grid
+_CASES = 4  # of a bound of the grid
 _STEPS = 200_000  # of isl, to find one, or to put them together
 _PIECES = 100  # a context of hundreds makes isl slow; one that says less only leaves more to be tested
 _THREAD = ("thread_x", "thread_y", "thread_z")
