@@ -79,12 +79,24 @@ class Uses:
 
 
 def check_stores(session: Session, uses: Uses) -> None:
-    """What reaches global memory is of instances of the source, and goes to their elements."""
+    """What reaches global memory is of instances of the source, and goes to their elements.
+
+    Whether a copy goes to elements that the source writes at all is soon decided, and always; what it brings
+    there, where it is of these, takes dataflow.
+    """
+    copies: list[tuple[_Action, Place]] = []
     for trace in session.traces:
         for action in trace.actions:
             if action.target is not None and action.target.space == "global":
                 with session.step(VALUES, trace.kernel.name, needed=True):
-                    _Action(session, trace, action, uses).stored(action.target)
+                    checked = _Action(session, trace, action, uses)
+                    if action.matched is None and checked.goes_where_the_source_writes(action.target):
+                        copies.append((checked, action.target))
+                    else:
+                        checked.stored(action.target)
+    for copy, target in copies:
+        with session.step(VALUES, copy.kernel):
+            copy.stored(target)
 
 
 def check_values(session: Session, uses: Uses) -> None:
@@ -121,6 +133,14 @@ class _Action:
         if not here.is_empty():
             for leaf in matched.leaves:
                 self._leaf(leaf, self._observed(here) if leaf.implied else here)
+
+    def goes_where_the_source_writes(self, target: Place) -> bool:
+        slots = [s for s in self.session.source.slots if s.write and s.array == target.array]
+        address = self.session.address(self.action, target, WHOLE)
+        for slot in slots:
+            if slot.relation is not None:
+                address = address.subtract_range(slot.relation.range().reset_tuple_id())
+        return bool(address.is_empty())
 
     def stored(self, target: Place) -> None:
         m = self.action.matched

@@ -51,6 +51,17 @@ void rows(int n, int m, const float A[restrict n][m], const float y[restrict m],
 #pragma endscop
 }
 """
+HALF = """\
+void half(int n, int m, const float A[restrict n][m], float C[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            for (int k = 0; k < m; k++)
+                C[i][j] += A[i][k] * A[j][k];
+#pragma endscop
+}
+"""
 DEVICES = ("h100", "generic", "8800gtx")
 
 
@@ -154,8 +165,8 @@ def _unsynchronised(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 MISTAKES = {
     "clamps": (_unclamped, (PRODUCT, ROWS)),
-    "guards": (_unguarded, (PRODUCT, ROWS, TRIANGLE)),
-    "corners": (_without_corners, (TRIANGLE,)),
+    "guards": (_unguarded, (PRODUCT, ROWS, TRIANGLE, HALF)),
+    "corners": (_without_corners, (TRIANGLE, HALF)),
     "barriers": (_without_barriers, (PRODUCT, ROWS)),
 }
 CASES = [(kind, text) for kind, (_, texts) in MISTAKES.items() for text in texts]
