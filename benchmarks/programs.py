@@ -22,6 +22,7 @@ KERNELS = Path(__file__).resolve().parent / "kernels"
 SMALL = (0, 1, 2, 31, 32, 33, 100)
 CFLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-ffp-contract=off")
 GENERATED = ("-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off")
+CHECKED = ("-DPOLYGPU_CHECK=1", "-fsanitize=signed-integer-overflow", "-fno-sanitize-recover")
 TOLERANCE = 1e-5
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -131,7 +132,7 @@ def translate_file(source: Path, target: str, device: str | None, directory: Pat
 
 def build_emulator(kernel: str, directory: Path, check: bool = False, *flags: str) -> Path:
     program = directory / f"{kernel}_emulator"
-    chosen = ("-O2", "-fopenmp", "-march=native", *GENERATED, *(("-DPOLYGPU_CHECK=1",) if check else ()))
+    chosen = ("-O2", "-fopenmp", "-march=native", *GENERATED, *(CHECKED if check else ()))
     sources = (directory / f"{kernel}_host.c", directory / f"{kernel}_emulator.c")
     call(("gcc", *chosen, *flags, *sources, "-o", program, "-lm"))
     return program

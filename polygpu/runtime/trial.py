@@ -18,6 +18,8 @@ from polygpu.runtime.sizes import vectors
 from polygpu.support.diagnostics import Diagnosed
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize=vla-bound", "-fno-sanitize-recover=undefined")
+# of the compiled region: what its bounds, guards and subscripts compute
+CHECKED = ("-DPOLYGPU_CHECK=1", "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds")
 QUIET = ("-w", "-ffp-contract=off")
 PERMISSIVE = (
     "-no-pie",
@@ -95,7 +97,7 @@ def build_programs(region: CompiledRegion, text: str, device_file: Path, recipe:
     compiled.write_text(made.compiled)
     flags = (*recipe.language, *QUIET, *recipe.extra)
     _build((*recipe.cc, "-O0", *SANITIZERS), flags, (original,))
-    _build((*recipe.cc, "-O1"), (*flags, "-DPOLYGPU_CHECK=1"), (compiled, device_file))
+    _build((*recipe.cc, "-O1"), (*flags, *CHECKED, "-fno-sanitize-recover"), (compiled, device_file))
     return Programs(made, original.with_suffix(""), compiled.with_suffix(""))
 
 
