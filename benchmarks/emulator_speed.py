@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from polygpu.codegen.emulator import print_emulator
 from polygpu.devices import load
 from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import (
@@ -34,6 +33,7 @@ from polygpu.model.kernel import (
     Statement,
     Unit,
 )
+from polygpu.printing.emulator.program import print_emulator
 
 N = Name("n")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import programs
-from polygpu.codegen.resources import registers_of, resident
+from polygpu.perf.resources import registers_of, resident
 from polygpu.pipeline import Options, compile_file
 
 _ENTRY = re.compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -23,26 +23,25 @@ from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.analysis.rewrite import substitute
 from polygpu.analysis.verdicts import loop_verdicts
-from polygpu.codegen.emit import emit_device
-from polygpu.codegen.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
-from polygpu.codegen.lower.buffers import Layout, layouts
-from polygpu.codegen.lower.fitting import combined, fitting_tests, sized
-from polygpu.codegen.lower.nest import NestLowering
-from polygpu.codegen.lower.region import RegionLowering
-from polygpu.codegen.lower.scan import test_of
-from polygpu.codegen.padding import Padded, pad
-from polygpu.codegen.spaces import put_in_spaces
 from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.frontend.nests import not_offloaded
+from polygpu.lower.buffers import Layout, layouts
+from polygpu.lower.fitting import combined, fitting_tests, sized
+from polygpu.lower.nest import NestLowering
+from polygpu.lower.region import RegionLowering
+from polygpu.lower.scan import test_of
+from polygpu.mapping.padding import Padded, pad
+from polygpu.mapping.spaces import put_in_spaces
 from polygpu.model.decisions import Decisions
 from polygpu.model.decisions import parse as parse_decision
 from polygpu.model.device import Device
 from polygpu.model.expr import Cast, Expr, Name
-from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region, Unit
+from polygpu.model.rewrite import substitute
 from polygpu.model.scop import LARGEST_SIZE, Scalar, Scop
+from polygpu.printing.emit import emit_device
+from polygpu.printing.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
 from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.child import patience
@@ -141,17 +140,6 @@ class Compilation:
     @property
     def offloaded(self) -> int:
         return len(self.regions)
-
-    @cached_property
-    def facts(self) -> CompilationFacts:
-        """Everything `inspect` reports; computed when first asked for."""
-        from polygpu.codegen.explain import facts  # noqa: PLC0415 - only reports pay for it
-
-        found = facts(self.unit, self.options.target, self.device, self.regions)
-        if not self.certificates:
-            return found
-        pairs = zip(found.regions, self.certificates, strict=True)
-        return replace(found, regions=tuple(replace(r, proofs=c.facts) for r, c in pairs))
 
 
 @dataclass

@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 
 from polygpu import pipeline
-from polygpu.codegen.emit import emit_device
 from polygpu.model.expr import is_floating
 from polygpu.model.kernel import Region, Unit
 from polygpu.pipeline import Compilation, CompiledRegion
+from polygpu.printing.emit import emit_device
 from polygpu.runtime import trial
 from polygpu.runtime.region_driver import Driver, driver
 from polygpu.verify.certificate import certify

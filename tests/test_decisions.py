@@ -9,6 +9,7 @@ import pytest
 from benchmarks import programs
 from polygpu import pipeline
 from polygpu.model.decisions import Decision, Decisions, parse
+from polygpu.report.explain import explain
 from polygpu.support.diagnostics import Diagnosed
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
@@ -95,11 +96,13 @@ def test_decisions_that_do_not_go_together_are_refused(decisions: tuple[str, ...
 def test_registers_decide_the_resident_blocks() -> None:
     """256 threads: 10 registers leave 3 blocks on a multiprocessor of the 8800 GTX, 11 leave 2."""
     found = {
-        count: pipeline.compile_file(
-            str(KERNELS / "vecadd.c"),
-            pipeline.Options(target="emulator", device="8800gtx", decisions=(f"registers={count}",)),
+        count: explain(
+            pipeline.compile_file(
+                str(KERNELS / "vecadd.c"),
+                pipeline.Options(target="emulator", device="8800gtx", decisions=(f"registers={count}",)),
+            )
         )
-        .facts.regions[0]
+        .regions[0]
         .kernels[0]
         for count in (10, 11)
     }

@@ -8,6 +8,7 @@ from benchmarks import programs
 from polygpu import cli
 from polygpu.model.facts import AccessFact
 from polygpu.report import inspect_text
+from polygpu.report.explain import explain
 from polygpu.schedule.adjacency import AdjacencySolution
 from tests.emulated import Counted, compiled, counted, profiles
 
@@ -22,7 +23,7 @@ def solution(kernel: str, component: int = 0) -> AdjacencySolution | None:
 
 def access(kernel: str, text: str, write: bool = False) -> AccessFact:
     """The one access of the kernel's source that is written as `text`."""
-    region = compiled(kernel, DEVICE).facts.regions[0]
+    region = explain(compiled(kernel, DEVICE)).regions[0]
     (fact,) = (a for a in region.accesses if a.text == text and a.write == write)
     return fact
 
@@ -131,7 +132,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("kernel", SENTENCES)
 def test_inspect_says_so(kernel: str) -> None:
-    text = inspect_text(compiled(kernel, DEVICE).facts)
+    text = inspect_text(explain(compiled(kernel, DEVICE)))
     assert [line.strip() for line in text.splitlines() if line.startswith("    line ")] == SENTENCES[kernel]
 
 

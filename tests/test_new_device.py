@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import programs
 from polygpu import cli, devices
-from polygpu.analysis.coalescing import Coalescing
-from polygpu.codegen.predict import predict
+from polygpu.perf.coalescing import Coalescing
+from polygpu.perf.predict import predict
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.runtime.profile import KernelProfile, read_profile
 from tests.emulated import FLAGS

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import devices
-from polygpu.analysis.profile_time import from_profile
+from polygpu.perf.profile_time import from_profile
 from tests import emulated
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks import programs
-from polygpu.codegen.predict import Predicted, Work, predict
+from polygpu.perf.predict import Predicted, Work, predict
 from polygpu.pipeline import Options, compile_file
+from polygpu.report.explain import explain
 from polygpu.report.predicted import predict_all
 from tests.emulated import compiled, program
 
@@ -120,7 +121,7 @@ def test_more_iterations_than_fit_are_sampled(
 ) -> None:
     """Then what is predicted is close, and said to be sampled."""
     (exact,) = predicted(kernel, "8800gtx", extents)
-    monkeypatch.setattr("polygpu.codegen.predict.values.LARGEST", 1 << 14)
+    monkeypatch.setattr("polygpu.perf.predict.values.LARGEST", 1 << 14)
     (few,) = predicted(kernel, "8800gtx", extents)
     assert not exact.sampled
     for all_of_it, close in zip(exact.record["kernels"], few.record["kernels"], strict=True):
@@ -146,7 +147,7 @@ def test_many_launches_under_a_test_are_sampled() -> None:
     """The loop over the launches of seidel-2d is in a test of its sizes."""
     made = compiled("seidel-2d", "8800gtx")
     regions = [r.region for r in made.regions]
-    assert predict_all(regions, made.device, made.facts, {}).host_iterations == 16
+    assert predict_all(regions, made.device, explain(made), {}).host_iterations == 16
 
 
 DATA = """

@@ -9,15 +9,16 @@ from itertools import product
 import pytest
 
 from benchmarks import programs
-from polygpu.codegen.access_facts import access_facts, global_costs
-from polygpu.codegen.lanes import uniform
-from polygpu.codegen.launches import host_values, typical_launch
-from polygpu.codegen.padding import distinct, layout_of
-from polygpu.codegen.requests import run
-from polygpu.memory.pad import request_steps
+from polygpu.mapping.pad import request_steps
+from polygpu.mapping.padding import distinct, layout_of
 from polygpu.model.device import Device
 from polygpu.model.facts import AccessFact
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Kernel, Launch, Region
+from polygpu.perf.lanes import uniform
+from polygpu.perf.launches import host_values, typical_launch
+from polygpu.perf.requests import run
+from polygpu.report.access_facts import access_facts, global_costs
+from polygpu.report.explain import explain
 from tests.emulated import compiled, counted, profiles
 
 DEVICES = ("8800gtx", "gtx285", "h100")
@@ -70,7 +71,7 @@ def test_what_is_predicted_for_a_size_is_counted(kernel: str, device: str) -> No
 @pytest.mark.parametrize("kernel", RECTANGULAR)
 def test_what_inspect_shows_is_counted(kernel: str, device: str) -> None:
     """Nothing is fetched ahead there, so full tiles cost the same at any size."""
-    for fact in compiled(kernel, device).facts.regions[0].accesses:
+    for fact in explain(compiled(kernel, device)).regions[0].accesses:
         assert_same(fact, device, kernel, RECTANGULAR[kernel])
 
 
@@ -78,7 +79,7 @@ def test_what_inspect_shows_is_counted(kernel: str, device: str) -> None:
 @pytest.mark.parametrize("kernel", RECTANGULAR)
 def test_degrees_bound_the_counted_steps(kernel: str, device: str) -> None:
     """A degree of 1 is no conflict at all; the mean of requests is at most the worst one's degree."""
-    for fact in compiled(kernel, device).facts.regions[0].accesses:
+    for fact in explain(compiled(kernel, device)).regions[0].accesses:
         found = counted(profiles(kernel, device, RECTANGULAR[kernel])[fact.kernel], fact)
         assert (found.bank_steps > 0) == (fact.degree_after > 0)
         assert (found.bank_steps <= 1) == (fact.degree_after <= 1)

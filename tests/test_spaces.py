@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
-from polygpu.codegen.predict import predict
 from polygpu.model.kernel import ArrayArgument, ArraySpace, Region
+from polygpu.perf.predict import predict
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES
 from tests.emulated import compiled

@@ -12,8 +12,8 @@ from statistics import fmean
 from benchmarks.published.counted import Counted, count_all
 from benchmarks.published.figures import Binding, Figure, bound, in_unit, seconds
 from polygpu import devices
-from polygpu.analysis.occupancy import occupancy
 from polygpu.model.device import Device
+from polygpu.perf.occupancy import occupancy
 
 STRUCTURE = frozenset({"conflict_in_issue", "row_stripe", "page", "partitions", "interleave"})
 """Costs that say how the chip is built, not how long something takes; counting has used them already."""

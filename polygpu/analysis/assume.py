@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polygpu.analysis.rewrite import rewrite, substitute
 from polygpu.model.expr import Cast, Expr, Int, Name, Reference, is_floating, limits
+from polygpu.model.rewrite import rewrite, substitute
 from polygpu.model.scop import (
     LARGEST_SIZE,
     Access,

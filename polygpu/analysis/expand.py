@@ -18,8 +18,8 @@ from polygpu.analysis.dependences import Dependences, carried, compute
 from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
-from polygpu.analysis.rewrite import rewrite_body
 from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.model.rewrite import rewrite_body
 from polygpu.model.scop import Array, Store
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 

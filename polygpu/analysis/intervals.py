@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from polygpu.analysis.rewrite import children
 from polygpu.model.expr import (
     COMPARISONS,
     Binary,
@@ -20,6 +19,7 @@ from polygpu.model.expr import (
     limits,
     type_of,
 )
+from polygpu.model.rewrite import children
 
 Interval: TypeAlias = tuple[int, int]
 """The least and the greatest value."""

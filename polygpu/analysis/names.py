@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polygpu.analysis.rewrite import rewrite
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
+from polygpu.model.rewrite import rewrite
 from polygpu.model.scop import Action, Array, Assumption, Branch, Conversion, Let, Scop, Statement, Store
 
 # What lowering calls its own values: after an array, an iterator or another of these names.

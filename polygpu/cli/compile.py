@@ -197,9 +197,10 @@ def _emitted(compilation: Compilation, kind: str) -> str:
         case "device":
             return "".join(text for suffix, text in compilation.files.items() if suffix != HOST)
         case _:
+            from polygpu.report.explain import explain
             from polygpu.report.text import inspect_text
 
-            return inspect_text(compilation.facts)
+            return inspect_text(explain(compilation))
 
 
 def _show_times(compiled: dict[str, Compilation]) -> None:

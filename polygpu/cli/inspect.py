@@ -11,6 +11,7 @@ from polygpu.cli.options import GccStyleCommand, roofline_option, source_options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
+    from polygpu.model.facts import CompilationFacts
     from polygpu.pipeline import Compilation
     from polygpu.report.predicted import Prediction
 
@@ -47,7 +48,9 @@ def parse_sizes(words: tuple[str, ...]) -> dict[str, int]:
     return sizes
 
 
-def _predicted(compilation: Compilation, values: dict[str, Any]) -> Prediction | None:
+def _predicted(
+    compilation: Compilation, facts: CompilationFacts, values: dict[str, Any]
+) -> Prediction | None:
     """None without numpy, if nothing asks for a prediction. Raises Diagnosed."""
     from polygpu.report.predicted import predict_all
 
@@ -57,7 +60,7 @@ def _predicted(compilation: Compilation, values: dict[str, Any]) -> Prediction |
         names = ", ".join(sorted(known)) or "none: all sizes are constants"
         raise Diagnosed(_error(f"--size: no region has an integer scalar '{name}'", f"they are {names}"))
     try:
-        return predict_all(regions, compilation.device, compilation.facts, _assumed(values["assume"]) | sizes)
+        return predict_all(regions, compilation.device, facts, _assumed(values["assume"]) | sizes)
     except ImportError:
         if not (sizes or values["roofline"]):
             return None
@@ -82,6 +85,7 @@ def _assumed(words: tuple[str, ...]) -> dict[str, int]:
 
 def _inspect(source: str, values: dict[str, Any]) -> int:
     from polygpu.cli.compile import compile_source, write_all
+    from polygpu.report.explain import explain
     from polygpu.report.facts_json import facts_json
     from polygpu.report.predicted import prediction_record
     from polygpu.report.run import run_roofline
@@ -91,8 +95,8 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
     if compilation.diagnostics or values["style"] != "text":
         console.show(compilation.diagnostics, values["style"])
     with console.progress(f"predicting what the kernels of {source} take"):
-        facts = compilation.facts
-        prediction = _predicted(compilation, values) if compilation.regions else None
+        facts = explain(compilation)
+        prediction = _predicted(compilation, facts, values) if compilation.regions else None
     if values["roofline"] and prediction:
         plot = run_roofline(prediction.regions, compilation.device, facts)
         write_all({values["roofline"]: plot})

@@ -199,10 +199,11 @@ def _with_counts(document: Mapping[str, Any], compilation: Compilation) -> Mappi
 
 def _report(document: Mapping[str, Any], compilation: Compilation, values: dict[str, Any]) -> None:
     from polygpu.cli.compile import write_all
+    from polygpu.report.explain import explain
     from polygpu.report.run import run_json, run_roofline
     from polygpu.report.terminal import run_report
 
-    device, facts = compilation.device, compilation.facts
+    device, facts = compilation.device, explain(compilation)
     if values["roofline"]:
         write_all({values["roofline"]: run_roofline(document["regions"], device, facts)})
     if values["quiet"]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polygpu.codegen.launches import Calls
 from polygpu.model.device import Device
 from polygpu.model.kernel import Region
+from polygpu.perf.launches import Calls
 from polygpu.report.effort import THOROUGH, look, marked
 from polygpu.report.measures import Record
 

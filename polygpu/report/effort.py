@@ -8,13 +8,13 @@ from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from polygpu.codegen.lanes import uniform
-from polygpu.codegen.launches import Calls, host_values
 from polygpu.model.device import Device
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
+from polygpu.perf.lanes import uniform
+from polygpu.perf.launches import Calls, host_values
 
 if TYPE_CHECKING:
-    from polygpu.codegen.predict import Predicted
+    from polygpu.perf.predict import Predicted
 
 ITERATIONS = 16  # of a host loop, that stand for all where these are too many
 
@@ -62,7 +62,7 @@ def marked(found: Predicted, host_iterations: int | None) -> list[dict[str, Any]
 
 
 def _look(called: Called, device: Device, most: int | None, patience: Patience) -> list[Predicted]:
-    from polygpu.codegen.predict import (  # noqa: PLC0415 - numpy is optional, and slow to import
+    from polygpu.perf.predict import (  # noqa: PLC0415 - numpy is optional, and slow to import
         Work,
         predict_calls,
     )
@@ -77,7 +77,7 @@ def _loops(body: Iterable[HostStatement]) -> bool:
 
 def too_many(called: Called, most: int | None, patience: Patience) -> bool:
     """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
-    from polygpu.codegen.predict import launches  # noqa: PLC0415
+    from polygpu.perf.predict import launches  # noqa: PLC0415
 
     made = [launches(r.body, host_values(r, c.sizes), most) for r, calls in called for c in calls]
     found = [(launch, at) for each in made for launch, at, _ in islice(each, patience.launches + 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polygpu.analysis.timing import KernelTime
+from polygpu.perf.timing import KernelTime
 from polygpu.report.layout import Line, Span, indented, line, table
 from polygpu.report.measures import Costly, Measures, Record, launch_time, together
 from polygpu.report.quantities import byte_count, count, counted, duration, product, share, significant

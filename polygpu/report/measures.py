@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any, TypeAlias
 
-from polygpu.analysis.occupancy import occupancy
-from polygpu.analysis.profile_time import access_cycles, float_operations, from_profile, texture_bytes
-from polygpu.analysis.timing import KernelTime
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts, KernelFact
+from polygpu.perf.occupancy import occupancy
+from polygpu.perf.profile_time import access_cycles, float_operations, from_profile, texture_bytes
+from polygpu.perf.timing import KernelTime
 
 Record: TypeAlias = Mapping[str, Any]
 

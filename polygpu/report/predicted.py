@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polygpu.codegen.launches import SIZE, Calls, host_values
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region
+from polygpu.perf.launches import SIZE, Calls, host_values
 from polygpu.report.effort import ITERATIONS, QUICK, THOROUGH, Called, Patience, look, marked, too_many
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, indented, line

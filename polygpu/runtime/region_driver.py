@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from polygpu.codegen.host import print_user, prologue, replacement
 from polygpu.model.expr import Binary, Expr, Int, Name, is_floating
 from polygpu.model.kernel import Buffer
 from polygpu.model.scop import Array, Scop
 from polygpu.pipeline import CompiledRegion, call_of
+from polygpu.printing.host import print_user, prologue, replacement
 
 GUARD = 64  # bytes before and after each array of the compiled region; the original's are the sanitizer's
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -15,3 +16,8 @@ class Position:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+
+def basename(path: str) -> str:
+    """The file's own name: generated text does not depend on where the compiler ran."""
+    return re.split(r"[/\\]", path)[-1]

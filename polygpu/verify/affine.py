@@ -12,8 +12,8 @@ from functools import reduce
 
 import islpy as isl
 
-from polygpu.analysis.rewrite import walk
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
+from polygpu.model.rewrite import walk
 from polygpu.support.isl_idioms import coalesced, isl_name
 
 UNIVERSE = "{ [] : }"

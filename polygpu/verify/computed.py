@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polygpu.analysis.rewrite import references
 from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.rewrite import references
 from polygpu.verify.affine import Scope
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polygpu.analysis.rewrite import walk
 from polygpu.model.expr import Expr, Name
+from polygpu.model.rewrite import walk
 from polygpu.model.scop import Action, Branch, Let, Store
 
 Number: TypeAlias = tuple[int, ...]

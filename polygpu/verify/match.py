@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
-from polygpu.analysis.rewrite import children, with_children
 from polygpu.model.expr import Cast, Expr, Int, Name, Reference, type_of
+from polygpu.model.rewrite import children, with_children
 from polygpu.verify.affine import Scope
 from polygpu.verify.events import Leaf, Place
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polygpu.analysis.intervals import Interval, interval
-from polygpu.analysis.rewrite import walk
-from polygpu.codegen.printer import print_expr
 from polygpu.model.expr import Binary, Expr, Name, limits, type_of
 from polygpu.model.kernel import Buffer, Region
+from polygpu.model.rewrite import walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
+from polygpu.printing.printer import print_expr
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter
 from polygpu.verify.computed import Computed
 from polygpu.verify.counterexample import parameters, sample

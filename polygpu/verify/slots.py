@@ -9,8 +9,8 @@ from functools import reduce
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
-from polygpu.analysis.rewrite import references, walk
 from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
+from polygpu.model.rewrite import references, walk
 from polygpu.model.scop import Access, Action, Branch, Let, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.liveness import Number

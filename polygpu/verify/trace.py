@@ -8,9 +8,9 @@ from math import inf
 
 import islpy as isl
 
-from polygpu.analysis.rewrite import substitute
 from polygpu.model.expr import Expr, Int, Name, type_of
 from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostStatement, Kernel, Launch, Region
+from polygpu.model.rewrite import substitute
 from polygpu.verify.affine import UNIVERSE, Scope, parameter, variable
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand

@@ -11,8 +11,6 @@ from time import monotonic
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
-from polygpu.analysis.rewrite import references, walk
-from polygpu.codegen.walk import expressions_of
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import (
     Assign,
@@ -28,6 +26,8 @@ from polygpu.model.kernel import (
     Statement,
     WaitCopies,
 )
+from polygpu.model.rewrite import references, walk
+from polygpu.model.walk import expressions_of
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed

@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from polygpu.codegen.emit import emit_device
 from polygpu.pipeline import Compilation, CompiledRegion, Options, compile_file
+from polygpu.printing.emit import emit_device
 from polygpu.support.diagnostics import Diagnosed, render
 from polygpu.verify.certificate import certify
 from tests.fuzz.sizes import ASSUMED

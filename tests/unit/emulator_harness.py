@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from polygpu.codegen.emulator import print_emulator
 from polygpu.devices import load
 from polygpu.model.expr import Binary, Expr, Int, Name, Position, Reference
 from polygpu.model.kernel import (
@@ -31,6 +30,7 @@ from polygpu.model.kernel import (
     Statement,
     Unit,
 )
+from polygpu.printing.emulator.program import print_emulator
 
 CC = shutil.which("gcc") or shutil.which("cc")
 FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror")

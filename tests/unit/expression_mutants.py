@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from polygpu.analysis.rewrite import children, with_children
 from polygpu.model.expr import Binary, Call, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Region, Statement
+from polygpu.model.rewrite import children, with_children
 from tests.unit.kernel_mutants import all_variants, plus
 
 Swap = Callable[[Expr], Iterable[Expr]]

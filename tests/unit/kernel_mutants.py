@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from polygpu.codegen.tidy import substituted
+from polygpu.lower.tidy import substituted
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import (
     Assign,

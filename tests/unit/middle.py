@@ -13,12 +13,12 @@ from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.expand import expand
 from polygpu.analysis.index_sets import split
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.codegen.lower.buffers import layouts
-from polygpu.codegen.lower.nest import NestLowering
-from polygpu.memory.place import place
+from polygpu.lower.buffers import layouts
+from polygpu.lower.nest import NestLowering
+from polygpu.mapping.map import map_nest
+from polygpu.mapping.mapped import MappedNest
+from polygpu.mapping.place import place
 from polygpu.schedule.driver import Scheduled, schedule
-from polygpu.schedule.map import map_nest
-from polygpu.schedule.mapped import MappedNest
 from polygpu.schedule.nests import nests
 from polygpu.schedule.tree import describe
 from polygpu.support.isl_idioms import set_options

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from polygpu.analysis.banks import Banks, access_steps
-from polygpu.analysis.cached_reads import CachedReads
-from polygpu.analysis.coalescing import Coalescing, Memory, request_cost
+from polygpu.perf.banks import Banks, access_steps
+from polygpu.perf.cached_reads import CachedReads
+from polygpu.perf.coalescing import Coalescing, Memory, request_cost
 from polygpu.support.templates import template_directory
 from tests.unit.emulator_harness import CC, FLAGS
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu import devices
-from polygpu.analysis.banks import Banks, access_steps, degree, stride_degree
+from polygpu.perf.banks import Banks, access_steps, degree, stride_degree
 
 HALF_WARP = Banks.of(devices.load("8800gtx"))
 WARP = Banks.of(devices.load("h100"))

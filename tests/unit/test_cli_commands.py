@@ -14,6 +14,7 @@ import polygpu
 from polygpu import cli, devices
 from polygpu.cli import console
 from polygpu.report import predicted as prediction
+from polygpu.report.explain import explain
 
 SCALE = """\
 void scale(int n, float x[restrict n])
@@ -97,7 +98,7 @@ def test_doctor_says_what_is_missing_and_what_to_do(
 def test_compiling_from_python(source: str) -> None:
     compilation = polygpu.compile(source, target="emulator", device="gtx285")
     assert set(compilation.files) == {"_host.c", "_emulator.c"}
-    assert compilation.facts.device == "gtx285"
+    assert explain(compilation).device == "gtx285"
 
 
 def predicted(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
@@ -178,7 +179,7 @@ def test_what_cannot_be_predicted(
 def test_without_numpy_inspect_explains_and_predicts_nothing(
     source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "polygpu.codegen.predict", None)
+    monkeypatch.setitem(sys.modules, "polygpu.perf.predict", None)
     assert cli.invoke(["inspect", source]) == 0
     assert "predicted" not in capsys.readouterr().out
     assert cli.invoke(["inspect", "--size", "n=3", source]) == 1

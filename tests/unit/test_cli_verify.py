@@ -13,7 +13,7 @@ from polygpu import cli, pipeline
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.codegen.padding import Padded, pad
+from polygpu.mapping.padding import Padded, pad
 from polygpu.support.isl_idioms import empty_union_map
 from tests.unit.kernel_mutations import (
     Mutation,

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu import devices
-from polygpu.analysis.coalescing import (
+from polygpu.perf.coalescing import (
     Coalescing,
     Memory,
     affine_cost,

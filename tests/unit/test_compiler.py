@@ -11,13 +11,14 @@ import pytest
 
 import polygpu
 from polygpu import cli
-from polygpu.codegen.lower.points import Points
-from polygpu.codegen.lower.staging import Copy
 from polygpu.compiler import RefutedError, compile_certified
+from polygpu.lower.points import Points
+from polygpu.lower.staging import Copy
 from polygpu.model.decisions import CARE
 from polygpu.model.expr import Binary, Expr, Int, Reference
 from polygpu.model.kernel import Assign, Barrier, Comment, For, If, Kernel, Statement
 from polygpu.pipeline import Options
+from polygpu.report.explain import explain
 
 PRODUCT = """\
 void product(int n, int m, int p, const float A[restrict n][p], const float B[restrict p][m],
@@ -83,7 +84,7 @@ def test_certificates_come_with_the_files() -> None:
     compilation = polygpu.compile("file.c", device="h100")
     (certificate,) = compilation.certificates
     assert certificate.holds
-    assert {p.verdict for p in compilation.facts.regions[0].proofs} == {"proved"}
+    assert {p.verdict for p in explain(compilation).regions[0].proofs} == {"proved"}
     without = polygpu.compile("file.c", device="h100", certify="off")
     assert without.certificates == ()
     assert without.files == compilation.files
@@ -138,7 +139,7 @@ def _without_corners(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _without_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from polygpu.codegen.lower.nest import NestLowering
+    from polygpu.lower.nest import NestLowering
 
     def kernel(self: NestLowering) -> Kernel:
         made = clean(self)
@@ -206,7 +207,7 @@ def test_more_care_until_it_is_right(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Tiles that are fetched ahead without a clamp: without fetching ahead all is right."""
-    from polygpu.codegen.lower.segments import Segments
+    from polygpu.lower.segments import Segments
 
     def careless(self: Segments, step: Any, ahead: int) -> Any:
         return clean(self, step, 0)
@@ -228,7 +229,7 @@ def test_more_care_until_it_is_right(
 
 def _misplaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each global store goes one element too far."""
-    from polygpu.codegen.lower.nest import NestLowering
+    from polygpu.lower.nest import NestLowering
 
     def kernel(self: NestLowering) -> Kernel:
         made = clean(self)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from polygpu import devices
-from polygpu.analysis.cached_reads import CachedReads
-from polygpu.analysis.coalescing import Coalescing, Memory, request_cost
-from polygpu.analysis.profile_time import CLASSES, from_profile, missed_share
-from polygpu.codegen.emulator_cost import CLASSES as INSTRUCTIONS
-from polygpu.codegen.predict.counters import OF_WARPS
 from polygpu.model.device import Device
+from polygpu.perf.cached_reads import CachedReads
+from polygpu.perf.coalescing import Coalescing, Memory, request_cost
+from polygpu.perf.cost import CLASSES as INSTRUCTIONS
+from polygpu.perf.predict.counters import OF_WARPS
+from polygpu.perf.profile_time import CLASSES, from_profile, missed_share
 
 # Peaks of the roofline, which test_devices compares with published ones; what `Memory` and the streams of
 # predictions are made of, below; and the host's part of a launch, which is no part of a kernel's time.

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.codegen.emit import emit_device, fill
-from polygpu.codegen.folding import folded
 from polygpu.devices import load
 from polygpu.model.kernel import Unit
+from polygpu.printing.emit import emit_device, fill
+from polygpu.printing.folding import folded
 from polygpu.runtime.toolchain import find_nvcc, opencl_devices
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit import kernel_programs

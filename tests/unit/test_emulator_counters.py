@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from polygpu.codegen.emulator import print_emulator
 from polygpu.devices import load
 from polygpu.model.expr import Int
 from polygpu.model.kernel import Assign, Barrier, Declare, If, SharedArray, Statement, Unit
+from polygpu.printing.emulator.program import print_emulator
 from tests.unit.emulator_harness import (
     BX,
     CC,

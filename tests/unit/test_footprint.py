@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygpu.memory.footprint import box
+from polygpu.mapping.footprint import box
 
 
 @pytest.mark.parametrize(

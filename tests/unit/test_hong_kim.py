@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polygpu.analysis.hong_kim import Chip, Kernel, estimate
+from polygpu.perf.hong_kim import Chip, Kernel, estimate
 
 # Section 3.5, table 3: 80 blocks of 128 threads, 5 on each of 16 multiprocessors, tiles of a matrix product.
 CHIP = Chip(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu.analysis.intervals import Interval, interval
-from polygpu.codegen.lower.known import Known
+from polygpu.lower.known import Known
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
 
 NAMES = {"a": (-3, 4), "b": (0, 7), "c": (2, 2)}

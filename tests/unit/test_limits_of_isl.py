@@ -7,7 +7,7 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polygpu.codegen.lower import region, scan
+from polygpu.lower import region, scan
 from polygpu.pipeline import Options, compile_file
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried

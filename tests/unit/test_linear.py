@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygpu.codegen.lanes import evaluate
-from polygpu.codegen.linear import (
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Unary, type_of
+from polygpu.model.linear import (
     Linear,
     add,
     conjunction,
@@ -22,7 +22,7 @@ from polygpu.codegen.linear import (
     simplify,
     subtract,
 )
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Unary, type_of
+from polygpu.perf.lanes import evaluate
 from tests.unit.frontend_text import shown
 
 IT, J, N = Name("i"), Name("j"), Name("n")

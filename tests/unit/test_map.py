@@ -8,9 +8,9 @@ import islpy as isl
 import pytest
 
 from polygpu import devices
-from polygpu.schedule.map import NestClass, buffering, classify, map_nest, tile_sizes
-from polygpu.schedule.mapped import Axis, MappedNest
-from polygpu.schedule.owned import nest_patterns
+from polygpu.mapping.map import NestClass, buffering, classify, map_nest, tile_sizes
+from polygpu.mapping.mapped import Axis, MappedNest
+from polygpu.mapping.owned import nest_patterns
 from polygpu.schedule.tree import Leaf, Member, Nest
 from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled
 

@@ -1,7 +1,7 @@
 import pytest
 
 from polygpu import devices
-from polygpu.analysis.occupancy import occupancy, shared_bytes
+from polygpu.perf.occupancy import occupancy, shared_bytes
 
 
 @pytest.mark.parametrize(

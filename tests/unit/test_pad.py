@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu import devices
-from polygpu.analysis.banks import Banks
-from polygpu.memory.pad import Layout, Request, affine_lanes, choose_padding, request_steps
+from polygpu.mapping.pad import Layout, Request, affine_lanes, choose_padding, request_steps
+from polygpu.perf.banks import Banks
 
 CC10, CC90 = Banks.of(devices.load("8800gtx")), Banks.of(devices.load("h100"))
 TILE = Layout(row_length=16, element_size=4, banks=CC10)

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from polygpu import devices
-from polygpu.codegen.padding import Padded, pad
-from polygpu.codegen.requests import requests
+from polygpu.mapping.padding import Padded, pad
 from polygpu.model.decisions import Decisions, parse
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Kernel, Move, SharedArray, Statement
+from polygpu.perf.requests import requests
 from tests.unit.middle import lowered
 
 X, Y = Name("thread_x"), Name("thread_y")

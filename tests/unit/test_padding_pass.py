@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from polygpu import devices
-from polygpu.codegen.padding import pad
-from polygpu.codegen.resources import argument_bytes, resident, shared_bytes
+from polygpu.mapping.padding import pad
 from polygpu.model.decisions import Decision, Decisions
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.kernel import ArrayArgument, Assign, For, Kernel, Move, SharedArray, Statement
+from polygpu.perf.resources import argument_bytes, resident, shared_bytes
 
 X, Y, K = Name("thread_x"), Name("thread_y"), Name("k")
 

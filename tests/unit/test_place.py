@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polygpu import devices
-from polygpu.memory.place import Placement, place
+from polygpu.mapping.place import Placement, place
 from tests.unit.middle import MATRICES, VECTORS, mapped
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "

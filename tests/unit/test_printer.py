@@ -11,10 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygpu.codegen.dialects import CUDA, HOST_C, OPENCL, Dialect
-from polygpu.codegen.embed import device_functions, device_structure, floor_division, host_helpers
-from polygpu.codegen.printer import Names, print_expr, print_host
-from polygpu.codegen.statements import print_body, print_statement
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary
 from polygpu.model.kernel import (
     ArrayArgument,
@@ -33,6 +29,10 @@ from polygpu.model.kernel import (
     SharedArray,
     WaitCopies,
 )
+from polygpu.printing.dialects import CUDA, HOST_C, OPENCL, Dialect
+from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
+from polygpu.printing.printer import Names, print_expr, print_host
+from polygpu.printing.statements import print_body, print_statement
 from tests.unit.kernel_programs import at, e
 
 VALUES = {"a": 7, "b": -3, "c": 12, "d": 0}

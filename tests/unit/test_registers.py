@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks import programs
 from polygpu import devices
-from polygpu.codegen.live_ranges import peak_registers
-from polygpu.codegen.resources import argument_bytes, registers_of
 from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import ArrayArgument, Assign, Declare, DeclareArray, For, Kernel, Statement
+from polygpu.perf.live_ranges import peak_registers
+from polygpu.perf.resources import argument_bytes, registers_of
 from polygpu.pipeline import Options, compile_file
 
 DEVICE = devices.load("generic")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from polygpu.codegen.predict import predict
+from polygpu.perf.predict import predict
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.report.counted import with_counts
+from polygpu.report.explain import explain
 from polygpu.report.run import run_json, run_text
 
 STEPS = """\
@@ -71,10 +72,10 @@ def test_calls_add_up(compilation: Compilation) -> None:
 
 def test_a_part_of_many_launches_stands_for_all(compilation: Compilation) -> None:
     document = completed(compilation, profile(compilation, (1, {"n": 100, "t": 100_000})))
-    text = run_text(document, compilation.device, compilation.facts)
+    text = run_text(document, compilation.device, explain(compilation))
     assert "counted by prediction for NVIDIA H100" in text.splitlines()[1]
     assert "by prediction, from some iterations for all" in text
-    report = json.loads(run_json(document, compilation.device, compilation.facts))
+    report = json.loads(run_json(document, compilation.device, explain(compilation)))
     for kernel in report["regions"][0]["kernels"]:
         assert kernel["counters_are"] == "predicted in part"
         assert kernel["float_operations"] == 100_000 * 128  # four warps
@@ -83,7 +84,7 @@ def test_a_part_of_many_launches_stands_for_all(compilation: Compilation) -> Non
 def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch: pytest.MonkeyPatch) -> None:
     def reasons(document: dict[str, Any]) -> set[str]:
         found = completed(compilation, document)
-        text = run_text(found, compilation.device, compilation.facts)
+        text = run_text(found, compilation.device, explain(compilation))
         why = {kernel["not_counted"] for kernel in found["regions"][0]["kernels"]}
         assert all(f"nothing: {reason}" in text for reason in why)
         assert "by prediction" not in text
@@ -96,7 +97,7 @@ def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch
     assert reasons(profile(compilation, (1, {"n": 2**40, "t": 1}))) == {
         "there are too many blocks and iterations to predict what they count"
     }
-    monkeypatch.setitem(sys.modules, "polygpu.codegen.predict", None)
+    monkeypatch.setitem(sys.modules, "polygpu.perf.predict", None)
     assert reasons(profile(compilation, known)) == {"predicting needs numpy: pip install 'polygpu[predict]'"}
 
 

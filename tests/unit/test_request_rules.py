@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from polygpu import devices
-from polygpu.analysis.banks import Banks
-from polygpu.analysis.cached_reads import CachedReads
-from polygpu.analysis.coalescing import Coalescing
 from polygpu.model.kernel import ArraySpace
+from polygpu.perf.banks import Banks
+from polygpu.perf.cached_reads import CachedReads
+from polygpu.perf.coalescing import Coalescing
 from tests.unit.request_rules import (
     GLOBAL,
     MEMORY,

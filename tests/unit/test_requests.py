@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from polygpu.codegen.launches import SIZE
-from polygpu.codegen.requests import Requests, requests
 from polygpu.model.expr import Binary, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import (
     ArrayArgument,
@@ -17,6 +15,8 @@ from polygpu.model.kernel import (
     SharedArray,
     Statement,
 )
+from polygpu.perf.launches import SIZE
+from polygpu.perf.requests import Requests, requests
 from tests.unit.middle import lowered
 
 X, Y = Name("thread_x"), Name("thread_y")

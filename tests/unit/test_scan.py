@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygpu.codegen.lanes import uniform
-from polygpu.codegen.lower.checked_scan import scan
-from polygpu.codegen.lower.scan import (
+from polygpu.lower.checked_scan import scan
+from polygpu.lower.scan import (
     Scan,
     ScanBlock,
     ScanFor,
@@ -17,7 +16,8 @@ from polygpu.codegen.lower.scan import (
     ScanLeaf,
     value_of,
 )
-from polygpu.codegen.lower.scan import test_of as scan_test
+from polygpu.lower.scan import test_of as scan_test
+from polygpu.perf.lanes import uniform
 from polygpu.support.isl_idioms import set_options
 from tests.unit.frontend_text import shown
 

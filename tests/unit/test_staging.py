@@ -7,13 +7,13 @@ from collections import Counter
 import islpy as isl
 import pytest
 
-from polygpu.codegen.lanes import uniform
-from polygpu.codegen.lower.buffers import Layout
-from polygpu.codegen.lower.staging import Copy
-from polygpu.memory.footprint import Side
-from polygpu.memory.place import Staged
+from polygpu.lower.buffers import Layout
+from polygpu.lower.staging import Copy
+from polygpu.mapping.footprint import Side
+from polygpu.mapping.place import Staged
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Buffer, Declare, DeclareArray, For, If, Move, Statement
+from polygpu.perf.lanes import uniform
 
 Place = tuple[int, ...]
 Moves = list[tuple[Reference, Reference, int, dict[str, int]]]  # target, source, elements, values then

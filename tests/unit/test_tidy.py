@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygpu.codegen.tidy import substituted, tidy, typed, used_names
+from polygpu.lower.tidy import substituted, tidy, typed, used_names
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
 

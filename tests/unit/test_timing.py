@@ -6,7 +6,7 @@ from math import ceil, exp, log
 import pytest
 
 from polygpu import devices
-from polygpu.analysis.timing import Blocks, Stage, Warps, camping_factor, kernel_time
+from polygpu.perf.timing import Blocks, Stage, Warps, camping_factor, kernel_time
 
 COPY = Warps(8, slots=7, rounds=1, half_warps=4, wide_bytes=256)
 

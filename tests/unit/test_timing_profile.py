@@ -3,8 +3,8 @@
 import pytest
 
 from polygpu import devices
-from polygpu.analysis.profile_time import float_operations, from_profile
-from polygpu.analysis.timing import Blocks, Stage, Warps, kernel_time
+from polygpu.perf.profile_time import float_operations, from_profile
+from polygpu.perf.timing import Blocks, Stage, Warps, kernel_time
 from tests.unit.emulator_harness import run
 from tests.unit.emulator_programs import products
 

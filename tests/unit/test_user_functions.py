@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.codegen.dialects import CUDA, OPENCL
 from polygpu.frontend.device_names import device_name
 from polygpu.pipeline import Options, compile_file
+from polygpu.printing.dialects import CUDA, OPENCL
 from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import require_nvcc
 

@@ -1,0 +1,219 @@
+"""Device arrays of a region: their extents, what is copied in and out, and how kernels name their sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.elements import declared
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, array_tuple
+from polygpu.lower.scan import test_of, value_of
+from polygpu.model.expr import Binary, Expr, Int, Name, Position, Select
+from polygpu.model.kernel import ArrayArgument, Buffer
+from polygpu.model.linear import add, maximum, simplify
+from polygpu.model.scop import Array
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import D, TooLongError, bounded_hull, coalesced, maps, tuple_name
+
+PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A buffer, and the sizes kernels may need of it: each an expression and a host value."""
+
+    buffer: Buffer
+    sizes: dict[str, Expr]  # scalar argument name -> host expression
+
+    def extent(self, k: int) -> Expr:
+        """Extent k as kernels write it: a constant, a parameter or a scalar argument."""
+        return self._named(f"{self.buffer.name}_n{k}", self.buffer.extents[k])
+
+    def pitch(self) -> Expr | None:
+        if self.buffer.pitch is None:
+            return None
+        return self._named(f"{self.buffer.name}_pitch", self.buffer.pitch)
+
+    def _named(self, name: str, value: Expr) -> Expr:
+        return value if isinstance(value, Int | Name) else Name(name)
+
+    def argument(self, read: bool, written: bool) -> ArrayArgument:
+        b = self.buffer
+        extents: tuple[Expr | None, ...] = tuple(
+            None if k == 0 else self.extent(k) for k in range(len(b.extents))
+        )
+        return ArrayArgument(b.name, b.type, extents, self.pitch(), read, written, b.structure, b.origin)
+
+
+def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
+    """The layout of every array that some statement touches.
+
+    Raises Diagnosed where isl does not find in reasonable time how much of one is touched.
+    """
+    used = {a.reference.array for s in p.statements for a in s.accesses}
+    return {a.name: _layout_in_time(p, d, a) for a in p.arrays if a.name in used}
+
+
+def _layout_in_time(p: Polyhedra, d: Dependences, array: Array) -> Layout:
+    try:
+        return _layout(p, d, array)
+    except TooLongError:
+        message = f"isl does not find how much of '{array.name}' is used in reasonable time"
+        help_text = f"declare '{array.name}' with its size, or make bounds and tests simpler"
+        raise Diagnosed(Diagnostic("PG314", "error", message, array.position, help_text)) from None
+
+
+def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
+    if array.storage != "region" and any(e is None for e in array.extents[1:]):
+        raise Diagnosed(_missing_extent(array))
+    touched = _touched(p, array)
+    extents: list[Expr] = []
+    origin: list[Expr] = []
+    for k, extent in enumerate(array.extents):
+        low, high = (Int(0), extent) if extent is not None else _range(p, array, touched, k)
+        origin.append(low)
+        extents.append(simplify(Binary("-", high, low)))
+    pitch = _pitch(extents[-1]) if len(extents) > 1 else None
+    shift = tuple(origin) if any(o != Int(0) for o in origin) else ()
+    read_in, written = _directions(p, d, array, touched)
+    host = array.storage != "region"
+    buffer = Buffer(
+        name=array.name,
+        type=array.element,
+        extents=tuple(extents),
+        host_extents=array.extents if host else tuple(extents),
+        origin=shift,
+        pitch=pitch,
+        host=host,
+        copy_in=host and read_in,
+        copy_out=host and written and array.live_out,
+        structure=array.structure,
+        last=_last(p, array, touched, origin) if host else (),
+    )
+    sizes: dict[str, Expr] = {
+        f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)
+    }
+    if pitch is not None and not isinstance(pitch, Int):
+        sizes[f"{array.name}_pitch"] = pitch
+    return Layout(buffer, sizes)
+
+
+def _missing_extent(array: Array) -> Diagnostic:
+    message = f"an inner dimension of '{array.name}' has no size"
+    help_text = "only the first may be left out, as in 'float a[][n]'"
+    return Diagnostic("PG307", "error", message, array.position, help_text)
+
+
+def _pitch(extent: Expr) -> Expr:
+    if isinstance(extent, Int):
+        return Int(-(-extent.value // PITCH) * PITCH)
+    return Binary("*", Binary("/", add(extent, PITCH - 1), Int(PITCH)), Int(PITCH))
+
+
+def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
+    found: list[isl.Set] = []
+    for s in p.statements:
+        for a in s.accesses:
+            if a.reference.array != array.name:
+                continue
+            if not a.affine and any(e is None for e in array.extents):
+                raise Diagnosed(_unknown_extent(array, a.position, a.text))
+            found.append(a.relation.range().reset_tuple_id())
+    return found
+
+
+def _unknown_extent(array: Array, position: Position, text: str) -> Diagnostic:
+    return Diagnostic(
+        "PG301",
+        "error",
+        f"'{text}' has a data-dependent subscript and the size of '{array.name}' is not known",
+        position,
+        f"declare '{array.name}' with its size, as in 'float {array.name}[n]'",
+    )
+
+
+def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[Expr, Expr]:
+    """First and one past the last subscript of dimension k that any access touches."""
+    union = touched[0]
+    for other in touched[1:]:
+        union = union.union(other)
+    line = union.project_out(D.set, k + 1, union.dim(D.set) - k - 1).project_out(D.set, 0, k)
+    if line.is_empty():  # tests within branches rule out every access
+        return Int(0), Int(0)
+    # exact where memory is the caller's, which may end with the last element touched
+    line = bounded_hull(line) if array.storage == "region" else coalesced(line)
+    context = p.context
+    high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
+    high = _if_touched(high, line, context)
+    negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
+    if negative.is_empty():
+        return Int(0), maximum(high, Int(0)) if not isinstance(high, Name | Select) else high
+    low = value_of(line.dim_min(0), context.intersect(line.params()))
+    return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
+
+
+def _if_touched(high: Expr, line: isl.Set, context: isl.Set) -> Expr:
+    """`high`, or 0 at sizes where nothing is touched and `high` would say otherwise."""
+    empty = context.subtract(line.params())
+    if empty.is_empty() or empty.intersect(AffineBuilder(empty.get_space()).value(high).pos_set()).is_empty():
+        return high
+    test = test_of(line.params(), context)
+    return high if test is None else Select(test, high, Int(0))
+
+
+def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]) -> tuple[Expr, ...]:
+    """Of rows behind a pointer, the last element touched where that is not the end of a row.
+
+    Nothing says that the caller's memory goes on behind it.
+    """
+    if len(array.extents) < 2 or array.extents[0] is not None or any(o != Int(0) for o in origin[1:]):
+        return ()
+    together = coalesced(reduce(isl.Set.union, touched))
+    if together.is_empty():
+        return ()
+    sides: list[isl.PwAff] = []
+    left, rank = together, together.dim(D.set)
+    for k in range(rank):  # isl's lexicographic maximum fails for some sets
+        sides.append(left.dim_max(k))
+        there = isl.Set.from_pw_aff(sides[k]).insert_dims(D.set, 0, k).add_dims(D.set, rank - k - 1)
+        left = left.intersect(there)
+    context = p.context.intersect(together.params())
+    found = tuple(value_of(side, context) for side in sides)
+    ends = all(add(at, 1) == size for at, size in zip(found[1:], array.extents[1:], strict=True))
+    return () if ends else found
+
+
+def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Set]) -> tuple[bool, bool]:
+    """Whether the region needs the array's old contents, and whether it writes it."""
+    mine = {
+        array_tuple(a.reference) for s in p.statements for a in s.accesses if a.reference.array == array.name
+    }
+    live_in = any(tuple_name(m, D.out) in mine for m in maps(d.live_in))
+    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name]
+    if not writes:
+        return live_in, False
+    if array.live_out and not all(a.must for a in writes):
+        return True, True  # what data decide not to write keeps its value
+    must = [
+        a.relation.range().reset_tuple_id()
+        for s in p.statements
+        for a in s.accesses
+        if a.write and a.must and a.reference.array == array.name and not a.reference.field
+    ]
+    return live_in or not _covers(p, array, must), True
+
+
+def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
+    """Whether the writes provably reach every element of the declared array."""
+    if not written or any(e is None for e in array.extents):
+        return False
+    union = written[0]
+    for other in written[1:]:
+        union = union.union(other)
+    if not array.extents:
+        return bool(union.params().gist_params(p.context).plain_is_universe())
+    whole = declared(p, array)
+    return whole is not None and bool(whole.is_subset(union))

@@ -1,0 +1,221 @@
+"""Loops that scan integer sets, right also where isl's AST generator errs.
+
+Statements that take turns in strides (S at 4i, T at 4i + 1) are shifted by isl to share a loop; with a third
+of another stride the shift is applied where it should not be, and statements trade places. Such code is
+compared with its schedule, and replaced where it differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder
+from polygpu.lower.scan import (
+    Scan,
+    ScanBlock,
+    ScanFor,
+    ScanIf,
+    ScanLeaf,
+    generated,
+    test_of,
+    value_of,
+)
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.linear import simplify
+from polygpu.model.rewrite import substitute
+from polygpu.support.isl_idioms import (
+    D,
+    basic_maps,
+    bounded,
+    bounded_hull,
+    identifier,
+    isl_name,
+    maps,
+    tuple_name,
+    union_of,
+    with_parameters,
+)
+
+_GENERATION = 3_000_000  # steps of isl, to make code; the largest kernels known take 0.2 million
+_STEPS = 1_000_000  # to compare it with its schedule
+
+
+def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
+    """Code that visits the domain of `schedule` (every map to the same space) in its order.
+
+    `context` (parameters only) holds when the code runs; `names` are the loops' indices.
+    """
+    try:
+        with bounded(_GENERATION):
+            tree = generated(schedule, context, names)
+    except isl.Error:  # many cases: loops with tests inside have fewer
+        return _guarded(schedule, context, names)
+    if not _staggered(schedule) or _faithful(tree, schedule, context):
+        return tree
+    return _guarded(schedule, context, names)
+
+
+def _staggered(schedule: isl.UnionMap) -> bool:
+    """Whether several statements, or parts of one, are executed, and some of them in strides.
+
+    Where an instance is that of given indices of loops around the code, the stride is theirs.
+    """
+    parts = [part for m in maps(schedule) for part in basic_maps(m)]
+    return len(parts) > 1 and any(_strided(part) for part in parts)
+
+
+def _strided(part: isl.BasicMap) -> bool:
+    """Whether something in `part` is a multiple, or a floor."""
+    if part.dim(D.div):
+        return True
+    equalities = part.equalities_matrix(D.param, D.in_, D.out, D.cst, D.div)
+    columns = equalities.cols() - 1  # all but the constant
+    return any(
+        abs(equalities.get_element_val(row, column).to_python()) > 1
+        for row in range(equalities.rows())
+        for column in range(columns)
+    )
+
+
+def _faithful(tree: Scan, schedule: isl.UnionMap, context: isl.Set) -> bool:
+    """Whether `tree` executes each instance of `schedule` once, in its order; False if that takes long."""
+    try:
+        with bounded(_STEPS):
+            executed = _executed(tree, context.align_params(schedule.get_space()))
+            meant = schedule.intersect_params(context)
+            if not (executed.is_single_valued() and executed.domain().is_equal(meant.domain())):
+                return False
+            swapped = executed.lex_lt_union_map(executed).intersect(meant.lex_gt_union_map(meant))
+            return bool(swapped.is_empty())
+    except (isl.Error, ValueError):
+        return False
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where code stands: the tests around it, and its path as positions in blocks and indices of loops."""
+
+    builder: AffineBuilder
+    tests: isl.Set
+    path: tuple[Expr, ...] = ()
+
+    def where(self, test: Expr) -> _Place:
+        return replace(self, tests=self.tests.intersect(self.builder.condition(test)))
+
+    def at(self, *entries: Expr) -> _Place:
+        return replace(self, path=(*self.path, *entries))
+
+
+def _executed(tree: Scan, context: isl.Set) -> isl.UnionMap:
+    """Instances to the places where they are executed: these follow each other lexicographically."""
+    indices = sorted({loop.index for loop in _loops(tree)})
+    tests = with_parameters(context.from_params(), [isl_name(name) for name in indices])
+    start = _Place(AffineBuilder(tests.get_space()), tests)
+    leaves = list(_leaves(tree, start))
+    length = max((len(place.path) for _, place in leaves), default=0)
+    found = [_execution(leaf, place, length) for leaf, place in leaves]
+    return union_of([_without(m, indices) for m in found])
+
+
+def _loops(tree: Scan) -> Iterator[ScanFor]:
+    match tree:
+        case ScanBlock(children):
+            for child in children:
+                yield from _loops(child)
+        case ScanFor():
+            yield tree
+            yield from _loops(tree.body)
+        case ScanIf(_, then, otherwise):
+            yield from _loops(then)
+            if otherwise is not None:
+                yield from _loops(otherwise)
+
+
+def _leaves(tree: Scan, place: _Place) -> Iterator[tuple[ScanLeaf, _Place]]:
+    match tree:
+        case ScanBlock(children):
+            for k, child in enumerate(children):
+                yield from _leaves(child, place.at(Int(k)))
+        case ScanFor(index, lower, upper, step, body):
+            here = Name(index)
+            inside = place.where(Binary(">=", here, lower)).where(Binary("<", here, upper))
+            if step != 1:
+                inside = inside.where(Binary("==", Binary("%", Binary("-", here, lower), Int(step)), Int(0)))
+            yield from _leaves(body, inside.at(here))
+        case ScanIf(test, then, otherwise):
+            yield from _leaves(then, place.where(test))
+            if otherwise is not None:
+                rest = place.tests.subtract(place.builder.condition(test))
+                yield from _leaves(otherwise, replace(place, tests=rest))
+        case ScanLeaf():
+            yield tree, place
+
+
+def _execution(leaf: ScanLeaf, place: _Place, length: int) -> isl.Map:
+    def tuple_of(entries: tuple[Expr, ...]) -> isl.Map:
+        made = isl.Map.from_domain_and_range(place.tests, isl.Set("{ [] }"))
+        for entry in entries:
+            made = made.flat_range_product(isl.Map.from_pw_aff(place.builder.value(entry)))
+        return made
+
+    padding = tuple(Int(0) for _ in range(length - len(place.path)))
+    instances = tuple_of(leaf.arguments).set_tuple_name(D.out, leaf.statement)
+    return instances.reverse().apply_range(tuple_of((*place.path, *padding)))
+
+
+def _without(relation: isl.Map, names: list[str]) -> isl.Map:
+    for name in names:
+        relation = relation.project_out(D.param, relation.find_dim_by_name(D.param, isl_name(name)), 1)
+    return relation
+
+
+def _guarded(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
+    """Loops over all times between a statement's first and last, with a test of whether it is one of its."""
+    relations = {tuple_name(m, D.in_): m.intersect_params(context) for m in maps(schedule)}
+    times = [
+        bounded_hull(m.range()).set_tuple_name(statement).identity().reset_tuple_id(D.out)
+        for statement, m in relations.items()
+    ]
+    return _tested(generated(union_of(times), context, names), relations, context)
+
+
+def _tested(tree: Scan, relations: dict[str, isl.Map], context: isl.Set) -> Scan:
+    match tree:
+        case ScanBlock(children):
+            return ScanBlock(tuple(_tested(c, relations, context) for c in children))
+        case ScanFor():
+            return replace(tree, body=_tested(tree.body, relations, context))
+        case ScanIf(test, then, otherwise):
+            other = _tested(otherwise, relations, context) if otherwise is not None else None
+            return ScanIf(test, _tested(then, relations, context), other)
+        case ScanLeaf(statement, times):
+            return _instance(statement, times, relations[statement], context)
+
+
+def _instance(statement: str, times: tuple[Expr, ...], relation: isl.Map, context: isl.Set) -> Scan:
+    """The instance that is executed at `times`, where there is one."""
+    names = [name for name, _ in zip(_unused(relation), times, strict=False)]
+    values = dict(zip(names, times, strict=True))
+    at = relation.reverse()
+    for name in names:
+        position = at.dim(D.param)
+        at = at.move_dims(D.param, position, D.in_, 0, 1).set_dim_id(D.param, position, identifier(name))
+    instances = at.range().reset_tuple_id()
+    here = instances.params()
+    arguments = [_only_value(instances, k) for k in range(instances.dim(D.set))]
+    leaf = ScanLeaf(statement, tuple(simplify(substitute(value_of(a, here), values)) for a in arguments))
+    test = test_of(here, context)
+    return leaf if test is None else ScanIf(simplify(substitute(test, values)), leaf, None)
+
+
+def _unused(relation: isl.Map) -> Iterator[str]:
+    return (n for k in count() if relation.find_dim_by_name(D.param, n := f"time{k}") < 0)
+
+
+def _only_value(instances: isl.Set, k: int) -> isl.PwAff:
+    line = instances.project_out(D.set, k + 1, instances.dim(D.set) - k - 1).project_out(D.set, 0, k)
+    return line.dim_min(0)

@@ -1,0 +1,155 @@
+"""What all parts of a nest's lowering share: the mapped nest, its placement, and names in the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import array_tuple
+from polygpu.lower.buffers import Layout
+from polygpu.lower.points import Points
+from polygpu.lower.scan import (
+    value_of,
+)
+from polygpu.mapping.mapped import Axis, Fixed, MappedNest
+from polygpu.mapping.owned import Promoted
+from polygpu.mapping.place import Placement, Segment, step_of
+from polygpu.model.expr import (
+    Expr,
+    Int,
+    Name,
+    Reference,
+)
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
+
+
+@dataclass(frozen=True)
+class NestContext:
+    """A mapped and placed nest; `layouts` describe the region's arrays, `name` is the kernel's."""
+
+    m: MappedNest
+    placement: Placement
+    layouts: dict[str, Layout]
+    name: str
+
+    @cached_property
+    def points(self) -> Points:
+        return Points(self.m)
+
+    @cached_property
+    def threads(self) -> int:
+        x, y, z = self.m.mapping.block
+        return x * y * z
+
+    def _registers(self) -> tuple[Axis, ...]:
+        return tuple(a for a in self.m.mapping.axes if a.per_thread > 1)
+
+    def _register(self, p: Promoted) -> Reference | Name:
+        """The register of the current point."""
+        ctype = self.layouts[p.array].buffer.type
+        indices = tuple(self.points.register_index(a) for a in self._registers())
+        return Reference(p.name, indices, ctype) if indices else Name(p.name, ctype)
+
+    def _site(self, array: str) -> int:
+        return next(
+            a.reference.site
+            for s in self.m.statements
+            for a in self.m.p.statement(s).accesses
+            if array_tuple(a.reference) == array
+        )
+
+    def _offset(self, offset: isl.PwAff) -> Expr:
+        return value_of(offset, isl.Set.universe(offset.get_space().domain()).params())
+
+    @cached_property
+    def _positive(self) -> frozenset[str]:
+        """Tile origins that are never negative when the kernel runs."""
+        return frozenset(
+            a.origin
+            for k, a in enumerate(self.m.mapping.axes)
+            if isinstance(first := self.points.first(k), Int) and first.value >= 0
+        )
+
+    def _starts_positive(self, step: Fixed) -> bool:
+        visited = self._visited(step).intersect_params(self._block_context())
+        return bool(visited.intersect(isl.Set("{ [i] : i < 0 }")).is_empty())
+
+    def _block_context(self) -> isl.Set:
+        """What holds of the tile origins in a block that runs."""
+        return self.points.origins_of(self.points.hull)
+
+    def _visited(self, step: Fixed) -> isl.Set:
+        """First values of the step's tiles that a block visits: all that it needs, where these have many
+        cases also some between and around them.
+        """
+        starts = self._tile_starts(step, self.m.tiles())
+        starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
+        return starts.reset_tuple_id().intersect(_multiples(starts.reset_tuple_id(), step.width))
+
+    def _step_values(self, step: Fixed) -> isl.Set:
+        """First values of the step's tiles, in any block."""
+        return self._tile_starts(step, ()).reset_tuple_id()
+
+    def _tile_starts(self, step: Fixed, fixed: tuple[Fixed, ...]) -> isl.Set:
+        starts: isl.Set | None = None
+        for s in step.member.statements:
+            row = step.member.rows[s]
+            first = row.scale_down_val(isl.Val(step.width)).floor().scale_val(isl.Val(step.width))
+            values = self.m.domain(s, fixed).apply(isl.Map.from_pw_aff(first))
+            starts = values if starts is None else starts.union(values)
+        assert starts is not None
+        return coalesced(starts)
+
+    def _step_context(self, step: Fixed) -> isl.Set:
+        """What holds of the step's tile in code for its points."""
+        if self._tile_starts(step, self.m.tiles()).n_basic_set() > 1:
+            return self._visits(step)  # of tiles that no point needs, nothing else is known
+        context: isl.Set | None = None
+        for s in step.member.statements:
+            part = self.m.domain(s, (step,)).params()
+            context = part if context is None else context.union(part)
+        assert context is not None
+        starts = self._as_parameter(self._step_values(step), step.name)
+        return isl.Set.from_basic_set(context.remove_divs().simple_hull()).intersect(starts)
+
+    def _visits(self, step: Fixed, ahead: int = 0) -> isl.Set:
+        """That the block visits the step's tile, or one up to `ahead` tiles before it.
+
+        A condition on the parameter with the step's name.
+        """
+        visited = self._visited(step)
+        for _ in range(ahead):
+            visited = visited.union(visited.apply(isl.Map(f"{{ [i] -> [i + {step.width}] }}")))
+        position = visited.dim(D.param)
+        visited = visited.move_dims(D.param, position, D.set, 0, 1).params()
+        return visited.set_dim_id(D.param, position, identifier(step.name))
+
+    def _as_parameter(self, line: isl.Set, name: str) -> isl.Set:
+        """The convex hull of a one-dimensional set as a condition on parameter `name`."""
+        hull = isl.Set.from_basic_set(line.remove_divs().simple_hull())
+        least, most = line.dim_min_val(0), line.dim_max_val(0)  # the hull forgot what values are multiples of
+        if least.is_int():
+            hull = hull.lower_bound_val(D.set, 0, least)
+        if most.is_int():
+            hull = hull.upper_bound_val(D.set, 0, most)
+        hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
+        return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
+
+    def _in_ring(self, segment: Segment) -> bool:
+        """Whether staged tiles of the segment go through a ring: slots are numbered from tile 0 up."""
+        step = step_of(self.m, segment)
+        ring = self.m.mapping.buffering == "ring" and self.m.mapping.widest > 0
+        return ring and step is not None and self._starts_positive(step)
+
+    def _slot(self, segment: Segment) -> str:
+        step = step_of(self.m, segment)
+        assert step is not None
+        return f"{step.name}_slot"
+
+
+def _multiples(line: isl.Set, width: int) -> isl.Set:
+    local = isl.LocalSpace.from_space(line.get_space())
+    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.set, 0))
+    return value.mod_val(isl.Val(width)).eq_set(isl.PwAff.from_aff(isl.Aff.zero_on_domain(local)))

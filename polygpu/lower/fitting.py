@@ -1,0 +1,228 @@
+"""Run-time tests that what generated code computes of sizes and indices fits into int.
+
+C says that the iterators of the source fit. Generated code also computes with sums of them and their
+multiples, in bounds of tiles and wavefronts, up to some way beyond the last iteration.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polygpu.analysis.conditions import Condition, sizes_of
+from polygpu.analysis.intervals import Interval
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
+from polygpu.lower.known import Beyond, Known
+from polygpu.lower.scan import test_of
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.kernel import (
+    Buffer,
+    Declare,
+    For,
+    HostFor,
+    HostIf,
+    HostStatement,
+    If,
+    Kernel,
+    Launch,
+    Region,
+    Statement,
+)
+from polygpu.model.rewrite import references
+from polygpu.model.scop import LARGEST_SIZE
+from polygpu.model.walk import expressions_of
+from polygpu.support.isl_idioms import D, isl_name
+
+_LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(31))  # of sizes, the weakest first
+_EXACT = _LIMITS[:3]  # for which isl is asked too
+_SMALL = 2**12  # sizes; a schedule that takes no larger ones may be worse than the source's order
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The test that parameters are no larger than the `limit` that some of them have."""
+
+    limit: int
+    tests: tuple[Condition, ...]
+
+    @property
+    def restrictive(self) -> bool:
+        return self.limit < _SMALL
+
+
+Names = dict[str, Interval]
+
+
+def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> Fitting | None:
+    """The test that the call of `region` needs beside the `others`; None where nothing fits at any size."""
+    tests = tuple(others)
+    known, held = _sizes(p, tests), _held(p, tests)
+
+    def fits(names: Iterable[str], limit: int, exact: bool = False) -> bool:
+        start = Known(_within(known, names, limit), exact=exact)
+        return next(beyond(region, reduce(Known.where, held, start)), None) is None
+
+    limit = next((x for x in _EXACT if fits(known, x, exact=True)), None)
+    if limit is None:
+        k = bisect_left(_LIMITS, True, len(_EXACT), key=lambda x: fits(known, x))
+        limit = _LIMITS[k] if k < len(_LIMITS) else None
+    if limit is None:
+        return None
+    limited = list(known) if limit < LARGEST_SIZE else []
+    for name in tuple(limited):  # those that do not matter stay free
+        fewer = [n for n in limited if n != name]
+        if fits(fewer, limit):
+            limited = fewer
+    names = tuple(name for name in limited if max(map(abs, known[name])) > limit)
+    return Fitting(limit, (_test(p, names, limit),) if names else ())
+
+
+def combined(tests: tuple[Condition, ...], fitting: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """All of these, without what others imply."""
+    kept = (c for c in tests if not any(other.holds.is_subset(c.holds) for other in fitting))
+    return (*kept, *fitting)
+
+
+def sized(p: Polyhedra, tests: Iterable[Condition]) -> tuple[str, ...]:
+    """The int parameters that `tests` leave free beyond LARGEST_SIZE."""
+    free = _sizes(p, tests)
+    ints = {s.name for s in p.scop.scalars if s.affine and s.type == "int"}
+    return tuple(name for name, ends in free.items() if name in ints and LARGEST_SIZE in map(abs, ends))
+
+
+def _sizes(p: Polyhedra, others: Iterable[Condition]) -> Names:
+    """What each parameter lies between, where the region runs on the device."""
+    inside = reduce(isl.Set.intersect, (c.holds for c in others), sizes_of(p).intersect(p.context))
+    line = isl.Map.from_domain(inside.from_params())
+    found: Names = {}
+    for name in p.parameters:
+        position = inside.find_dim_by_name(D.param, isl_name(name))
+        moved = line.move_dims(D.in_, 0, D.param, position, 1).domain()
+        ends = (moved.dim_min_val(0), moved.dim_max_val(0))
+        low, high = (int(str(e)) if e.is_int() else 0 for e in ends)
+        found[name] = (low, high)
+    return found
+
+
+def _within(known: Names, limited: Iterable[str], limit: int) -> Names:
+    inside = {n: (max(known[n][0], -limit), min(known[n][1], limit)) for n in limited}
+    return {**known, **inside}
+
+
+def _test(p: Polyhedra, names: tuple[str, ...], limit: int) -> Condition:
+    builder = AffineBuilder(p.context.get_space().set_from_params())
+    holds = p.context
+    for name in names:
+        inside = Binary("&&", Binary("<=", Name(name), Int(limit)), Binary("<=", Int(-limit), Name(name)))
+        holds = holds.intersect(builder.condition(inside).params())
+    which = " or ".join(f"'{name}'" for name in names)
+    reason = f"{which} is beyond {limit}: int does not hold what kernels compute of it"
+    return Condition(holds, reason, p.scop.position)
+
+
+def _held(p: Polyhedra, tests: Iterable[Condition]) -> tuple[Expr, ...]:
+    """What holds of the parameters where the region runs on the device."""
+    found = (test_of(c.holds, p.context) for c in tests)
+    return tuple(test for test in found if test is not None)
+
+
+def beyond(region: Region, known: Known) -> Iterator[tuple[Expr, Interval]]:
+    """What is computed in `region` and may not fit, with its interval; `known` says of the parameters."""
+    found: Beyond = []
+    for b in region.buffers:
+        for expr in _of_buffer(b):
+            known.interval(expr, found)
+    yield from found
+    kernels = {k.name: k for k in region.kernels}
+    for launch, around in _launches(region.body, known, found):
+        yield from found
+        found.clear()
+        kernel = kernels[launch.kernel]
+        _body(kernel.body, _launched(launch, kernel, around, found), found, _origins(kernel))
+        yield from found
+        found.clear()
+
+
+def _of_buffer(b: Buffer) -> Iterator[Expr]:
+    exprs = (*b.extents, *b.host_extents, *b.origin, *b.last, b.pitch)
+    yield from (e for e in exprs if e is not None)
+    yield from (Binary("-", at, first) for at, first in zip(b.last, b.origin, strict=False))
+
+
+def _launches(body: tuple[HostStatement, ...], known: Known, found: Beyond) -> Iterator[tuple[Launch, Known]]:
+    for s in body:
+        match s:
+            case HostFor(index, lower, upper, step, inner):
+                yield from _launches(inner, _counted(index, lower, upper, step, known, found), found)
+            case HostIf(test, inner):
+                known.interval(test, found)
+                yield from _launches(inner, known.where(test), found)
+            case Launch():
+                yield s, known
+
+
+def _launched(launch: Launch, kernel: Kernel, known: Known, found: Beyond) -> Known:
+    """Inside of a kernel, of which a launch has any blocks."""
+    for blocks in launch.grid:
+        known.interval(blocks, found)
+        known = known.where(Binary(">=", blocks, Int(1)))
+    values = [
+        (s.name, v, known.interval(v, found)) for s, v in zip(kernel.scalars, launch.scalars, strict=True)
+    ]
+    for axis, blocks, threads in zip("xyz", launch.grid, kernel.block, strict=True):
+        count = known.interval(blocks, [])
+        known = known.bind(f"thread_{axis}", (0, threads - 1))
+        known = known.bind(f"block_{axis}", None if count is None else (0, max(count[1] - 1, 0)))
+        known = known.where(Binary("<", Name(f"block_{axis}"), blocks))
+    for name, value, ends in values:
+        if value != Name(name):
+            known = known.bind(name, ends).where(Binary("==", Name(name), value))
+    return known
+
+
+def _counted(index: str, lower: Expr, upper: Expr, step: int, known: Known, found: Beyond) -> Known:
+    """Inside of a loop, which also counts one step beyond its last iteration."""
+    low, high = known.interval(lower, found), known.interval(upper, found)
+    known = known.where(Binary("<", lower, upper))
+    if low is None or high is None:
+        return known.bind(index, None)
+    known = known.bind(index, (low[0], max(low[0], high[1] - 1)))
+    known = known.where(Binary("<", Name(index), upper)).where(Binary("<=", lower, Name(index)))
+    known.interval(Binary("+", Name(index), Int(step)), found)
+    return known
+
+
+Origins = Mapping[str, tuple[Expr, ...]]
+
+
+def _origins(kernel: Kernel) -> Origins:
+    return {a.name: a.origin for a in kernel.arrays if a.origin}
+
+
+def _body(body: tuple[Statement, ...], known: Known, found: Beyond, origins: Origins) -> None:
+    for s in body:
+        if not isinstance(s, For):
+            for expr in expressions_of(s):
+                _expression(expr, known, found, origins)
+        match s:
+            case Declare(name, _, value, mutable):
+                ends = known.interval(value, []) if value is not None and not mutable else None
+                known = known.bind(name, ends)
+                if ends is not None and value is not None:
+                    known = known.where(Binary("==", Name(name), value))
+            case For(index, lower, upper, step, inner):
+                _body(inner, _counted(index, lower, upper, step, known, found), found, origins)
+            case If(test, then, otherwise):
+                _body(then, known.where(test), found, origins)
+                _body(otherwise, known, found, origins)
+
+
+def _expression(expr: Expr, known: Known, found: Beyond, origins: Origins) -> None:
+    known.interval(expr, found)
+    for r in references(expr):
+        for at, first in zip(r.subscripts, origins.get(r.array, ()), strict=False):
+            known.interval(Binary("-", at, first), found)

@@ -1,0 +1,197 @@
+"""What is known of names where code stands: intervals, and sums that are not negative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.analysis.intervals import Interval, interval
+from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, limits, type_of
+from polygpu.model.linear import Linear, linear
+from polygpu.model.rewrite import walk
+from polygpu.support.isl_idioms import bounded
+
+_COMBINED = 2  # facts
+_STEPS = 50_000  # of isl, for one expression: there may be a hundred
+Choice: TypeAlias = tuple[tuple[Linear, ...], ...]
+Beyond = list[tuple[Expr, Interval]]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What `tests` say: `facts` are sums that are at least 0; of each of `choices`, one of several
+    conjunctions holds. isl is asked as well where it should be `exact`.
+    """
+
+    names: Mapping[str, Interval] = field(default_factory=dict)
+    facts: tuple[Linear, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    tests: tuple[Expr, ...] = ()
+    exact: bool = True
+
+    def interval(self, expr: Expr, beyond: Beyond) -> Interval | None:
+        """As `analysis.intervals.interval`, and by the facts."""
+        return interval(expr, self.names, beyond, self._tightened)
+
+    def bind(self, name: str, found: Interval | None) -> Known:
+        """With a new meaning of `name`, of which nothing else is known."""
+        names = {n: i for n, i in self.names.items() if n != name}
+        facts = tuple(f for f in self.facts if not _mentions(f, name))
+        choices = tuple(
+            c for c in self.choices if not any(_mentions(f, name) for option in c for f in option)
+        )
+        tests = tuple(t for t in self.tests if name not in _names(t))
+        names = names if found is None else {**names, name: found}
+        return Known(names, facts, choices, tests, self.exact)
+
+    def where(self, test: Expr) -> Known:
+        """Where `test` holds, as far as it consists of comparisons of sums."""
+        if isinstance(test, Binary) and test.op == "&&":
+            return self.where(test.left).where(test.right)
+        known = replace(self, tests=(*self.tests, test))
+        if isinstance(test, Binary) and test.op == "||":
+            return replace(known, choices=(*self.choices, tuple(_options(test))))._chosen()
+        return known._with(tuple(_facts(test)))._chosen()
+
+    def _with(self, facts: tuple[Linear, ...]) -> Known:
+        known = replace(self, facts=(*self.facts, *facts))
+        for fact in facts:
+            known = known._narrowed(fact)
+        return known
+
+    def _chosen(self) -> Known:
+        """With what is left of choices of which all else is refuted."""
+        known = replace(self, choices=())
+        for choice in self.choices:
+            left = [option for option in choice if not any(self._refuted(f) for f in option)]
+            if len(left) == 1:
+                known = known._with(left[0])
+            else:
+                known = replace(known, choices=(*known.choices, tuple(left)))
+        return known
+
+    def _refuted(self, fact: Linear) -> bool:
+        most = self._most(fact)
+        return most is not None and most < 0
+
+    def _narrowed(self, fact: Linear) -> Known:
+        """Each name of the sum bounded by what the rest of it is at most."""
+        names = dict(self.names)
+        for atom, c in fact.terms:
+            most = self._most(fact.plus(Linear(((atom, c),)), -1))
+            if isinstance(atom, Name) and atom.name in names and most is not None:
+                low, high = names[atom.name]
+                # c x >= -most
+                low, high = (max(low, -(most // c)), high) if c > 0 else (low, min(high, most // -c))
+                names[atom.name] = (low, max(low, high))
+        return replace(self, names=names)
+
+    def _most(self, sum_: Linear) -> int | None:
+        total = sum_.constant
+        for atom, c in sum_.terms:
+            ends = interval(atom, self.names, [])
+            if ends is None:
+                return None
+            total += c * ends[1 if c > 0 else 0]
+        return total
+
+    def _tightened(self, expr: Expr, found: Interval) -> Interval:
+        sum_, (low, high) = linear(expr), found
+        high = min(high, self._bound(sum_, high, _COMBINED))
+        low = max(low, -self._bound(sum_.times(-1), -low, _COMBINED))
+        least, most = limits(type_of(expr))
+        if not self.exact or (least <= low and high <= most):
+            return low, max(low, high)
+        return self._exactly(expr, (low, high))
+
+    def _exactly(self, expr: Expr, found: Interval) -> Interval:
+        """What isl knows: `found`, without what is beyond the type where nothing is."""
+        low, high = limits(type_of(expr))
+        try:
+            with bounded(_STEPS):
+                builder = AffineBuilder(parameter_space(tuple(self.names)).set_from_params())
+                value = builder.value(expr)
+                here = self._where(builder, set(_names(expr)))
+                over = here.intersect(value.gt_set(builder.value(Int(high))))
+                under = here.intersect(value.lt_set(builder.value(Int(low))))
+                most = min(found[1], high) if over.is_empty() else found[1]
+                return (max(found[0], low) if under.is_empty() else found[0]), most
+        except (isl.Error, ValueError):
+            return found
+
+    def _where(self, builder: AffineBuilder, names: set[str]) -> isl.Set:
+        """All that is known of `names`, and of names that this mentions."""
+        here, left = isl.Set.universe(builder.space), list(self.tests)
+        while related := [t for t in left if names & set(_names(t))]:
+            left = [t for t in left if t not in related]
+            for test in related:
+                names |= set(_names(test))
+                here = here.intersect(builder.condition(test))
+        for name in names & set(self.names):
+            low, high = map(Int, self.names[name])
+            inside = Binary("&&", Binary("<=", low, Name(name)), Binary("<=", Name(name), high))
+            here = here.intersect(builder.condition(inside))
+        return here
+
+    def _bound(self, sum_: Linear, most: int, count: int) -> int:
+        """What `sum_` is at most: a sum s is at most s + f for facts f, up to `count` of them together."""
+        found = self._most(sum_)
+        most = most if found is None else min(most, found)
+        if not count:
+            return most
+        terms = dict(sum_.terms)
+        for fact in self.facts:
+            if any(c * terms.get(atom, 0) < 0 for atom, c in fact.terms):
+                most = min(most, self._bound(sum_.plus(fact), most, count - 1))
+        return most
+
+
+def _mentions(sum_: Linear, name: str) -> bool:
+    return any(name in _names(atom) for atom, _ in sum_.terms)
+
+
+def _names(expr: Expr) -> Iterator[str]:
+    return (e.name for e in walk(expr) if isinstance(e, Name))
+
+
+def _options(test: Expr) -> Iterator[tuple[Linear, ...]]:
+    match test:
+        case Binary("||", left, right):
+            yield from (*_options(left), *_options(right))
+        case _:
+            yield tuple(_facts(test))
+
+
+def _facts(test: Expr) -> Iterator[Linear]:
+    match test:
+        case Binary("&&", left, right):
+            yield from (*_facts(left), *_facts(right))
+        case Binary("<", left, right):
+            yield from _less(left, right, 1)
+        case Binary("<=", left, right):
+            yield from _less(left, right, 0)
+        case Binary(">", left, right):
+            yield from _less(right, left, 1)
+        case Binary(">=", left, right):
+            yield from _less(right, left, 0)
+        case Binary("==", left, right):
+            yield from (*_less(left, right, 0), *_less(right, left, 0))
+
+
+def _less(left: Expr, right: Expr, by: int) -> Iterator[Linear]:
+    """Of left + by <= right: also of each operand of a minimum on the right, of a maximum on the left."""
+    match left, right:
+        case _, Call("min", arguments, _):
+            for a in arguments:
+                yield from _less(left, a, by)
+        case Call("max", arguments, _), _:
+            for a in arguments:
+                yield from _less(a, right, by)
+        case _, Call("floord", (a, Int(divisor)), _):
+            yield from _less(Binary("*", left, Int(divisor)), a, by * divisor)
+        case _:
+            yield linear(right).plus(linear(left), -1).plus(Linear((), by), -1)

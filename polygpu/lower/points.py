@@ -1,0 +1,245 @@
+"""The points of a mapped nest in code: names, bounds, guards, and loops over a thread's points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polygpu.lower.scan import test_of, value_of
+from polygpu.mapping.mapped import Axis, MappedNest
+from polygpu.model.expr import Binary, Call, Expr, Int, Name
+from polygpu.model.kernel import Declare, For, If, Statement
+from polygpu.model.linear import add, conjunction, linear, multiply, simplify
+from polygpu.model.rewrite import walk
+from polygpu.support.isl_idioms import D, bounded, bounded_hull
+
+_CASES = 4  # of a bound of the grid
+_STEPS = 200_000  # of isl, to find one, or to put them together
+_PIECES = 100  # a context of hundreds makes isl slow; one that says less only leaves more to be tested
+_THREAD = ("thread_x", "thread_y", "thread_z")
+_BLOCK = ("block_x", "block_y", "block_z")
+
+
+def names_in(expr: Expr) -> set[str]:
+    return {e.name for e in walk(expr) if isinstance(e, Name)}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Points lie in [lower, upper) along one axis (host expressions over parameters and host loops)."""
+
+    lower: Expr
+    upper: Expr
+
+
+@dataclass(frozen=True)
+class Points:
+    """Code for the parallel dimensions of `m`."""
+
+    m: MappedNest
+
+    @cached_property
+    def context(self) -> isl.Set:
+        return self.m.context()
+
+    @cached_property
+    def hull(self) -> isl.Set:
+        return self.m.hull().intersect(self.context)
+
+    @cached_property
+    def bounds(self) -> tuple[Bounds, ...]:
+        return tuple(
+            Bounds(value_of(low, self.context), add(value_of(high, self.context), 1))
+            for low, high in self._ends
+        )
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[isl.PwAff, isl.PwAff], ...]:
+        """The first and the last point along each axis, or bounds of these that have few cases."""
+        return tuple(_ends_of(self._line(a.name)) for a in self.m.mapping.axes)
+
+    def _line(self, name: str) -> isl.Set:
+        """The points along an axis, as a set of one dimension."""
+        line = self.hull
+        for axis in self.m.mapping.axes:
+            position = line.find_dim_by_name(D.param, axis.name)
+            if axis.name != name and position >= 0:
+                line = line.project_out(D.param, position, 1)
+        line = line.from_params() if line.is_params() else line
+        return line.move_dims(D.set, 0, D.param, line.find_dim_by_name(D.param, name), 1)
+
+    def first(self, k: int) -> Expr:
+        """The first tile's origin along axis k, a multiple of the tile."""
+        tile = self.m.mapping.axes[k].tile
+        return multiply(Call("floord", (self.bounds[k].lower, Int(tile)), "int"), tile)
+
+    def first_name(self, k: int) -> Expr:
+        """`first(k)` as the kernel writes it: a constant or a scalar argument."""
+        value = self.first(k)
+        return value if isinstance(value, Int) else Name(f"{self.m.mapping.axes[k].name}_first")
+
+    def blocks(self, k: int) -> Expr:
+        """How many blocks cover axis k, at most 0 when there are no points."""
+        tile = self.m.mapping.axes[k].tile
+        length = simplify(Binary("-", self.bounds[k].upper, self.first(k)))
+        return Call("floord", (add(length, tile - 1), Int(tile)), "int")
+
+    def origins(self) -> tuple[Statement, ...]:
+        """Declarations of the tile origins, and of the points of axes with one point a thread."""
+        found: list[Statement] = []
+        for k, axis in enumerate(self.m.mapping.axes):
+            origin = add(multiply(Name(self.block_name(k)), axis.tile), self.first_name(k))
+            found.append(Declare(axis.origin, "int", origin))
+            if axis.per_thread == 1:
+                found.append(Declare(axis.name, "int", self.local_point(axis, k, None)))
+        return tuple(found)
+
+    def block_name(self, k: int) -> str:
+        return _BLOCK[len(self.m.mapping.axes) - 1 - k]
+
+    def thread_name(self, k: int) -> str:
+        return _THREAD[len(self.m.mapping.axes) - 1 - k]
+
+    def local_point(self, axis: Axis, k: int, base: Expr | None) -> Expr:
+        """The thread's point along the axis (in terms of its register index when it has several)."""
+        start = Name(axis.origin) if base is None else base
+        thread = Name(self.thread_name(k)) if axis.threads > 1 else Int(0)
+        if axis.per_thread == 1:
+            return add(start, thread)
+        group, index = axis.group, self.register_names(axis)
+        point = add(start, multiply(thread, group))
+        if group == 1:
+            return add(point, multiply(Name(index[0]), axis.threads))
+        point = add(point, Name(index[-1]))
+        if len(index) > 1:
+            point = add(point, multiply(Name(index[0]), axis.threads * group))
+        return point
+
+    def register_names(self, axis: Axis) -> tuple[str, ...]:
+        """Loop indices over a thread's points: (within) or (group number, within the group)."""
+        if axis.group in (1, axis.per_thread):
+            return (f"{axis.name}_r",)
+        return f"{axis.name}_g", f"{axis.name}_r"
+
+    def register_index(self, axis: Axis) -> Expr:
+        names = self.register_names(axis)
+        if len(names) == 1:
+            return Name(names[0])
+        return add(multiply(Name(names[0]), axis.group), Name(names[1]))
+
+    def expand(self, expr: Expr) -> Expr:
+        """`expr` with points written as tile origin plus thread and register indices."""
+        values: dict[str, Expr] = {
+            a.name: self.local_point(a, k, None) for k, a in enumerate(self.m.mapping.axes)
+        }
+        total: Expr = Int(0)
+        sum_ = linear(expr)
+        for atom, coefficient in sum_.terms:
+            value = values.get(atom.name, atom) if isinstance(atom, Name) else atom
+            total = add(total, multiply(value, coefficient))
+        return add(total, sum_.constant)
+
+    def open(
+        self, axes: tuple[Axis, ...], body: tuple[Statement, ...], guarded: bool
+    ) -> tuple[Statement, ...]:
+        """`body` for each point the thread has along `axes`, inside the axes' bounds when `guarded`."""
+        single = tuple(a for a in axes if a.per_thread == 1)
+        for axis in reversed([a for a in axes if a.per_thread > 1]):
+            body = self._guarded((axis,), body) if guarded else body
+            k = self.m.mapping.axes.index(axis)
+            point = Declare(axis.name, "int", self.local_point(axis, k, None))
+            body = self._register_loops(axis, (point, *body))
+        return self._guarded(single, body) if guarded else body
+
+    def _guarded(self, axes: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        test = conjunction([t for a in axes for t in self.guards(self.m.mapping.axes.index(a))])
+        return (If(test, body, (), uniform=False),) if test is not None else body
+
+    def _register_loops(self, axis: Axis, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        names = self.register_names(axis)
+        counts = (axis.per_thread,) if len(names) == 1 else (axis.per_thread // axis.group, axis.group)
+        for name, count in zip(reversed(names), reversed(counts), strict=True):
+            body = (For(name, Int(0), Int(count), 1, body, uniform=True, unroll=True),)
+        return body
+
+    def guards(self, k: int) -> list[Expr]:
+        """Tests that keep the point of axis k in bounds, without those that tiles imply."""
+        axis, bounds = self.m.mapping.axes[k], self.bounds[k]
+        tests: list[Expr] = []
+        if bounds.lower != self.first(k):
+            tests.append(Binary(">=", Name(axis.name), bounds.lower))
+        length = linear(Binary("-", bounds.upper, self.first(k)))
+        if length.terms or length.constant % axis.tile:
+            tests.append(Binary("<", Name(axis.name), bounds.upper))
+        return tests
+
+    @cached_property
+    def box(self) -> isl.Set:
+        """The bounds of all axes together: what `guards` test. Points between strides are inside.
+
+        No more than the context where bounds have many cases: then more is left to be tested.
+        """
+        space = self.hull.get_space()
+        box = self.context
+        try:
+            with bounded(_STEPS):
+                for axis, ends in zip(self.m.mapping.axes, self._ends, strict=True):
+                    low, high = (end.align_params(space) for end in ends)
+                    if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
+                        return self.context.align_params(space)
+                    point = _coordinate(space, axis.name)
+                    box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
+        except isl.Error:
+            return self.context.align_params(space)
+        return box
+
+    @cached_property
+    def corner_test(self) -> Expr | None:
+        """What a point must satisfy beyond its axes' bounds (triangles and the like)."""
+        return test_of(self.hull, self.box)
+
+    @cached_property
+    def block_test(self) -> Expr | None:
+        """Whether a block of the grid has any point, where the grid's box is larger than the nest."""
+        if self.corner_test is None:
+            return None
+        return test_of(self.origins_of(self.hull), self.origins_of(self.box))
+
+    def origins_of(self, points: isl.Set) -> isl.Set:
+        """The tile origins whose tile meets `points`."""
+        for axis in self.m.mapping.axes:
+            position = points.dim(D.param)
+            points = points.add_dims(D.param, 1).set_dim_name(D.param, position, axis.origin)
+            local = isl.LocalSpace.from_space(points.get_space())
+            q = points.find_dim_by_name(D.param, axis.name)
+            distance = isl.Aff.var_on_domain(local, D.param, q).sub(
+                isl.Aff.var_on_domain(local, D.param, position)
+            )
+            points = points.intersect(_between(distance, 0, axis.tile - 1))
+            points = points.project_out(D.param, q, 1)
+        return isl.Set.from_basic_set(points.remove_divs().simple_hull())
+
+
+def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
+    try:
+        with bounded(_STEPS):
+            low, high = line.dim_min(0), line.dim_max(0)
+        if max(low.n_piece(), high.n_piece()) <= _CASES:
+            return low, high
+    except isl.Error:
+        pass
+    hull = bounded_hull(line)
+    return hull.dim_min(0), hull.dim_max(0)
+
+
+def _coordinate(space: isl.Space, name: str) -> isl.PwAff:
+    position = space.find_dim_by_name(D.param, name)
+    return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
+
+
+def _between(value: isl.Aff, low: int, high: int) -> isl.Set:
+    shifted = isl.PwAff.from_aff(value)
+    above = shifted.add_constant_val(isl.Val(-low)).nonneg_set()
+    return above.intersect(shifted.neg().add_constant_val(isl.Val(high)).nonneg_set())

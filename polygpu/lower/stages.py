@@ -1,0 +1,292 @@
+"""The code between barriers: scans of what a thread runs, opened over its points as deep as bounds allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import PolyStatement, array_tuple
+from polygpu.lower.checked_scan import scan
+from polygpu.lower.instances import Instances, Stage
+from polygpu.lower.points import names_in
+from polygpu.lower.rows import in_a_row, loop_length
+from polygpu.lower.scan import (
+    Scan,
+    ScanBlock,
+    ScanFor,
+    ScanIf,
+    ScanLeaf,
+)
+from polygpu.mapping.flatten import entries, flatten
+from polygpu.mapping.map import member_name
+from polygpu.mapping.mapped import Axis, Fixed
+from polygpu.mapping.place import Segment, Staged, step_of
+from polygpu.model.expr import (
+    Binary,
+    Expr,
+    Int,
+    Name,
+    Reference,
+    is_floating,
+    type_of,
+)
+from polygpu.model.kernel import (
+    For,
+    If,
+    Statement,
+)
+from polygpu.model.linear import add, conjunction, linear, simplify
+from polygpu.model.rewrite import actions, substitute
+from polygpu.model.scop import Store
+from polygpu.perf.cost import rolled_loops
+from polygpu.schedule.tree import Member, single_iterator
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import c_name
+
+INSIDE = "inside the step"  # stands for the position in a step's tile; no C name
+
+
+@dataclass(frozen=True)
+class Stages(Instances):
+    """Code of stages."""
+
+    def _stage(self, number: int, segment: Segment, step: Fixed | None) -> tuple[Statement, ...]:
+        fixed = (*self.m.points(), *((step,) if step is not None else ()))
+        order = flatten(self.m, segment.node, fixed, shift=step)
+        context = self.points.hull
+        if step is not None:
+            context = context.intersect(self._step_context(step))
+        tree = scan(order, context, self._loop_names(segment, step))
+        stage = Stage(number, step, guarded=not self._runs_anywhere(segment, tree))
+        uniform = frozenset(self._uniform_names(step))
+        body = self._emit(tree, stage, self.m.mapping.axes, stage.guarded, uniform)
+        full = self._full_tile() if stage.guarded else None
+        if full is None:
+            return body
+        free = self._emit(tree, stage, self.m.mapping.axes, False, uniform)
+        return (If(full, free, body, uniform=True),)
+
+    def _full_tile(self) -> Expr | None:
+        """Whether all points of the block are inside the nest, where threads have several of them.
+
+        Without guards the compiler of the target can share what neighbouring points of a thread load.
+        """
+        if not self._registers() or self.points.corner_test is not None:
+            return None
+        tests: list[Expr] = []
+        for k, axis in enumerate(self.m.mapping.axes):
+            origin, bounds = Name(axis.origin), self.points.bounds[k]
+            for test in self.points.guards(k):
+                if test == Binary(">=", Name(axis.name), bounds.lower):
+                    tests.append(Binary(">=", origin, bounds.lower))
+                else:
+                    tests.append(Binary("<=", add(origin, axis.tile), bounds.upper))
+        return conjunction(tests)
+
+    def _uniform_names(self, step: Fixed | None) -> set[str]:
+        names = set(self.m.p.parameters) | {f.name for f in self.m.outer}
+        names |= {a.origin for a in self.m.mapping.axes} | {
+            s for layout in self.layouts.values() for s in layout.sizes
+        }
+        names |= {a.name for a in self.m.mapping.axes if a.threads == 1 and a.per_thread == 1}
+        return names | ({step.name} if step is not None else set())
+
+    def _loop_names(self, segment: Segment, step: Fixed | None) -> tuple[str, ...]:
+        """Names for the schedule dimensions below the points: iterators where they are the dimension."""
+        taken = {n for a in self.m.mapping.axes for n in (a.name, a.origin)}
+        taken |= {f.name for f in self.m.outer} | self.m.p.names()
+        lines = [entries(segment.node, s) for s in segment.node.statements]
+        names: list[str] = []
+        for d in range(max(len(line) for line in lines) or 1):
+            rows = {
+                s: row
+                for s, line in zip(segment.node.statements, lines, strict=True)
+                if d < len(line) and isinstance(row := line[d], isl.PwAff)
+            }
+            name = member_name(self.m.p, Member(rows), f"c{d}", taken) if rows else f"c{d}"
+            if step is not None and rows and any(r is step.member.rows.get(s) for s, r in rows.items()):
+                name = f"{name}_in"
+            taken.add(name)
+            names.append(name)
+        return tuple(names)
+
+    def _runs_anywhere(self, segment: Segment, tree: Scan) -> bool:
+        """Whether points outside the nest may run the code too: registers change, nothing else is read."""
+        if not self._registers() or not self._unconditional(tree):
+            return False
+        return all(self._harmless(self.m.p.statement(s), segment) for s in segment.node.statements)
+
+    def _unconditional(self, tree: Scan) -> bool:
+        names = {a.name for a in self.m.mapping.axes}
+        match tree:
+            case ScanBlock(children):
+                return all(self._unconditional(c) for c in children)
+            case ScanFor(_, lower, upper, _, body):
+                return not (names_in(lower) | names_in(upper)) & names and self._unconditional(body)
+            case ScanIf():
+                return False
+        return True
+
+    def _harmless(self, s: PolyStatement, segment: Segment) -> bool:
+        """Whether `s` may run at any point of the tile: it uses registers and shared tiles only."""
+        stores = [a for a in actions(s.body) if isinstance(a, Store)]
+        if len(stores) != len(s.body) or any(not is_floating(type_of(a.value)) for a in stores):
+            return False
+        for a in s.accesses:
+            if self.placement.promotion(array_tuple(a.reference)) is not None:
+                continue
+            staged = None if a.write else self.placement.staged_for(s.name, a.reference)
+            if staged is None or not self._covers_tile(staged, s, a.reference, segment):
+                return False
+        return True
+
+    def _covers_tile(self, staged: Staged, s: PolyStatement, r: Reference, segment: Segment) -> bool:
+        """Whether the shared box holds what the reference would read at every point of the tile."""
+        ranges = {
+            n: range(a.threads)
+            for k, a in enumerate(self.m.mapping.axes)
+            for n in [self.points.thread_name(k)]
+        }
+        for a in self._registers():
+            names = self.points.register_names(a)
+            counts = (a.per_thread,) if len(names) == 1 else (a.per_thread // a.group, a.group)
+            ranges |= {n: range(c) for n, c in zip(names, counts, strict=True)}
+        step = step_of(self.m, segment)
+        for subscript, side in zip(r.subscripts, staged.sides, strict=True):
+            local = self._local(self._in_points(subscript, s, step), side.offset)
+            low, high = _interval(local, ranges, step.width if step is not None else 1)
+            if low is None or high is None or low < 0 or high >= side.size:
+                return False
+        return True
+
+    def _in_points(self, subscript: Expr, s: PolyStatement, step: Fixed | None) -> Expr:
+        """The subscript with iterators that are points or the step's dimension written as such."""
+        values: dict[str, Expr] = {}
+        for member, axis in zip(self.m.nest.parallel, self.m.mapping.axes, strict=True):
+            iterator = single_iterator(member.rows[s.name])
+            if iterator is not None:
+                values[c_name(iterator)] = Name(axis.name)
+        if step is not None and s.name in step.member.rows:
+            iterator = single_iterator(step.member.rows[s.name])
+            if iterator is not None:
+                values[c_name(iterator)] = Binary("+", Name(step.name), Name(INSIDE))
+        return simplify(substitute(subscript, values))
+
+    def _emit(
+        self, tree: Scan, stage: Stage, pending: tuple[Axis, ...], guarded: bool, uniform: frozenset[str]
+    ) -> tuple[Statement, ...]:
+        """`tree` for all points along `pending`: their loops open as deep inside as bounds allow."""
+        single = tuple(a for a in pending if a.per_thread == 1)
+        if single:
+            rest = tuple(a for a in pending if a.per_thread > 1)
+            return self._open(tree, stage, single, rest, guarded, uniform)
+        match tree:
+            case ScanBlock(children):
+                return tuple(s for c in children for s in self._emit(c, stage, pending, guarded, uniform))
+            case ScanFor(index, lower, upper, step, body):
+                needed = self._needed(pending, names_in(lower) | names_in(upper))
+                if needed:
+                    rest = tuple(a for a in pending if a not in needed)
+                    return self._open(tree, stage, needed, rest, guarded, uniform)
+                even = names_in(lower) | names_in(upper) <= uniform
+                inner = self._emit(body, stage, pending, guarded, uniform | {index} if even else uniform)
+                return self._loop(For(index, lower, upper, step, inner, uniform=even), stage)
+            case ScanIf(test, then, otherwise):
+                needed = self._needed(pending, names_in(test))
+                if needed:
+                    rest = tuple(a for a in pending if a not in needed)
+                    return self._open(tree, stage, needed, rest, guarded, uniform)
+                first = self._emit(then, stage, pending, guarded, uniform)
+                second = (
+                    self._emit(otherwise, stage, pending, guarded, uniform) if otherwise is not None else ()
+                )
+                return (If(test, first, second, uniform=names_in(test) <= uniform),)
+            case ScanLeaf():
+                if pending:
+                    return self._open(tree, stage, pending, (), guarded, uniform)
+                return self._instance(tree, stage)
+
+    def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
+        return tuple(a for a in pending if a.name in names)
+
+    def _open(
+        self,
+        tree: Scan,
+        stage: Stage,
+        axes: tuple[Axis, ...],
+        rest: tuple[Axis, ...],
+        guarded: bool,
+        uniform: frozenset[str],
+    ) -> tuple[Statement, ...]:
+        inner = self._emit(tree, stage, rest, guarded, uniform)
+        if guarded and not rest and self.points.corner_test is not None:
+            inner = (If(self.points.corner_test, inner, (), uniform=False),)
+        return self.points.open(axes, inner, guarded)
+
+    def _loop(self, loop: For, stage: Stage) -> tuple[Statement, ...]:
+        """A loop over a step's tile: unrolled when the tile is full, with its own bound when not.
+
+        An innermost loop follows the decision where there is one.
+        """
+        limit = _constant_limit(loop)
+        asked = self.m.mapping.unroll
+        if asked is not None and not any(True for _ in rolled_loops(loop.body)):
+            return self._unrolled(loop, limit if stage.step is not None else None, asked)
+        if limit is None or stage.step is None or limit > 64:
+            short = isinstance(loop.lower, Int) and isinstance(loop.upper, Int)
+            return (replace(loop, unroll=short and loop.upper.value - loop.lower.value <= 16),)  # type: ignore[union-attr]
+        unrolled = replace(loop, upper=Int(limit), unroll=True)
+        return (If(_is_full(loop, limit), (unrolled,), (loop,), uniform=loop.uniform),)
+
+    def _unrolled(self, loop: For, limit: int | None, count: int) -> tuple[Statement, ...]:
+        """`loop` with `count` iterations in a row, 0 for all of them.
+
+        `limit` is the length of a full tile. Raises Diagnosed for all of an unknown number.
+        """
+        if count == 1:
+            return (loop,)
+        if limit is not None:
+            full = in_a_row(replace(loop, upper=Int(limit)), count or limit)
+            return (If(_is_full(loop, limit), full, (loop,), uniform=loop.uniform),)
+        length = loop_length(loop)
+        if count == 0 and length is None:
+            raise Diagnosed(self._endless(loop))
+        return in_a_row(loop, count or max(length or 1, 1))
+
+    def _endless(self, loop: For) -> Diagnostic:
+        position = self.m.p.statement(self.m.statements[0]).position
+        message = f"the loop over '{loop.index}' has no constant length: it cannot be unrolled fully"
+        return Diagnostic("PG311", "error", message, position, "unroll by a number, as in unroll=4")
+
+
+def _interval(expr: Expr, ranges: dict[str, range], width: int) -> tuple[int | None, int | None]:
+    """The least and greatest value of a sum of the names in `ranges`; None when others occur."""
+    sum_ = linear(expr)
+    low = high = sum_.constant
+    for atom, c in sum_.terms:
+        known = ranges.get(atom.name) if isinstance(atom, Name) else None
+        if known is None and atom == Name(INSIDE):
+            known = range(width)
+        if known is None:
+            return None, None
+        ends = (c * known[0], c * known[-1])
+        low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def _is_full(loop: For, limit: int) -> Expr:
+    """Whether the loop over a tile has all its `limit` iterations."""
+    others = [a for a in loop.upper.arguments if a != Int(limit)]  # type: ignore[union-attr]
+    full = conjunction([Binary(">=", a, Int(limit)) for a in others])
+    assert full is not None
+    return full
+
+
+def _constant_limit(loop: For) -> int | None:
+    """The constant in `for 0 <= x < min(constant, ...)`, step 1."""
+    upper = loop.upper
+    if loop.lower != Int(0) or loop.step != 1 or not hasattr(upper, "arguments"):
+        return None
+    constants = [a.value for a in upper.arguments if isinstance(a, Int)]
+    return constants[0] if getattr(upper, "function", "") == "min" and len(constants) == 1 else None

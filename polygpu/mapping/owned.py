@@ -1,0 +1,154 @@
+"""What each parallel point owns: access patterns along the nest, and arrays that fit in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygpu.analysis.elements import declared
+from polygpu.analysis.flow import dataflow
+from polygpu.analysis.patterns import Pattern, coefficients, patterns
+from polygpu.analysis.polyhedra import PolyAccess, array_tuple
+from polygpu.mapping.flatten import flatten
+from polygpu.mapping.mapped import MappedNest
+from polygpu.schedule.tree import members_on
+from polygpu.support.isl_idioms import coalesced, empty_union_map, union_of
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """`array` kept in registers: `element` maps a point to the one element it owns."""
+
+    array: str
+    tuple_name: str
+    name: str
+    element: isl.PwMultiAff
+    points: isl.Set
+    load: bool
+    store: bool
+
+
+def nest_patterns(m: MappedNest) -> list[Pattern]:
+    """The patterns of every access of the nest, along its parallel dimensions."""
+    found: list[Pattern] = []
+    for name in m.statements:
+        inner = [member.rows[name] for member in members_on(m.nest.body, name)]
+        outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
+        parallel = [member.rows[name] for member in m.nest.parallel]
+        depth = sum(1 for row in inner if any(coefficients(row) or (1,)))
+        found.extend(patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth))
+    return found
+
+
+def written_arrays(m: MappedNest) -> set[str]:
+    return {array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write}
+
+
+def promote(m: MappedNest) -> tuple[Promoted, ...]:
+    """The arrays of the nest that can live in registers."""
+    result: list[Promoted] = []
+    if not m.nest.parallel:
+        return ()
+    for array in sorted(written_arrays(m)):
+        uses = [
+            (s, a)
+            for s in m.statements
+            for a in m.p.statement(s).accesses
+            if array_tuple(a.reference) == array
+        ]
+        candidate = _promotion(m, array, uses)
+        if candidate is not None:
+            result.append(candidate)
+    return tuple(result)
+
+
+def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) -> Promoted | None:
+    depths = {s: len(members_on(m.nest.body, s)) for s, _ in uses}
+    if len(uses) == 1:
+        return None
+    if any(not a.affine or a.reference.field for _, a in uses):
+        return None
+    elements = _point_elements(m, uses[0])
+    for use in uses[1:]:
+        elements = elements.union(_point_elements(m, use))
+    elements = coalesced(elements)
+    if not _exist(m, uses, elements):
+        return None
+    if not elements.is_single_valued() or not elements.is_injective():
+        return None
+    function = isl.PwMultiAff.from_map(elements)
+    if function.n_piece() != 1:
+        return None
+    first = uses[0][1].reference.array
+    old = _reads_old(m, uses)
+    # a temporary that no read finds old stays inside: not even another launch of this kernel sees it
+    private = not (m.p.array(first).live_out or old or _used_elsewhere(m, array))
+    # a lone statement outside of loops loads and stores once anyway
+    if not private and max(depths.values()) == 0 and len(m.statements) == 1:
+        return None
+    load = old or not (private or _writes_all(m, uses, elements))
+    return Promoted(first, array, f"{first}_r", function, elements.domain(), load, not private)
+
+
+def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
+    """Points (a set whose dimensions are the nest's parallel ones) to the elements the access touches."""
+    name, access = use
+    rows = [member.rows[name] for member in m.nest.parallel]
+    points = isl.Map.from_pw_aff(rows[0])
+    for row in rows[1:]:
+        points = points.flat_range_product(isl.Map.from_pw_aff(row))
+    return points.intersect_domain(m.domain(name)).reverse().apply_range(access.relation)
+
+
+Uses = list[tuple[str, PolyAccess]]
+
+
+def _exist(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
+    """Whether the array has all the elements that points own, also those that data keep from being used."""
+    certain = [use for use in uses if use[1].must]
+    if len(certain) == len(uses):
+        return True
+    beyond = elements
+    for use in certain:
+        beyond = beyond.subtract(_point_elements(m, use))
+    if beyond.is_empty():
+        return True
+    all_ = declared(m.p, m.p.array(uses[0][1].reference.array))
+    return all_ is not None and bool(beyond.range().reset_tuple_id().is_subset(all_))
+
+
+def _reads_old(m: MappedNest, uses: Uses) -> bool:
+    """Whether some point reads the value an element had before the kernel."""
+    order = _order_inside(m, [s for s, _ in uses])
+    reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write and a.exposed])
+    if reads.is_empty():
+        return False
+    try:
+        found = dataflow(reads, _must_writes(m, uses), empty_union_map(), order)
+    except isl.Error:
+        return True
+    return not found.unsupplied.is_empty()
+
+
+def _writes_all(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
+    """Whether every element that a point owns is written, so that storing it needs no load."""
+    return bool(isl.UnionMap.from_map(elements).range().is_subset(_must_writes(m, uses).range()))
+
+
+def _must_writes(m: MappedNest, uses: Uses) -> isl.UnionMap:
+    return union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if a.write and a.must])
+
+
+def _order_inside(m: MappedNest, statements: list[str]) -> isl.UnionMap:
+    """The order of the kernel: point first, then the body."""
+    return flatten(m, m.nest.body, with_points=True, only=tuple(sorted(set(statements))))
+
+
+def _used_elsewhere(m: MappedNest, array: str) -> bool:
+    return any(
+        array_tuple(a.reference) == array
+        for s in m.p.statements
+        if s.name not in m.statements
+        for a in s.accesses
+    )

@@ -1,0 +1,1 @@
+"""What kernels cost: the rules of chips, instructions, registers, predicted counters and times."""

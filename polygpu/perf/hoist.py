@@ -1,0 +1,84 @@
+"""What a compiler computes outside of loops: index arithmetic that does not change in a rolled loop.
+
+Its cost belongs to the iteration of the innermost loop in which it changes, or to the kernel's start, once
+for each different expression.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygpu.model.expr import Expr, Name
+from polygpu.model.kernel import Assign, Declare, For, If, Statement
+from polygpu.perf.names import names_in, references
+
+Charge: TypeAlias = Callable[[Counter[str]], None]
+
+
+@dataclass(slots=True)
+class Frame:
+    """Code that runs again and again: the names that change in it, how to charge each time."""
+
+    varying: frozenset[str]
+    charge: Charge
+    seen: set[Expr] = field(default_factory=set)
+
+
+class Hoister:
+    """`frames` are the kernel, whose start `charge` charges, and the rolled loops around the code."""
+
+    def __init__(self, charge: Charge) -> None:
+        self.frames = [Frame(frozenset(), charge)]
+
+    @property
+    def in_loop(self) -> bool:
+        return len(self.frames) > 1
+
+    def hoist(self, expr: Expr, cost: Counter[str]) -> bool:
+        """Charges `cost` outside of the innermost loop if `expr` does not change in it, and says so."""
+        names = names_in(expr)
+        if not self.in_loop or names & self.frames[-1].varying or any(True for _ in references(expr)):
+            return False
+        outer = self.frames[:-1]
+        frame = next((f for f in reversed(outer) if names & f.varying), outer[0])
+        if +cost and expr not in frame.seen:
+            frame.seen.add(expr)
+            frame.charge(cost)
+        return True
+
+    @contextmanager
+    def loop(self, loop: For, charge: Charge) -> Iterator[None]:
+        """The body of a loop; of a rolled one `charge` charges an iteration."""
+        if loop.unroll:
+            yield
+            return
+        varying = {loop.index}
+        _collect(loop.body, varying)
+        self.frames.append(Frame(frozenset(varying), charge))
+        yield
+        self.frames.pop()
+
+
+def _collect(statements: Iterable[Statement], varying: set[str]) -> None:
+    """Adds the names that change with an iteration; indices of unrolled loops are constants."""
+    for statement in statements:
+        match statement:
+            case Declare(name=name, value=value, mutable=mutable):
+                if mutable or value is None or _changes(value, varying):
+                    varying.add(name)
+            case Assign(Name(name)):
+                varying.add(name)
+            case For(body=body):
+                if not statement.unroll:
+                    varying.add(statement.index)
+                _collect(body, varying)
+            case If(then=then, otherwise=otherwise):
+                _collect((*then, *otherwise), varying)
+
+
+def _changes(value: Expr, varying: set[str]) -> bool:
+    return bool(names_in(value) & varying) or any(True for _ in references(value))

@@ -1,0 +1,83 @@
+"""A typical launch of a kernel, out of the region's host program: what predictions are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygpu.model.expr import Name
+from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
+from polygpu.perf.lanes import uniform
+
+SIZE = 4096  # the value of every size while predicting: large, and a multiple of all tiles
+SEGMENT = 32  # elements: rows are pitched to multiples of it
+
+Block: TypeAlias = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class TypicalLaunch:
+    """Values of a kernel's integer arguments, and the extents of its grid."""
+
+    values: Mapping[str, int]
+    grid: Block
+
+    def blocks(self) -> Iterator[Block]:
+        """Blocks in the inside of the grid, off its diagonal first: a nest may fill a triangle only."""
+        x, y, z = self.grid
+        yield x // 4, 3 * y // 4, z // 2
+        yield 3 * x // 4, y // 4, z // 2
+        yield x // 2, y // 2, z // 2
+
+
+@dataclass(frozen=True)
+class Calls:
+    """`times` calls of a region with the same values of its integer scalars."""
+
+    times: int
+    sizes: Mapping[str, int]
+
+
+def typical_launch(
+    region: Region, kernel: str, sizes: Mapping[str, int] | None = None
+) -> TypicalLaunch | None:
+    """The launch in the middle of the host loops around it; None when none has blocks.
+
+    `sizes` are values of the region's integer scalars, `SIZE` for those that are not given.
+    """
+    arguments = next(k.scalars for k in region.kernels if k.name == kernel)
+    for launch, values in _launches(region.body, host_values(region, sizes or {})):
+        grid = [uniform(extent, values) or 0 for extent in launch.grid]
+        if launch.kernel == kernel and min(grid) > 0:
+            known = ((a.name, uniform(e, values)) for a, e in zip(arguments, launch.scalars, strict=True))
+            return TypicalLaunch({n: v for n, v in known if v is not None}, (grid[0], grid[1], grid[2]))
+    return None
+
+
+def host_values(region: Region, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Values of the region's integer scalars, and of the pitches that follow from them."""
+    values = {s.name: SIZE for s in region.integers} | dict(sizes)
+    for b in region.buffers:
+        if isinstance(b.pitch, Name):
+            length = uniform(b.extents[-1], values)
+            values[b.pitch.name] = SIZE if length is None else -(-length // SEGMENT) * SEGMENT
+    return values
+
+
+def _launches(
+    body: tuple[HostStatement, ...], values: Mapping[str, int]
+) -> Iterator[tuple[Launch, Mapping[str, int]]]:
+    """The launches of the middle iterations, with the values of the host's variables."""
+    for s in body:
+        match s:
+            case Launch():
+                yield s, values
+            case HostIf(test, inner):
+                if uniform(test, values) != 0:
+                    yield from _launches(inner, values)
+            case HostFor(index, lower, upper, step, inner):
+                first, end = uniform(lower, values), uniform(upper, values)
+                if first is not None and end is not None and first < end:
+                    middle = first + (end - first) // 2 // step * step
+                    yield from _launches(inner, {**values, index: middle})

@@ -1,0 +1,250 @@
+"""How many registers the live values of a kernel's thread fill at once, as a compiler would allocate them.
+
+Values live from their definition to their last use; what a loop reads lives through all of it. Arguments,
+block indices and what is computed from them alone take none. A loop keeps one address for each stream of
+accesses that move together (up to constants) instead of the names their subscripts are made of; other
+addresses live for their statement. Loops that are unrolled are constants in their bodies' subscripts, but
+where a minimum or a quotient bends an address, each of their iterations has its own; where they go over
+private elements, the operands of these live together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+from polygpu.model.device import Device
+from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
+from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Move, Statement
+from polygpu.model.linear import linear
+from polygpu.perf.names import bodies, children, element, names_in, operands, references
+
+_WORD = 4  # bytes of a register
+
+Live: TypeAlias = frozenset["str | Stream"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Accesses to one array whose addresses differ by constants; `names` are what they are made of."""
+
+    array: str
+    key: tuple[frozenset[tuple[Expr, int]], ...]
+    names: frozenset[str] = field(compare=False)
+    copies: int = field(default=1, compare=False)
+
+
+def peak_registers(kernel: Kernel, device: Device) -> int:
+    """32-bit registers of the values of a thread that live at once, at most.
+
+    What is on its way from memory is kept to what leaves room for all threads that can be resident.
+    """
+    found = _Liveness(kernel, device)
+    found.block(kernel.body, frozenset(), looped=False)
+    room = device.registers_per_multiprocessor // device.threads_per_multiprocessor
+    return max(found.least, min(found.most, room - device.registers_reserved))
+
+
+class _Liveness:
+    """One backward pass over a body.
+
+    `most` is the largest sum of live words so far, `least` that without what is on its way from memory.
+    """
+
+    def __init__(self, kernel: Kernel, device: Device) -> None:
+        self.kernel, self.device = kernel, device
+        self.pointer = device.pointer_bytes // _WORD
+        self.outside = {a.name for a in kernel.arrays}
+        self.arrays = self.outside | {s.name for s in kernel.shared}
+        self.words: dict[str, int] = {f"thread_{axis}": 1 for axis in "xyz"}
+        self.private: set[str] = set()
+        self.unrolled: dict[str, int] = {}  # iterations
+        self.values: dict[str, Expr] = {}  # of names that are given one only
+        self.most = self.least = 0
+        self.ahead = 0  # words that are loaded for iterations to come
+        self._declared(kernel.body)
+        self.uniform = {n for n, value in self.values.items() if self.of_block(value)}
+
+    def of_block(self, value: Expr) -> bool:
+        """Whether it is made of arguments and block indices: computed again, or kept for a whole warp."""
+        return not any(True for _ in references(value)) and all(
+            n in self.values or n not in self.words for n in self.made_of(value)
+        )
+
+    def _declared(self, body: Sequence[Statement]) -> None:
+        for s in body:
+            match s:
+                case Declare(name, ctype, value, mutable):
+                    self.words[name] = _words(ctype)
+                    if value is not None and not mutable:
+                        self.values[name] = value
+                case DeclareArray(name, ctype, extents):
+                    self.words[name] = prod(extents) * _words(ctype)
+                    self.private.add(name)
+                case For(index=index, body=inner):
+                    self.words[index] = 1
+                    if s.unroll:
+                        self.unrolled[index] = _iterations(s)
+                    self._declared(inner)
+                case If(then=then, otherwise=otherwise):
+                    self._declared((*then, *otherwise))
+
+    def block(self, body: Sequence[Statement], live: Live, looped: bool) -> Live:
+        """What is live before `body` when `live` is after it."""
+        for s in reversed(body):
+            match s:
+                case For():
+                    live = self.loop(s, live, looped)
+                case If():
+                    sides = self.block(s.then, live, looped) | self.block(s.otherwise, live, looped)
+                    live = self.used(sides | live, (s.test,), looped)
+                case _:
+                    live = self.simple(s, live, looped)
+        return live
+
+    def simple(self, s: Statement, live: Live, looped: bool) -> Live:
+        match s:
+            case Declare(name=name):
+                live = live - {name}
+            case Assign(Name(name)):
+                live = live | {name}
+        return self.used(live, operands(s), looped, self.spread(s))
+
+    def spread(self, s: Statement) -> set[str]:
+        """Unrolled loops over the private elements that a statement writes: their operands live together."""
+        match s:
+            case Assign(Reference(array=array, subscripts=subscripts)) if array in self.private:
+                return {n for e in subscripts for n in self.made_of(e) if n in self.unrolled}
+        return set()
+
+    def loop(self, s: For, live: Live, looped: bool) -> Live:
+        """An innermost loop has the loads of several iterations in flight."""
+        ahead = self.ahead
+        if not any(isinstance(inner, For) for inner in _inside(s.body)):
+            self.ahead += (self.device.loads_ahead - 1) * self.loads(s.body)
+        before = self.around(s, live, looped)
+        self.ahead = ahead
+        return before
+
+    def loads(self, body: Sequence[Statement]) -> int:
+        """Words of the elements in memory that `body` reads before it writes others of their array."""
+        read = {element(r) for s in _inside(body) for e in sources(s) for r in references(e)}
+        read = {r for r in read if r.array in self.arrays}
+        targets = (s.target for s in _inside(body) if isinstance(s, Assign))
+        written = {element(target) for target in targets if isinstance(target, Reference)}
+        if any(w.array == r.array and w != r for w in written for r in read):
+            return 0
+        return sum(map(self.loaded, read))
+
+    def loaded(self, r: Reference) -> int:
+        """Registers of an element on its way to an operation."""
+        return _words(r.type) if r.array in self.outside or not self.device.shared_operands else 0
+
+    def around(self, s: For, live: Live, looped: bool) -> Live:
+        if s.unroll:
+            inner = self.block(s.body, live, looped)
+            return self.used(self.block(s.body, live | inner, looped), (s.lower, s.upper), looped) - {s.index}
+        control = frozenset(n for n in names_in(s.upper) if n in self.words) | {s.index}
+        inner = self.block(s.body, live | control, looped=True)
+        inner = self.block(s.body, live | control | inner, looped=True)
+        streams = {item for item in inner if isinstance(item, Stream)}
+        made_of = {n for item in streams for n in item.names if n in self.words}
+        entered = (inner - streams - {s.index}) | frozenset(made_of - {s.index})
+        return self.used(entered, (s.lower, s.upper), looped)
+
+    def used(self, live: Live, exprs: Iterable[Expr], looped: bool, spread: Set[str] = frozenset()) -> Live:
+        """What is live before a statement; notes what it needs while it runs."""
+        loads = addresses = together = 0
+        found = set(live)
+        for r in _references(exprs):
+            if r.array in self.arrays:
+                stream = self.stream(r)
+                copies = self.together(r, spread)
+                loads += self.loaded(r) * copies
+                together += self.loaded(r) * copies if copies > 1 else 0
+                if looped:
+                    found.add(stream)
+                else:
+                    addresses += self.size(stream)
+        for expr in exprs:
+            found |= {n for n in self.names(expr, looped) if n in self.words}
+        words = sum(map(self.size, found))
+        self.least = max(self.least, words + together)
+        self.most = max(self.most, words + loads + addresses + self.ahead)
+        return frozenset(found)
+
+    def together(self, r: Reference, spread: Set[str]) -> int:
+        """How many elements `r` stands for over `spread`; one if each is needed for one private element only.
+
+        Where another unrolled loop goes over them, those of its next iteration are loaded meanwhile.
+        """
+        unrolled = {n for e in r.subscripts for n in self.made_of(e) if n in self.unrolled}
+        used = unrolled & spread
+        return 1 if used == spread else prod(self.unrolled[n] for n in used) * (2 if unrolled - spread else 1)
+
+    def names(self, expr: Expr, looped: bool) -> Iterator[str]:
+        """Names whose values `expr` needs; in a loop, a stream stands for those of subscripts."""
+        match expr:
+            case Name():
+                yield expr.name
+            case Reference() if expr.array in self.arrays and looped:
+                return
+            case Reference() if expr.array in self.private:
+                yield expr.array
+        for part in children(expr):
+            yield from self.names(part, looped)
+
+    def stream(self, r: Reference) -> Stream:
+        terms = [linear(s).terms for s in r.subscripts]
+        key = tuple(frozenset((a, c) for a, c in t if not names_in(a) <= self.unrolled.keys()) for t in terms)
+        names = frozenset(n for s in r.subscripts for n in names_in(s)) - self.unrolled.keys()
+        bent = {n for t in terms for a, _ in t if not isinstance(a, Name) for n in self.made_of(a)}
+        return Stream(r.array, key, names, prod(self.unrolled[n] for n in bent if n in self.unrolled))
+
+    def made_of(self, expr: Expr) -> set[str]:
+        """Names that `expr` depends on, through the values of others too."""
+        found: set[str] = set()
+        left = list(names_in(expr))
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left.extend(names_in(self.values[name]) if name in self.values else ())
+        return found
+
+    def size(self, item: str | Stream) -> int:
+        if isinstance(item, Stream):
+            if item.array in self.outside:
+                return self.pointer if item.copies == 1 else item.copies
+            return 1 - self.device.shared_operands
+        return 0 if item in self.unrolled or item in self.uniform else self.words.get(item, 0)
+
+
+def _iterations(s: For) -> int:
+    """Of a loop with constant bounds, else 1."""
+    match s.lower, s.upper:
+        case Int(lower), Int(upper):
+            return max(1, -(-(upper - lower) // s.step))
+    return 1
+
+
+def sources(s: Statement) -> tuple[Expr, ...]:
+    """What a statement reads, the subscripts of its target apart."""
+    return tuple(e for e in operands(s) if not (isinstance(s, Assign | Move) and e is s.target))
+
+
+def _inside(body: Sequence[Statement]) -> Iterator[Statement]:
+    for s in body:
+        yield s
+        yield from _inside(bodies(s))
+
+
+def _references(exprs: Iterable[Expr]) -> Iterator[Reference]:
+    for expr in exprs:
+        yield from references(expr)
+
+
+def _words(ctype: str) -> int:
+    return max(1, SIZES.get(ctype, 4) // _WORD)

@@ -1,0 +1,260 @@
+"""What all executions of one access cost: classes of alike requests, each looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polygpu.model.device import WARP, Device
+from polygpu.perf.banks import Banks, access_steps
+from polygpu.perf.cached_reads import CachedReads
+from polygpu.perf.coalescing import Address, Coalescing, Memory, request_cost
+from polygpu.perf.names import Space
+from polygpu.perf.predict.counters import OF_ACCESSES
+from polygpu.perf.predict.digits import Digits, combined, digits_of
+from polygpu.perf.predict.masks import distinct_rows, joint
+from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, spend
+
+_DENSE = 1 << 22  # codes that a histogram may have
+_ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7  # elements looked at in the time of one of each
+_NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
+_WIDE, _REQUESTS = OF_ACCESSES.index("wide_bytes"), OF_ACCESSES.index("requests")
+
+Key = tuple[bytes, int, int, int, Space]  # distances of the lanes, mask, phase, bytes of a word, space
+
+
+@dataclass
+class Costs:
+    """The rules of one device; costs of requests seen before are remembered.
+
+    `streamed` sums up the bytes that each partition of the memory streams. `lines` are those that have been
+    asked of the texture cache, if they are noted.
+    """
+
+    device: Device
+    known: dict[Key, Integers] = field(default_factory=dict)
+    streamed: Integers = field(init=False)
+    lines: set[int] | None = None
+
+    def __post_init__(self) -> None:
+        self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
+        self.constant, self.texture = (CachedReads.of(self.device, s) for s in ("constant", "texture"))
+        self.memory = Memory.of(self.device)
+        self.forget_streams()
+
+    def forget_streams(self) -> None:
+        self.streamed = np.zeros(int(self.device.costs["partitions"]), np.int64)
+
+    def of_access(
+        self,
+        address: Value,
+        size: int,
+        space: Space,
+        masks: Sequence[Bits],
+        axes: Sequence[Integers],
+        warps: int,
+    ) -> Integers:
+        """The counters `OF_ACCESSES` of each warp when its lanes access `size` bytes at `address`."""
+        spend(_ACCESS)
+        if self.lines is not None and space == "texture":
+            self._note(self.lines, address, masks)
+        period = self._period(space)
+        kinds = [_kinds(term) for term in address.threads]
+        numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
+        phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
+        phases, axes = _folded(phases, numbers, axes, period)
+        found = joint([*numbers, *phases], axes)
+        end = len(masks)
+        bits = combined([digits_of(a) for a in found.arrays[:end]], np.bitwise_and, Digits.constant(ALL))
+        rows = [digits_of(a, k.distances) for a, k in zip(found.arrays[end:], kinds, strict=False)]
+        apart = combined(rows, np.add, Digits.constant(np.zeros(WARP, np.int64)))
+        starts = [digits_of(a) for a in found.arrays[len(numbers) :]]
+        at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
+        fitting(bits.number.shape, apart.number.shape, at.number.shape)
+        code = (bits.number * apart.radix + apart.number) * at.radix + at.number
+        codes, counts = _histogram(code, found.weight(), warps)
+        spend(_CODE * len(codes))
+        phase = at.values[codes % at.radix]
+        distances = apart.values[codes // at.radix % apart.radix]
+        lanes = bits.values[codes // at.radix // apart.radix]
+        first = phase
+        if space == "global":
+            phase = self._shortened(phase, distances)
+        each = [
+            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(codes))
+        ]
+        if space == "global" and len(self.streamed):
+            for k, cost in enumerate(each):
+                self._stream(int(counts[k].sum()), cost, int(lanes[k]), first[k] + distances[k])
+        total: Integers = counts.T @ np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
+        return total
+
+    def _period(self, space: Space) -> int:
+        """Addresses that differ by a multiple of it cost the same."""
+        match space:
+            case "shared":
+                return self.banks.word
+            case "constant" | "texture":
+                return self._cache(space).granule
+        interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
+        return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
+
+    def _stream(self, times: int, cost: Integers, bits: int, addresses: Integers) -> None:
+        """Adds what a warp streams: the share of each of its requests to the partition of its first lane."""
+        bytes_each = int(cost[_WIDE]) // max(1, int(cost[_REQUESTS]))
+        width = self.device.request_lanes
+        for start in range(0, WARP if bytes_each else 0, width):
+            active = bits >> start & (1 << width) - 1
+            if active:
+                lane = start + (active & -active).bit_length() - 1
+                place = int(addresses[lane]) // int(self.device.costs["interleave"]) % len(self.streamed)
+                self.streamed[place] += times * bytes_each
+
+    def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
+        found = address.whole() // self.texture.granule
+        shape = fitting(found.shape, *((*mask.shape, WARP) for mask in masks))
+        bits = reduce(np.bitwise_and, masks, np.asarray([ALL]))[..., None]
+        taken = np.broadcast_to(bits >> np.arange(WARP, dtype=np.uint32) & 1, shape) != 0
+        lines.update(np.unique(np.broadcast_to(found, shape)[taken]).tolist())
+
+    def _cache(self, space: Space) -> CachedReads:
+        return self.constant if space == "constant" else self.texture
+
+    def _shortened(self, phase: Integers, distances: Integers) -> Integers:
+        """The phase within a period of the rule, where all lanes lie in one row of the memory."""
+        stripe = self.memory.row
+        if not stripe:
+            return phase
+        least = distances.min(1, initial=0)
+        low, high = phase + least, phase + distances.max(1, initial=0)
+        return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
+
+    def _cost(self, distances: Integers, bits: int, phase: int, size: int, space: Space) -> Integers:
+        if not bits:
+            return _NOTHING
+        key = distances.tobytes(), bits, phase, size, space
+        if key not in self.known:
+            spend(_REQUEST)
+            # Distances may be negative: a multiple of the period keeps the addresses positive.
+            period = self._period(space)
+            start = phase - int(distances.min()) // period * period
+            lanes = [start + int(d) if bits >> k & 1 else None for k, d in enumerate(distances)]
+            found = dict.fromkeys(OF_ACCESSES, 0)
+            for name, count in self._counted(lanes, size, space):
+                found[name] += count
+            found["lane_accesses"] = bits.bit_count()
+            self.known[key] = np.fromiter(found.values(), np.int64)
+        return self.known[key]
+
+    def _counted(self, lanes: list[Address], size: int, space: Space) -> Iterator[tuple[str, int]]:
+        width = self.device.request_lanes
+        for start in range(0, WARP, width):
+            request = lanes[start : start + width]
+            if all(a is None for a in request):
+                continue
+            if space in ("constant", "texture"):
+                yield from self._parts(request, space)
+                continue
+            if space == "shared":
+                steps = access_steps(request, size, self.banks)
+                yield "shared_requests", steps.requests
+                yield "conflict_steps", steps.steps - steps.requests
+                continue
+            cost = request_cost(request, size, self.coalescing, self.memory)
+            yield "requests", 1
+            yield "coalesced", int(cost.coalesced)
+            yield from ((f"transactions_{length}", count) for length, count in cost.transactions)
+            yield "lanes", cost.passes
+            yield "wide_bytes", cost.wide_bytes
+            yield "near", cost.near
+            yield "far", cost.far
+            yield "spread", cost.spread
+            yield "bytes", cost.bytes
+
+    def _parts(self, request: list[Address], space: Space) -> Iterator[tuple[str, int]]:
+        parts = self._cache(space).parts(request)
+        yield f"{space}_requests", 1
+        yield from (("constant_steps", parts - 1),) if space == "constant" else (("texture_lines", parts),)
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Of an array over points and threads: the distinct rows of the lanes' `distances` from lane 0, the
+    `number` of the row of each point and warp, and where lane 0 is.
+    """
+
+    distances: Integers
+    number: Integers
+    start: Integers
+
+
+def _kinds(threads: Integers) -> _Kinds:
+    wide = np.broadcast_to(threads, (*threads.shape[:-1], WARP))
+    start = wide[..., 0]
+    distances = (wide - start[..., None]).reshape(-1, WARP)
+    first, number = distinct_rows(distances)
+    return _Kinds(distances[first], number.reshape(start.shape), start)
+
+
+def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
+    """The codes that occur, and how often each does in each warp; (axes..., warps or 1) and (axes...)."""
+    shape = fitting(code.shape, (*weight.shape, warps))
+    places = np.broadcast_to(code * warps + np.arange(warps), shape).reshape(-1)
+    weights = np.broadcast_to(weight[..., None], shape).reshape(-1)
+    length = (int(code.max()) + 1) * warps if code.size else 0
+    if length > max(_DENSE, 4 * len(places)):
+        spend(SORTED * len(places))
+        values, places = np.unique(places // warps, return_inverse=True)
+        found = np.zeros((len(values), warps), np.int64)
+        np.add.at(found, (places, np.broadcast_to(np.arange(warps), shape).reshape(-1)), weights)
+        return values, found
+    spend(length)
+    found = np.bincount(places, weights, length).astype(np.int64).reshape(-1, warps)
+    values = np.flatnonzero(found.any(1))
+    return values, found[values]
+
+
+def _folded(
+    phases: Sequence[Integers],
+    others: Sequence[npt.NDArray[np.generic]],
+    axes: Sequence[Integers],
+    period: int,
+) -> tuple[list[Integers], list[Integers]]:
+    """Phases that only an axis of their own moves, as one: how often each of their sums occurs."""
+    rank = len(axes)
+    kept: list[Integers] = []
+    alone: dict[int, Integers] = {}
+    everything = [*phases, *others]
+    for phase in phases:
+        moving = _moving(phase, rank)
+        axis = next(iter(moving), rank)
+        users = sum(axis in _moving(other, rank) for other in everything)
+        if moving == {axis} and axis < rank and users == 1:
+            alone[axis] = phase.reshape(-1)
+        else:
+            kept.append(phase)
+    if len(alone) < 2:
+        return list(phases), list(axes)
+    left = list(axes)
+    sums, weights = np.zeros(1, np.int64), np.ones(1, np.int64)
+    for axis, terms in alone.items():
+        residues, number = np.unique(terms, return_inverse=True)
+        each = np.bincount(number, left[axis]).astype(np.int64)
+        found, number = np.unique((sums[:, None] + residues) % period, return_inverse=True)
+        weights = np.bincount(number.reshape(-1), np.outer(weights, each).reshape(-1)).astype(np.int64)
+        sums, left[axis] = found, np.ones(1, np.int64)
+    last = next(iter(alone))
+    left[last] = weights
+    return [*kept, sums.reshape(-1, *[1] * (rank - last))], left
+
+
+def _moving(array: npt.NDArray[np.generic], rank: int) -> set[int]:
+    """The dimensions of (axes..., warps) along which an array is longer than 1, the warps' being `rank`."""
+    shift = rank + 1 - array.ndim
+    return {shift + k for k, length in enumerate(array.shape) if length > 1}

@@ -1,0 +1,115 @@
+"""Modelled time of a kernel from what the emulator counted: its record in the POLYGPU_PROFILE document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from polygpu.model.device import Device
+from polygpu.perf.timing import Blocks, KernelTime, Stage, Warps, far_cycles, kernel_time
+
+CLASSES = (
+    "divide", "sqrt", "special", "int_multiply", "int_divide", "double_add", "double_multiply", "double_mad",
+    "double_divide", "double_sqrt", "double_special",
+)  # fmt: skip
+"""Instruction classes that take longer than an issue slot; the device's costs say how much."""
+
+
+def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> KernelTime:
+    """The mean time of a launch of the kernel that `record` describes.
+
+    `record` needs "launches", "blocks_total" and "stages", and may have "partitions" and "textures".
+    Raises KeyError or TypeError when it is no such record.
+    """
+    blocks = record["blocks_total"]
+    missed = missed_share(record, device)
+    if not blocks:
+        return kernel_time(device, (), resident)
+    stages = tuple(_stages(record["stages"], device, blocks, missed))
+    a_launch = max(1, round(blocks / record["launches"]))
+    return kernel_time(device, [Blocks(a_launch, stages)], max(1, resident), _imbalance(record))
+
+
+def _imbalance(record: Mapping[str, Any]) -> float:
+    """The bytes in the fullest partition over the mean; 1 where none were streamed."""
+    partitions = record.get("partitions") or {}
+    streamed: float = partitions.get("bytes", 0)
+    return partitions["fullest"] / streamed if streamed else 1.0
+
+
+def missed_share(record: Mapping[str, Any], device: Device) -> float:
+    """The share of the lines asked of the texture cache that it does not have: compulsory misses only.
+
+    A block finds what it has asked for before, and nothing that others have, unless the arrays fit into the
+    cache of a multiprocessor: then each fetches them once a launch.
+    """
+    groups = (group["counters"] for stage in record.get("stages", ()) for group in stage["groups"])
+    asked = device.texture_line * sum(counters.get("texture_lines", 0) for counters in groups)
+    textures = record.get("textures") or {}
+    lines, arrays = textures.get("lines", 0), textures.get("bytes", 0)
+    share = float(textures["distinct"] / lines) if lines else 1.0
+    if not asked or arrays > device.texture_cache * record["launches"]:
+        return share
+    return min(share, float(arrays * device.multiprocessors / asked))
+
+
+def texture_bytes(record: Mapping[str, Any], device: Device) -> float:
+    """What the texture cache fetches for all launches."""
+    lines = record["counters"].get("texture_lines", 0)
+    return missed_share(record, device) * device.texture_line * float(lines)
+
+
+def _stages(records: list[Mapping[str, Any]], device: Device, blocks: int, missed: float) -> Iterator[Stage]:
+    """Executions and counts are totals of all blocks; a Stage has those of one block and one warp."""
+    for record in records:
+        times = record["executions"]
+        if times:
+            groups = tuple(_warps(group, device, times, missed) for group in record["groups"])
+            yield Stage(times / blocks, groups, f"stage {record['stage']}")
+
+
+def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: float) -> Warps:
+    counters = group["counters"]
+
+    def each(name: str) -> float:
+        return float(counters.get(name, 0) / (group["warps"] * executions))
+
+    classes = counters["instructions"]
+    extra = sum(classes.get(name, 0) * device.costs[name] for name in CLASSES)
+    return Warps(
+        warps=group["warps"],
+        slots=each("slots"),
+        extra_cycles=extra / (group["warps"] * executions),
+        conflict_steps=each("conflict_steps"),
+        constant_steps=each("constant_steps"),
+        rounds=each("rounds"),
+        lanes=each("lanes"),
+        half_warps=each("coalesced"),
+        wide_bytes=each("wide_bytes") + missed * device.texture_line * each("texture_lines"),
+        near=each("near"),
+        far=each("far"),
+        spread=each("spread"),
+    )
+
+
+def access_cycles(counters: Mapping[str, float], device: Device) -> float:
+    """What one access costs the load/store pipe, the banks and the memory, in cycles of a multiprocessor.
+
+    For ranking: the pipes overlap, so the sum over accesses is no time.
+    """
+    costs = device.costs
+    bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
+    lines = device.texture_line * counters.get("texture_lines", 0)
+    memory = (counters["wide_bytes"] + lines) / bytes_per_cycle
+    memory += counters["near"] * costs["near32"]
+    memory += far_cycles(device, counters["far"], counters["spread"])
+    steps = counters["conflict_steps"] + counters.get("constant_steps", 0)
+    return memory + costs["replay"] * (counters["lanes"] + steps)
+
+
+def float_operations(instructions: Mapping[str, int], warp: int) -> float:
+    """Float and double operations of counted warp instructions, as if all lanes were active; a mad is two."""
+    each = {"mad": 2, "double_mad": 2}
+    kinds = ("add", "multiply", "mad", "divide", "sqrt", "special")
+    names = [prefix + kind for prefix in ("", "double_") for kind in kinds]
+    return warp * float(sum(each.get(name, 1) * instructions.get(name, 0) for name in names))

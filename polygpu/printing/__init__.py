@@ -1,0 +1,1 @@
+"""Kernel IR and host programs as C text: CUDA, OpenCL, the emulator."""

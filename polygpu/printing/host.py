@@ -1,0 +1,284 @@
+"""The host file: the user's text with each region replaced by a call of its device function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
+from polygpu.model.kernel import Buffer, Region
+from polygpu.model.offsets import product_of
+from polygpu.model.rewrite import substitute
+from polygpu.model.scop import Array, Scop
+from polygpu.printing.dialects import Dialect
+from polygpu.printing.layout import pointer_type, region_parameters
+from polygpu.printing.printer import Names, print_expr
+from polygpu.support.position import basename
+
+_USER = Names(Dialect("c"))  # the user's own names, in the user's own file
+_PRAGMA = re.compile(
+    r"^[ \t]*#[ \t]*pragma[ \t]+(?:scop|endscop|polygpu)\b.*$"
+    r'|_Pragma\s*\(\s*"(?:scop|endscop|polygpu)\b[^"]*"\s*\)',
+    re.MULTILINE,
+)
+_DISJOINT = """\
+static inline int polygpu_disjoint(const void *p, long long m, const void *q, long long n)
+{
+    const char *a = (const char *)p, *b = (const char *)q;
+    return m <= 0 || n <= 0 || a + m <= b || b + n <= a;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two variables of which one is written: pointers and byte sizes as C text in the user's names."""
+
+    first: str
+    first_bytes: str
+    second: str
+    second_bytes: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """The call that replaces a region, and what must hold at run time for it.
+
+    `parameters` are those of the prototype, `scalars` and `buffers` the arguments in that order, as C
+    text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
+    `dropped` are variables that the region names and the call does not.
+    """
+
+    scop: str
+    parameters: tuple[str, ...]
+    scalars: tuple[str, ...]
+    buffers: tuple[str, ...]
+    conditions: tuple[tuple[str, str], ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+def host_call(scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] = ()) -> HostCall:
+    """The call of `region`, with the tests of `conditions` and those that no two pointers overlap."""
+    arrays = {array.name: array for array in scop.arrays}
+    hosts = [buffer for buffer in region.buffers if buffer.host]
+    scalars = tuple(scalar.name for scalar in region.scalars)
+    buffers = tuple(f"({pointer_type(b, _USER.dialect)}){_address(arrays[b.name])}" for b in hosts)
+    passed = set(re.findall(r"\w+", " ".join((*scalars, *buffers))))
+    return HostCall(
+        scop=scop.name,
+        parameters=region_parameters(region, _USER.dialect),
+        scalars=scalars,
+        buffers=buffers,
+        conditions=tuple(conditions),
+        overlaps=() if scop.no_alias else overlap_tests(scop, region),
+        dropped=tuple(name for name in scop.mentions if name not in passed),
+    )
+
+
+def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
+    """What the host file sees of `region`, where kernels call something else than the source does."""
+    if not names:
+        return region
+    values: dict[str, Expr] = {new: Name(old) for new, old in names.items()}
+
+    def expr(e: Expr) -> Expr:
+        return substitute(e, values)
+
+    def buffer(b: Buffer) -> Buffer:
+        return replace(
+            b,
+            name=names.get(b.name, b.name),
+            extents=tuple(map(expr, b.extents)),
+            host_extents=tuple(e if e is None else expr(e) for e in b.host_extents),
+            origin=tuple(map(expr, b.origin)),
+        )
+
+    scalars = tuple(replace(s, name=names.get(s.name, s.name)) for s in region.scalars)
+    return replace(region, scalars=scalars, buffers=tuple(map(buffer, region.buffers)))
+
+
+def _address(array: Array) -> str:
+    text = array.host or array.name
+    return text if re.fullmatch(r"\w+|&[\w\[\]]+", text) else f"({text})"
+
+
+def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
+    """A test for each two variables that C lets overlap and of which the region writes one."""
+    buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
+    arrays = [array for array in scop.arrays if array.name in buffers]
+    of_arrays = (
+        _overlap(a.name, _span(a, buffers[a.name]), b.name, _span(b, buffers[b.name]))
+        for a, b in combinations(arrays, 2)
+        if _may_overlap(a, b) and (buffers[a.name].copy_out or buffers[b.name].copy_out)
+    )
+    # A scalar that is only read is passed by value: no pointer may change it meanwhile.
+    of_scalars = (
+        _overlap(s.name, (f"&{s.name}", f"sizeof {s.name}"), a.name, _span(a, buffers[a.name]))
+        for s, a in product(scop.exposed, arrays)
+        if _is_pointer(a) and not a.restrict and _may_alias({s.type}, _types(a)) and buffers[a.name].copy_out
+    )
+    return (*of_arrays, *of_scalars)
+
+
+def _may_overlap(a: Array, b: Array) -> bool:
+    """Whether one is a pointer that may point into the other; two declared arrays never overlap."""
+    if not _may_alias(_types(a), _types(b)) or _kept_apart(a, b):
+        return False
+    declared = [array for array in (a, b) if not _is_pointer(array)]
+    return not declared or (len(declared) == 1 and (declared[0].storage != "local" or declared[0].escapes))
+
+
+def _kept_apart(a: Array, b: Array) -> bool:
+    """C99 6.7.3.1: what changes through a restricted pointer is accessed only by pointers made from it."""
+    return (a.restrict and (b.restrict or not b.derived)) or (b.restrict and not a.derived)
+
+
+def _may_alias(a: set[str], b: set[str]) -> bool:
+    """C99 6.5p7: an object is accessed by its own type, by a structure with it inside, or by characters."""
+    a, b = ({t.removeprefix("unsigned ").removeprefix("signed ") for t in types} for types in (a, b))
+    return bool(a & b) or "char" in a | b
+
+
+def _types(array: Array) -> set[str]:
+    return (
+        {array.element, *(ctype for _, ctype in array.structure.fields)}
+        if array.structure
+        else {array.element}
+    )
+
+
+def _is_pointer(array: Array) -> bool:
+    return bool(array.extents) and (array.storage == "parameter" or array.extents[0] is None)
+
+
+def _overlap(a: str, first: tuple[str, str], b: str, second: tuple[str, str]) -> Overlap:
+    return Overlap(*first, *second, reason=f"'{a}' and '{b}' overlap, or may by their sizes")
+
+
+def _span(array: Array, buffer: Buffer) -> tuple[str, str]:
+    """The first of the rows that the region touches, and their bytes."""
+    if not buffer.extents:
+        return _address(array), f"sizeof *{_address(array)}"
+    skipped = _bytes(buffer.origin[0], buffer) if buffer.origin else "0"
+    start = _address(array) if skipped == "0" else f"(const char *){_address(array)} + {skipped}"
+    return start, _bytes(buffer.extents[0], buffer)
+
+
+def _bytes(rows: Expr, buffer: Buffer) -> str:
+    """The bytes of `rows` rows of the host's array, computed in long long."""
+    if rows == Int(0):
+        return "0"
+    known = SIZES.get(buffer.type)
+    total: Expr = Literal(f"{known}LL" if known else f"(long long)sizeof({_in_source(buffer)})", "long long")
+    for factor in (rows, *buffer.host_extents[1:]):
+        assert factor is not None, "only the outermost extent of an array may be unknown"
+        total = product_of(total, factor)
+    return print_user(total)
+
+
+def _in_source(buffer: Buffer) -> str:
+    return buffer.structure.in_source if buffer.structure else buffer.type
+
+
+def print_user(expr: Expr) -> str:
+    """`expr` in the user's file: min, max and floord, which C lacks, spelled out."""
+    return print_expr(_plain(expr), _USER)
+
+
+def _plain(expr: Expr) -> Expr:
+    match expr:
+        case Call("min" | "max" as function, (first, *rest), ctype):
+            left = _plain(first)
+            if not rest:
+                return left
+            right = _plain(Call(function, tuple(rest), ctype))
+            return Select(Binary("<" if function == "min" else ">", left, right), left, right)
+        case Call("floord", (a, b), _):
+            a, b = _plain(a), _plain(b)
+            below = Binary("+", Binary("-", a, b), Int(1))
+            return Binary("/", Select(Binary("<", a, Int(0)), below, a), b)
+        case Binary(op, left, right):
+            return Binary(op, _plain(left), _plain(right))
+        case Unary(op, operand):
+            return Unary(op, _plain(operand))
+        case Cast(ctype, operand):
+            return Cast(ctype, _plain(operand))
+        case Select(test, yes, no):
+            return Select(_plain(test), _plain(yes), _plain(no))
+    return expr
+
+
+def emit_host(text: str, scops: tuple[Scop, ...], calls: tuple[HostCall, ...]) -> str:
+    """`text` with the regions of `calls` replaced; line numbers of compiler messages stay the user's.
+
+    `scops` are regions of one file and do not overlap; one without a call stays as it is.
+    """
+    by_name = {call.scop: call for call in calls}
+    parts, done = [], 0
+    for scop in sorted(scops, key=lambda s: s.start):
+        if call := by_name.get(scop.name):
+            parts += [text[done : scop.start], replacement(text, scop, call)]
+            done = scop.end
+    body = "".join([*parts, text[done:]])
+    if not parts:
+        return text
+    mark = "\ufeff" if body.startswith("\ufeff") else ""
+    return mark + prologue(scops[0].file, calls) + body.removeprefix(mark)
+
+
+def prologue(path: str, calls: Iterable[HostCall]) -> str:
+    """What the replacements of the regions of the file at `path` need before them."""
+    file, calls = basename(path), tuple(calls)
+    helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
+    if any(call.conditions or call.overlaps for call in calls):
+        helpers += "void polygpu_assumption_failed(const char *message);\n"
+    prototypes = "".join(f"void {c.scop}({', '.join(c.parameters) or 'void'});\n" for c in calls)
+    return f"/* Generated by polygpu from {file}. */\n{helpers}{prototypes}{_line(1, file)}"
+
+
+def _line(number: int, file: str) -> str:
+    return f'#line {number} "{_escaped(file)}"\n'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?").replace("\n", " ")
+
+
+def replacement(text: str, scop: Scop, call: HostCall) -> str:
+    """What stands in the host file in place of the region: the call, with its run-time tests."""
+    original = text[scop.start : scop.end]
+    indent = original[: len(original) - len(original.lstrip(" \t"))]
+    run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
+    tests = _tests(call)
+    if not tests:
+        # One expression, since the region may be the body of an `if`; the casts keep compilers from
+        # warning of iterators and temporaries that nothing uses any more.
+        kept = "".join(f"(void){name}, " for name in call.dropped)
+        return indent + kept + run + "\n" * original.count("\n")
+    file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
+    column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
+    says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
+    reasons = " :\n        ".join(
+        f'!({test}) ?\n            "{_escaped(says + reason)}"' for test, reason in tests
+    )
+    return (
+        f"{{\n    const char *polygpu_reason =\n        {reasons} : 0;\n"
+        f"    if (!polygpu_reason) {{\n        {run}\n    }} else {{\n"
+        "        static int polygpu_said;\n"
+        "        if (!polygpu_said) {\n"
+        "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
+        f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
+        f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
+    )
+
+
+def _tests(call: HostCall) -> list[tuple[str, str]]:
+    overlaps = [
+        (f"polygpu_disjoint({o.first}, {o.first_bytes}, {o.second}, {o.second_bytes})", o.reason)
+        for o in call.overlaps
+    ]
+    return [*call.conditions, *overlaps]

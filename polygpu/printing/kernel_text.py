@@ -1,0 +1,272 @@
+"""What the device-file templates fill in for one kernel: its signature, body and launch as printed parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+from polygpu.model.device import Device
+from polygpu.model.expr import SIZES, Expr, Int
+from polygpu.model.kernel import (
+    ArrayArgument,
+    Buffer,
+    DeclareArray,
+    For,
+    HostFor,
+    HostIf,
+    HostStatement,
+    If,
+    Kernel,
+    Launch,
+    Region,
+    SharedArray,
+    Statement,
+)
+from polygpu.printing.dialects import CUDA, HOST_C, Dialect
+from polygpu.printing.folding import folded
+from polygpu.printing.printer import AnyArray, Names, indented
+from polygpu.printing.statements import print_body
+
+STATIC_SHARED = 48 * 1024  # bytes that CUDA allows without an attribute of the kernel
+SHORT_GRID = 65535  # the limit of grid dimensions that real programs exceed
+AXES = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel's parts. `offset` is "" or the type of its offsets; `wide` marks the two versions."""
+
+    index: int
+    name: str
+    comment: tuple[str, ...]
+    bounds: str
+    registers: int  # what a thread may have; 0: as many as it needs
+    block: tuple[int, int, int]
+    wide: bool
+    parameters: tuple[str, ...]
+    body: str
+    dynamic_bytes: int
+    axes: str  # grid dimensions that are not always 1
+    grid: tuple[str, str, str]  # of one launch
+    empty: str  # the test for no blocks at all
+    chunks: dict[str, int]  # axis -> the most blocks of one launch
+    launch_head: tuple[str, ...]
+    launch_parameters: tuple[str, ...]
+    arguments: tuple[str, ...]
+    chunk_arguments: tuple[str, ...]
+    constants: tuple[str, ...]  # arrays that it reads from variables of the file
+
+
+def host_dialect(dialect: Dialect) -> Dialect:
+    """The language of the host code beside kernels in `dialect`."""
+    return CUDA if dialect is CUDA else HOST_C
+
+
+def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dialect: Dialect) -> KernelText:
+    """Prints the parts of one kernel of `region`."""
+    offset = _offset_type(kernel, region)
+    axes, chunks = _grid(kernel, region, device, dialect)
+    constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
+    names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
+    dynamic = _shared_bytes(kernel) if dialect is CUDA and _shared_bytes(kernel) > STATIC_SHARED else 0
+    body = [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
+    threads = prod(kernel.block)
+    host = host_dialect(dialect)
+    scalars = [f"{host.type(s.type)} {HOST_C.spell(s.name)}" for s in kernel.scalars]
+    arguments = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
+    return KernelText(
+        index=index,
+        name=kernel.name,
+        comment=kernel.comment,
+        bounds=f"{threads}, {kernel.min_blocks}" if kernel.min_blocks else str(threads),
+        registers=kernel.registers,
+        block=kernel.block,
+        wide=offset == "offset_t",
+        parameters=(*_parameters(kernel, dialect), *(f"int block_from_{axis}" for axis in chunks)),
+        body="\n".join(folded(indented(body))),
+        dynamic_bytes=dynamic,
+        axes=axes,
+        grid=(
+            _grid_extent("x", axes, chunks),
+            _grid_extent("y", axes, chunks),
+            _grid_extent("z", axes, chunks),
+        ),
+        empty=" || ".join(f"grid_{axis} <= 0" for axis in axes),
+        chunks=chunks,
+        launch_head=_launch_head(offset == "offset_t", axes, dialect),
+        launch_parameters=(*scalars, *_launch_arrays(kernel, dialect)),
+        arguments=tuple(map(HOST_C.spell, arguments)),
+        chunk_arguments=tuple(f"(int)from_{axis}" for axis in chunks),
+        constants=tuple(constants),
+    )
+
+
+def constant_arrays(kernel: Kernel, dialect: Dialect) -> tuple[ArrayArgument, ...]:
+    """The arrays that the kernel finds as variables of the file."""
+    return tuple(a for a in kernel.arrays if dialect.constants_apart and a.space == "constant")
+
+
+def array_arguments(kernel: Kernel, dialect: Dialect) -> tuple[ArrayArgument, ...]:
+    """The arrays that are passed to the kernel."""
+    return tuple(a for a in kernel.arrays if a not in constant_arrays(kernel, dialect))
+
+
+def constant_name(region: Region, array: str) -> str:
+    """The variable of the file that holds an array of `region` in constant memory."""
+    return f"{array}_of_{region.name}"
+
+
+def _offset_type(kernel: Kernel, region: Region) -> str:
+    """Both widths where sizes vary; the one that fits where all pitched arrays have constant sizes."""
+    buffers = {buffer.name: buffer for buffer in region.buffers}
+    pitched = [buffers[array.name] for array in kernel.arrays if len(array.extents) > 1]
+    counts = [_constant_count(buffer) for buffer in pitched]
+    if None in counts:
+        return "offset_t"
+    return "long long" if any(count >= 2**31 for count in counts if count) else ""
+
+
+def _constant_count(buffer: Buffer) -> int | None:
+    sizes = [*buffer.extents[:-1], row_pitch(buffer)]
+    values = [size.value for size in sizes if isinstance(size, Int)]
+    return prod(values) if len(values) == len(sizes) else None
+
+
+def row_pitch(buffer: Buffer) -> Expr:
+    """Elements from one row of the device copy to the next."""
+    return buffer.extents[-1] if buffer.pitch is None else buffer.pitch
+
+
+def _arrays(kernel: Kernel) -> dict[str, AnyArray]:
+    private = [s for s in _statements(kernel.body) if isinstance(s, DeclareArray)]
+    arrays: tuple[AnyArray, ...] = (*kernel.arrays, *kernel.shared, *private)
+    return {array.name: array for array in arrays}
+
+
+def _statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    for statement in body:
+        yield statement
+        match statement:
+            case For():
+                yield from _statements(statement.body)
+            case If():
+                yield from _statements((*statement.then, *statement.otherwise))
+
+
+def _launches(body: Iterable[HostStatement]) -> Iterator[Launch]:
+    for statement in body:
+        match statement:
+            case Launch():
+                yield statement
+            case HostFor() | HostIf():
+                yield from _launches(statement.body)
+
+
+def _grid(kernel: Kernel, region: Region, device: Device, dialect: Dialect) -> tuple[str, dict[str, int]]:
+    """The axes a launch gives, and those of them that one launch may not cover."""
+    launches = [launch for launch in _launches(region.body) if launch.kernel == kernel.name]
+    extents = {axis: [launch.grid[k] for launch in launches] for k, axis in enumerate(AXES)}
+    axes = [axis for axis in AXES if any(extent != Int(1) for extent in extents[axis])]
+    limits = {axis: limit for axis, limit in zip(AXES, device.max_grid, strict=True) if limit <= SHORT_GRID}
+    chunks = {
+        axis: limits[axis]
+        for axis in axes
+        if dialect is CUDA and axis in limits and any(_may_exceed(e, limits[axis]) for e in extents[axis])
+    }
+    return "".join(axes), chunks
+
+
+def _may_exceed(extent: Expr, limit: int) -> bool:
+    return not (isinstance(extent, Int) and extent.value <= limit)
+
+
+def _grid_extent(axis: str, axes: str, chunks: dict[str, int]) -> str:
+    """Blocks of one launch along an axis."""
+    if axis not in axes:
+        return "1"
+    if axis in chunks:
+        return f"(unsigned)polygpu_min(grid_{axis} - from_{axis}, {chunks[axis]})"
+    return f"(unsigned)grid_{axis}"
+
+
+def _launch_head(wide: bool, axes: str, dialect: Dialect) -> tuple[str, ...]:
+    region = "polygpu_region &region" if dialect is CUDA else "struct polygpu_region *region"
+    flag = ["bool wide" if dialect is CUDA else "int wide"] if wide else []
+    return (region, *flag, *(f"long long grid_{axis}" for axis in axes))
+
+
+def _chunk_builtins(chunks: dict[str, int], dialect: Dialect) -> dict[str, str]:
+    return {f"block_{axis}": f"{dialect.builtins[f'block_{axis}']} + block_from_{axis}" for axis in chunks}
+
+
+def _parameters(kernel: Kernel, dialect: Dialect) -> list[str]:
+    scalars = [f"{dialect.stored_type(s.type)} {dialect.spell(s.name)}" for s in kernel.scalars]
+    return [*scalars, *(_array_parameter(array, dialect) for array in array_arguments(kernel, dialect))]
+
+
+def _array_parameter(array: ArrayArgument, dialect: Dialect) -> str:
+    const = "" if array.written else "const "
+    space = dialect.constant_space if array.space == "constant" else dialect.global_space
+    element = f"{space}{const}{dialect.stored_type(array.type)}"
+    return f"{element} *{dialect.restrict} {dialect.spell(array.name)}"
+
+
+def _launch_arrays(kernel: Kernel, dialect: Dialect) -> list[str]:
+    if dialect is not CUDA:
+        return [f"cl_mem {HOST_C.spell(array.name)}" for array in kernel.arrays]
+    arrays = array_arguments(kernel, dialect)
+    consts = {array.name: "" if array.written else "const " for array in arrays}
+    return [f"{consts[a.name]}{dialect.stored_type(a.type)} *{HOST_C.spell(a.name)}" for a in arrays]
+
+
+def _shared_size(array: SharedArray) -> int:
+    *outer, last = array.extents or (1,)
+    return prod(outer) * (last + array.padding) * SIZES.get(array.type, 0)
+
+
+def _shared_places(kernel: Kernel) -> Iterator[tuple[SharedArray, int]]:
+    """The arrays with their byte offsets when they are laid out one after another."""
+    end = 0
+    for array in kernel.shared:
+        alignment = max(array.alignment, SIZES.get(array.type, 16))
+        start = -(-end // alignment) * alignment
+        yield array, start
+        end = start + _shared_size(array)
+
+
+def _shared_bytes(kernel: Kernel) -> int:
+    return max((start + _shared_size(array) for array, start in _shared_places(kernel)), default=0)
+
+
+def _shared_lines(kernel: Kernel, dialect: Dialect, dynamic: int) -> list[str]:
+    if not kernel.shared:
+        return []
+    if not dynamic:
+        return [_static_shared(array, dialect) for array in kernel.shared]
+    alignment = max(16, *(array.alignment for array in kernel.shared))
+    head = f"extern __shared__ __align__({alignment}) unsigned char shared_memory[];"
+    return [head, *(_carved(array, start, dialect) for array, start in _shared_places(kernel))]
+
+
+def _extents(array: SharedArray) -> list[int]:
+    return [*array.extents[:-1], array.extents[-1] + array.padding] if array.extents else []
+
+
+def _static_shared(array: SharedArray, dialect: Dialect) -> str:
+    natural = SIZES.get(array.type, 0)
+    align = dialect.alignment.format(bytes=array.alignment) if array.alignment > natural else ""
+    dimensions = "".join(f"[{extent}]" for extent in _extents(array))
+    declarator = f"{dialect.stored_type(array.type)} {dialect.spell(array.name)}{dimensions}"
+    return f"{dialect.shared_space}{align}{declarator};"
+
+
+def _carved(array: SharedArray, start: int, dialect: Dialect) -> str:
+    ctype, name = dialect.stored_type(array.type), dialect.spell(array.name)
+    inner = "".join(f"[{extent}]" for extent in _extents(array)[1:])
+    place = f"shared_memory + {start}" if start else "shared_memory"
+    if not array.extents:
+        return f"{ctype} &{name} = *reinterpret_cast<{ctype} *>({place});"
+    if not inner:
+        return f"{ctype} *const {name} = reinterpret_cast<{ctype} *>({place});"
+    return f"{ctype} (*const {name}){inner} = reinterpret_cast<{ctype} (*){inner}>({place});"

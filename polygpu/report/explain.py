@@ -1,0 +1,144 @@
+"""What a compilation decided, as facts: loops, kernels, and every access with its predicted cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polygpu.analysis.index_sets import Split
+from polygpu.analysis.verdicts import loop_verdicts
+from polygpu.lower.nest import NestLowering
+from polygpu.mapping.mapped import Axis, Mapping
+from polygpu.model.device import Device
+from polygpu.model.expr import Binary, Call, Expr, Int
+from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, RegionFacts
+from polygpu.model.kernel import Kernel
+from polygpu.model.linear import add
+from polygpu.model.rewrite import rewrite
+from polygpu.perf.launches import typical_launch
+from polygpu.perf.resources import allocated_bytes, registers_of, resident, shared_bytes
+from polygpu.pipeline import Compilation, CompiledRegion
+from polygpu.printing.printer import print_expr
+from polygpu.report.access_facts import access_facts
+from polygpu.report.schedule_text import schedule_text
+
+
+def explain(compilation: Compilation) -> CompilationFacts:
+    """Everything `inspect` reports of a compilation."""
+    device = compilation.device
+    found = tuple(_region(r, device) for r in compilation.regions)
+    if compilation.certificates:
+        found = tuple(
+            replace(r, proofs=c.facts) for r, c in zip(found, compilation.certificates, strict=True)
+        )
+    return CompilationFacts(
+        device.name,
+        compilation.options.target,
+        found,
+        device.title,
+        device.warps_per_multiprocessor,
+        compilation.unit.source,
+    )
+
+
+def _region(r: CompiledRegion, device: Device) -> RegionFacts:
+    pairs = list(zip(r.lowered, r.padded, strict=True))
+    accesses = tuple(fact for low, padded in pairs for fact in _accesses(r, low, padded.kernel, device))
+    return RegionFacts(
+        r.scop.name,
+        r.scop.function,
+        r.scop.position,
+        loop_verdicts(r.polyhedra, r.dependences),
+        tuple(_kernel(r, low, padded.kernel, device) for low, padded in pairs),
+        accesses,
+        tuple(_decisions(r, accesses)),
+        _notes(r),
+    )
+
+
+def _accesses(r: CompiledRegion, low: NestLowering, kernel: Kernel, device: Device) -> tuple[AccessFact, ...]:
+    registers = frozenset(p.array for p in low.placement.promoted)
+    launch = typical_launch(r.region, kernel.name)
+    return access_facts(kernel, r.region.sites, device, registers, launch)
+
+
+def _decisions(r: CompiledRegion, accesses: Sequence[AccessFact]) -> Iterator[str]:
+    nests = {low.name: low.m for low in r.lowered}
+    yield from schedule_text(r.polyhedra, r.scheduled, nests, accesses)
+
+
+def _notes(r: CompiledRegion) -> tuple[str, ...]:
+    expanded = [f"'{e.array}' is expanded by {_loops(e.depth)}" for e in r.expansions if e.depth]
+    cut = [_cut(r, s) for s in r.splits]
+    tested = [f"tested at run time: {c.reason}" for c in r.conditions]
+    apart = [f"tested at run time: no offload when {reason}" for reason in r.overlaps]
+    return tuple(dict.fromkeys((*expanded, *cut, *tested, *apart)))
+
+
+def _cut(r: CompiledRegion, s: Split) -> str:
+    line = r.polyhedra.statement(s.parts[0]).position.line
+    return f"the statement of line {line} is cut into {len(s.parts)} pieces, each with parallel loops"
+
+
+def _loops(count: int) -> str:
+    return "1 loop" if count == 1 else f"{count} loops"
+
+
+def _kernel(r: CompiledRegion, low: NestLowering, kernel: Kernel, device: Device) -> KernelFact:
+    registers = registers_of(kernel, device)
+    occupied = resident(replace(kernel, registers=registers), device)
+    mapping = low.m.mapping
+    names = r.polyhedra.source_names()
+    axes = list(zip(mapping.axes, "zyx"[3 - len(mapping.axes) :], strict=True))
+    return KernelFact(
+        kernel.name,
+        r.scop.name,
+        r.polyhedra.statement(low.m.statements[0]).position,
+        kernel.block,
+        " x ".join(_count(low.points.blocks(k)) for k in reversed(range(len(axes)))) or "1",
+        _tile(mapping, names, any(s.stepped for s in low.placement.staged)),
+        "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
+        shared_bytes(kernel),
+        registers,
+        occupied.blocks,
+        occupied.warps,
+        occupied.limited_by,
+        allocated_bytes(kernel, device),
+        kernel.registers > 0,
+    )
+
+
+def _count(blocks: Expr) -> str:
+    """`ceil(n / 64)`: the number of blocks as people write it."""
+    return print_expr(rewrite(blocks, _division)).replace("polygpu_", "")
+
+
+def _division(expr: Expr) -> Expr | None:
+    match expr:
+        case Call("floord", (length, Int(tile)), ctype):
+            longer = add(length, 1 - tile)
+            shorter = longer if len(print_expr(longer)) <= len(print_expr(length)) else length
+            quotient = Binary("/", rewrite(shorter, _division), Int(tile))
+            return Call("floor" if shorter is length else "ceil", (quotient,), ctype)
+    return None
+
+
+def _tile(mapping: Mapping, names: dict[str, str], stepped: bool) -> str:
+    """`128 j x 64 i, staged 16 iterations at a time, the next ones fetched ahead`."""
+    tile = " x ".join(f"{a.tile} {names.get(a.name, a.name)}" for a in reversed(mapping.axes))
+    if not stepped or not mapping.step:
+        return tile
+    ahead = {
+        "prefetch": ", the next ones fetched into registers",
+        "ring": f", in a ring of {mapping.stages} copied asynchronously",
+    }
+    return f"{tile}, staged {mapping.step} iterations at a time{ahead.get(mapping.buffering, '')}"
+
+
+def _dealt(axis: Axis, name: str, letter: str) -> str:
+    """`j on x: 8 a thread, grouped by 4`."""
+    if axis.per_thread == 1:
+        return f"{name} on {letter}, one a thread"
+    kinds = {1: "cyclic", axis.per_thread: "blocked"}
+    kind = kinds.get(axis.group, f"in groups of {axis.group}")
+    return f"{name} on {letter}, {axis.per_thread} a thread {kind}"
