@@ -25,7 +25,7 @@ from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.frontend import FrontendOptions, Lifted, lift
-from polygpu.frontend.nests import not_offloaded
+from polygpu.frontend.regions.nests import not_offloaded
 from polygpu.lower.buffers import Layout, layouts
 from polygpu.lower.fitting import combined, fitting_tests, sized
 from polygpu.lower.nest import NestLowering

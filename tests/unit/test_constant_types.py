@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pycparser import c_parser
 
-from polygpu.frontend.constants import Constant
-from polygpu.frontend.scopes import Scope
+from polygpu.frontend.names.constants import Constant
+from polygpu.frontend.names.scopes import Scope
 from tests.unit.emulated import assert_same, compiled
 
 # Expressions that gcc takes as integer constants, whatever they are made of.

@@ -7,8 +7,8 @@ from math import prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygpu.frontend.affine import expression, polynomial
-from polygpu.frontend.delinearize import Shape, find_shape, subscripts_for, sums_in
+from polygpu.frontend.shape.affine import expression, polynomial
+from polygpu.frontend.shape.delinearize import Shape, find_shape, subscripts_for, sums_in
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.scop import Scop
 from polygpu.support.position import Position

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from polygpu.frontend import FrontendOptions, Lifted, lift
-from polygpu.frontend.clean import clean
-from polygpu.frontend.preprocess import Preprocessed
-from polygpu.frontend.source import Source, align
+from polygpu.frontend.text.clean import clean
+from polygpu.frontend.text.preprocess import Preprocessed
+from polygpu.frontend.text.source import Source, align
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from tests.unit.frontend_text import bodies, domain, errors, extents, lifted

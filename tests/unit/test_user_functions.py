@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.frontend.device_names import device_name
+from polygpu.frontend.names.device_names import device_name
 from polygpu.pipeline import Options, compile_file
 from polygpu.printing.dialects import CUDA, OPENCL
 from polygpu.support.diagnostics import Diagnosed

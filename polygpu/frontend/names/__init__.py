@@ -1,0 +1,1 @@
+"""What names mean: types, scopes, constants, what is live, what functions change."""

@@ -1,0 +1,1 @@
+"""C trees as the model's statements: expressions, places, calls, loops, and what is refused."""

@@ -1,0 +1,135 @@
+"""Calls within a region: the mathematical library, and the user's own pure functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.names import mathematics
+from polygpu.frontend.names.scopes import Function, Variable, function_scope
+from polygpu.frontend.names.types import Basic
+from polygpu.frontend.read.functions import Choice, Impure, UserFunction, user_function
+from polygpu.frontend.read.state import Substitute
+from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.shape.affine import extremum
+from polygpu.frontend.text.clean import INLINE_ASSEMBLY
+from polygpu.model.expr import Call, Cast, Expr, Literal, Select, is_floating, type_of
+from polygpu.support.diagnostics import Diagnosed
+
+if TYPE_CHECKING:
+    from polygpu.frontend.read.expressions import Reader
+
+
+def call(reader: Reader, node: c_ast.FuncCall) -> Expr:
+    """The value of a call without side effects. Raises Diagnosed for any other."""
+    if not isinstance(node.name, c_ast.ID):
+        raise _pointer(reader, node)
+    name = node.name.name
+    if name == INLINE_ASSEMBLY:
+        help_text = "write it in C, or end the region before it"
+        raise refusal("PG127", reader.region.at(node), "inline assembly in a region", help_text)
+    symbol = reader.scope.find(name)
+    if isinstance(symbol, Function) and symbol.definition is not None:
+        return _user_call(reader, node, symbol)
+    if symbol is not None and not isinstance(symbol, Function):
+        raise _pointer(reader, node)
+    return _library_call(reader, node, mathematics.library_name(name))
+
+
+def _pointer(reader: Reader, node: c_ast.FuncCall) -> Diagnosed:
+    message = "a call through a function pointer: the function is not known"
+    return refusal("PG131", reader.region.at(node), message, "call the function by its name")
+
+
+def arguments(node: c_ast.FuncCall) -> list[Any]:
+    return list(node.args.exprs) if node.args else []
+
+
+def _library_call(reader: Reader, node: c_ast.FuncCall, name: str) -> Expr:
+    given = arguments(node)
+    spelled = node.name.name
+    if spelled in mathematics.CONSTANTS:
+        literal = Literal(*mathematics.CONSTANTS[spelled])
+        return Cast("double", literal) if spelled in mathematics.DOUBLE_CONSTANTS else literal
+    if name == "expect" and given:
+        return reader.value(given[0])
+    if name in mathematics.CLASSIFICATIONS and len(given) == 1:
+        return Call(name, (_floating(reader.value(given[0])),), "int")
+    signature = mathematics.FUNCTIONS.get(name)
+    if signature is None:
+        raise _unknown(reader, node, spelled)
+    result, wanted = signature
+    if len(given) != len(wanted):
+        message = f"'{name}' takes {len(wanted)} arguments, not {len(given)}"
+        raise refusal("PG132", reader.region.at(node), message, "correct the call", len(spelled))
+    values = [_as(reader.value(argument), ctype) for argument, ctype in zip(given, wanted, strict=True)]
+    return Call(name, tuple(values), result)
+
+
+def _as(expr: Expr, ctype: str) -> Expr:
+    """C converts to the parameter's type; C++ would choose an overload by the argument's."""
+    return expr if type_of(expr) == ctype else Cast(ctype, expr)
+
+
+def _floating(expr: Expr) -> Expr:
+    return expr if is_floating(type_of(expr)) else Cast("double", expr)
+
+
+def _unknown(reader: Reader, node: c_ast.FuncCall, name: str) -> Diagnosed:
+    message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
+    help_text = "end the region before the call, or define the function in this file, free of side effects"
+    return refusal("PG130", reader.region.at(node), message, help_text, len(name))
+
+
+def _user_call(reader: Reader, node: c_ast.FuncCall, symbol: Function) -> Expr:
+    context = reader.region.context
+    name = symbol.name
+    found = user_function(context, name)
+    if isinstance(found, Impure):
+        message = f"'{name}' is called in a region, but {found.reason}"
+        help_text = (
+            "write its statements into the region, or make it a function of scalars without side effects"
+        )
+        notes = (note("this is in the way", found.position),)
+        raise refusal("PG130", reader.region.at(node), message, help_text, len(name), notes)
+    values = tuple(reader.value(argument) for argument in arguments(node))
+    if len(values) != len(found.parameters):
+        message = f"'{name}' takes {len(found.parameters)} arguments, not {len(values)}"
+        raise refusal("PG132", reader.region.at(node), message, "correct the call", len(name))
+    made = Call(found.name, values, found.result)
+    inlined = _inlined(reader, found, values)
+    match inlined:
+        case Select() if (simple := extremum(inlined)) is not None:
+            return _as(simple, found.result)
+        case None:
+            pass
+        case _:
+            reader.region.inlined[made] = _as(inlined, found.result)
+    reader.region.functions[name] = found
+    return made
+
+
+def _inlined(reader: Reader, function: UserFunction, values: tuple[Expr, ...]) -> Expr | None:
+    """The value of an integer function that only returns an expression, in terms of the arguments."""
+    if (
+        function.returned is None
+        or is_floating(function.result)
+        or any(map(is_floating, function.parameters))
+    ):
+        return None
+    scope = function_scope(function.definition, reader.region.context.scope)
+    for symbol, value in zip(scope.symbols.values(), values, strict=True):
+        if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
+            reader.region.bindings[symbol] = Substitute(value, symbol.type.name)
+    try:
+        return _returned(type(reader)(reader.region, scope), function.returned, function.result)
+    except Diagnosed:  # such as `return ++a;`, which the function can compute and no expression can
+        return None
+
+
+def _returned(reader: Reader, returned: Any, result: str) -> Expr:
+    if isinstance(returned, Choice):
+        yes, no = (_returned(reader, part, result) for part in (returned.yes, returned.no))
+        return Select(reader.value(returned.test), yes, no)
+    return _as(reader.value(returned), result)

@@ -1,0 +1,271 @@
+"""C expressions to the model's: names resolved, types made explicit where C++ would differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.names.constants import character
+from polygpu.frontend.names.literals import constant
+from polygpu.frontend.names.scopes import Enumerator, Function, Scope, Variable
+from polygpu.frontend.names.types import (
+    Basic,
+    Opaque,
+    Pointer,
+    Qualified,
+    Vector,
+    describe,
+    element_of,
+    rank,
+    refusal_of,
+)
+from polygpu.frontend.read import calls, places
+from polygpu.frontend.read.state import (
+    Address,
+    Binding,
+    Finished,
+    Iterator,
+    Local,
+    RawArray,
+    Region,
+    Scalar,
+    Substitute,
+)
+from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
+from polygpu.model.expr import (
+    SIZES,
+    Binary,
+    Cast,
+    Expr,
+    Int,
+    Name,
+    Reference,
+    Select,
+    Unary,
+    is_floating,
+    type_of,
+)
+from polygpu.support.diagnostics import Diagnosed
+
+_OF_INTEGERS = frozenset({"%", "&", "|", "^", "<<", ">>"})
+_OPERATORS = frozenset("+ - * / % << >> & | ^ && || == != < <= > >=".split())
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads expressions of one region at one scope. All methods raise Diagnosed."""
+
+    region: Region
+    scope: Scope
+
+    def child(self) -> Reader:
+        return Reader(self.region, self.scope.child())
+
+    def value(self, node: Any) -> Expr:
+        """The value of an expression without side effects."""
+        convert = _CONVERSIONS.get(type(node).__name__)
+        if convert is None:
+            raise expression_refusal(node, self.region.at(node))
+        return convert(self, node)
+
+    def constant(self, node: c_ast.Constant) -> Expr:
+        code = character(node.value) if node.type == "char" else None
+        found = constant(node.type, node.value) if code is None else Int(code)
+        if found is None:
+            message = f"a constant of type {node.type} in a region: the GPU has no such type"
+            raise refusal("PG140", self.region.at(node), message, "use double", len(node.value))
+        return found
+
+    def name(self, node: c_ast.ID) -> Expr:
+        value = self.scope.constant(node)
+        if value is not None:
+            return value.expr
+        if node.name in ("true", "false") and self.scope.find(node.name) is None:
+            return Int(int(node.name == "true"))
+        variable = self.variable(node)
+        match self.binding(variable, node):
+            case Iterator(name, ctype):
+                return converted(Name(name), ctype)
+            case Substitute(expr, ctype):
+                return converted(expr, ctype)
+            case Local(name, ctype) | Scalar(name, ctype, _):
+                return Name(name, ctype)
+            case RawArray() if rank(variable.type) == 0 and isinstance(variable.type, Basic):
+                return self.reference(node)
+            case Finished(position):
+                raise self._finished(node, position)
+        what = "structure" if isinstance(variable.type, Qualified) else "array or pointer"
+        message = f"the {what} '{node.name}' is used as a whole"
+        raise refusal("PG141", self.region.at(node), message, "name one element of it", len(node.name))
+
+    def _finished(self, node: c_ast.ID, loop: Any) -> Exception:
+        return refusal(
+            "PG106",
+            self.region.at(node),
+            f"the iterator '{node.name}' is used after its loop",
+            "compute the value that it has there from the loop's bound",
+            len(node.name),
+            (note("the loop is here", loop),),
+        )
+
+    def variable(self, node: c_ast.ID) -> Variable:
+        """The variable that a name means here."""
+        symbol = self.scope.find(node.name)
+        if isinstance(symbol, Variable):
+            return symbol
+        position, length = self.region.at(node), len(node.name)
+        if isinstance(symbol, Function):
+            message = f"the function '{node.name}' is used as a value"
+            raise refusal("PG131", position, message, "call it directly", length)
+        if isinstance(symbol, Enumerator):
+            message = f"the value of the constant '{node.name}' is not known"
+        else:
+            message = f"'{node.name}' is not declared in a file of yours"
+        raise refusal("PG144", position, message, "copy its value to a local variable first", length)
+
+    def binding(self, variable: Variable, node: Any) -> Binding:
+        """What the variable stands for; an outer one is bound at its first use."""
+        if variable not in self.region.bindings:
+            self.check_type(variable, node)
+            self.region.bindings[variable] = self._bind(variable, node)
+        return self.region.bindings[variable]
+
+    def _bind(self, variable: Variable, node: Any) -> Binding:
+        name = variable.name
+        if name in self.region.counters and isinstance(variable.type, Basic):
+            message = f"'{name}' is a loop's iterator elsewhere in the region and used outside of that loop"
+            help_text = "use a variable of its own for the other value"
+            raise refusal("PG106", self.region.at(node), message, help_text, len(name))
+        if variable.place == "region":
+            return self.add_array(variable, self.region.unique(name))
+        if name in self.region.names:
+            message = f"two variables called '{name}' matter to the region: one hides the other"
+            raise refusal("PG115", self.region.at(variable.node), message, "rename one of them", len(name))
+        self.region.names.add(name)
+        if isinstance(variable.type, Basic) and name not in self.region.written:
+            self.region.scalars[name] = Scalar(name, variable.type.name, variable)
+            return self.region.scalars[name]
+        if isinstance(variable.type, Pointer) and name in self.region.written:
+            message = f"the pointer '{name}' is changed in the region"
+            help_text = "subscript it instead of moving it"
+            raise refusal("PG157", self.region.at(node), message, help_text, len(name))
+        return self.add_array(variable, name)
+
+    def add_array(self, variable: Variable, name: str) -> RawArray:
+        """Enters an array under a name that is unique already."""
+        array = RawArray(name, variable, self.region.at(variable.node))
+        self.region.arrays[variable] = array
+        return array
+
+    def check_type(self, variable: Variable, node: Any) -> None:
+        """Refuses types that the device does not have."""
+        ctype = variable.type
+        element = element_of(ctype)
+        qualifiers = ctype.qualifiers | element.qualifiers
+        position, length = self.region.at(node), len(variable.name)
+        if "volatile" in qualifiers:
+            message = f"'{variable.name}' is volatile: each of its accesses would have to happen on the host"
+            raise refusal("PG142", position, message, "use a copy that is not volatile", length)
+        if "_Atomic" in qualifiers:
+            message = f"'{variable.name}' is atomic"
+            raise refusal("PG143", position, message, "use a plain type in the region", length)
+        match element:
+            case Opaque(what, _):
+                help_text = "use int, unsigned, long, char, float, double or a structure of these"
+                message = f"'{variable.name}' is of a type that regions cannot use: {what}"
+                raise refusal("PG140", position, message, help_text, length)
+            case Pointer() | Vector():
+                message = f"'{variable.name}' is a {describe(ctype)}: its rows lie anywhere in memory"
+                help_text = (
+                    f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
+                )
+                raise refusal("PG145", position, message, help_text, length)
+            case Qualified(record, _) if reason := refusal_of(record):
+                message = (
+                    f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
+                )
+                help_text = "use a structure of numbers, or separate arrays"
+                raise refusal("PG146", position, message, help_text, length)
+
+    def unary(self, node: c_ast.UnaryOp) -> Expr:
+        match node.op:
+            case "+" | "-" | "!" | "~":
+                operand = self.value(node.expr)
+                if node.op == "~" and is_floating(type_of(operand)):
+                    raise self._of_integers(node, "~")
+                return Unary(node.op, operand)
+            case "*":
+                return self.reference(node)
+            case "sizeof":
+                return self._sizeof(node)
+        raise expression_refusal(node, self.region.at(node))
+
+    def _sizeof(self, node: c_ast.UnaryOp) -> Expr:
+        ctype = self.scope.resolve(node.expr) if isinstance(node.expr, c_ast.Typename) else None
+        if isinstance(ctype, Basic):
+            return Cast("unsigned long", Int(SIZES[ctype.name]))
+        help_text = "compute it before the region and use the result"
+        raise refusal("PG153", self.region.at(node), "'sizeof' in a region", help_text, 6)
+
+    def binary(self, node: c_ast.BinaryOp) -> Expr:
+        if node.op not in _OPERATORS:
+            raise expression_refusal(node, self.region.at(node))
+        return self.operation(node, node.op, self.value(node.left), self.value(node.right))
+
+    def operation(self, node: Any, op: str, left: Expr, right: Expr) -> Binary:
+        """`left op right`, written at `node`. Raises Diagnosed for operands that C does not allow."""
+        if op in _OF_INTEGERS and any(is_floating(type_of(side)) for side in (left, right)):
+            raise self._of_integers(node, op)
+        return Binary(op, left, right)
+
+    def _of_integers(self, node: Any, op: str) -> Diagnosed:
+        help_text = "call 'fmod'" if op == "%" else "convert it to an integer type"
+        return refusal("PG153", self.region.at(node), f"'{op}' of a floating-point value", help_text)
+
+    def ternary(self, node: c_ast.TernaryOp) -> Expr:
+        return Select(self.value(node.cond), self.value(node.iftrue), self.value(node.iffalse))
+
+    def cast(self, node: c_ast.Cast) -> Expr:
+        ctype = self.scope.resolve(node.to_type)
+        if isinstance(ctype, Basic):
+            return Cast(ctype.name, self.value(node.expr))
+        message = f"a conversion to {describe(ctype)} in a region"
+        raise refusal(
+            "PG140", self.region.at(node), message, "use int, unsigned, long, char, float or double"
+        )
+
+    def comma(self, node: c_ast.ExprList) -> Expr:
+        if len(node.exprs) == 1:
+            return self.value(node.exprs[0])
+        raise expression_refusal(node, self.region.at(node))
+
+    def reference(self, node: Any) -> Reference:
+        """The array element, or scalar in memory, that an lvalue names; numbers a new access."""
+        place = places.place(self, node)
+        return places.reference(self, place, node, self.region.site(node))
+
+    def address(self, node: Any) -> Address:
+        """The value of a pointer expression."""
+        return places.address(self, node)
+
+
+_CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {
+    "Constant": Reader.constant,
+    "ID": Reader.name,
+    "UnaryOp": Reader.unary,
+    "BinaryOp": Reader.binary,
+    "TernaryOp": Reader.ternary,
+    "Cast": Reader.cast,
+    "ExprList": Reader.comma,
+    "ArrayRef": Reader.reference,
+    "StructRef": Reader.reference,
+    "FuncCall": calls.call,
+}
+
+
+def converted(expr: Expr, ctype: str) -> Expr:
+    """`expr` as `ctype`; a Cast only where the type differs."""
+    return expr if type_of(expr) == ctype else Cast(ctype, expr)

@@ -1,0 +1,102 @@
+"""Why an expression is not affine, in the user's words."""
+
+from __future__ import annotations
+
+from polygpu.frontend.read.state import Region
+from polygpu.frontend.read.unsupported import refusal
+from polygpu.frontend.shape.affine import names_in
+from polygpu.model.expr import (
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Int,
+    Literal,
+    Name,
+    Reference,
+    Select,
+    Unary,
+    is_floating,
+)
+from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.position import Position
+
+
+def nonaffine(
+    region: Region, expr: Expr, position: Position, what: str, identity: str = "PG101"
+) -> Diagnosed:
+    """The refusal of an expression that the polyhedral model cannot hold; `what` begins the sentence."""
+    reason, help_text = reason_for(region, expr, identity)
+    return refusal(identity, position, f"{what} not affine: {reason}", help_text)
+
+
+# What to do about a dependence on data, by the diagnostic that tells of it.
+_DATA_HELP = {
+    "PG101": "let the loop run to a bound known before it starts, and guard its body with an if",
+    "PG102": "let each iteration write an element of its own; only reads may depend on data",
+    "PG160": "copy the value to a variable before the array's declaration",
+    "PG161": "declare the array with its shape, as in 'float (*a)[n]'",
+}
+
+
+def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str, str]:
+    """(reason, what to do) for the first part of `expr` that is not affine."""
+    part = culprit(region, expr)
+    match part:
+        case Reference(name, (), _, _, _):
+            return (
+                f"'{name}' is changed in the region",
+                f"compute the value from the loops' iterators, or copy '{name}' before the region",
+            )
+        case Reference(_, _, _, _, site):
+            return (
+                f"it depends on the data in '{region.sites[site].text}'",
+                _DATA_HELP[identity],
+            )
+        case Binary("*", left, right):
+            return _multiplied(region, left, right)
+        case Binary("/" | "%" | "<<" | ">>" as op, _, _):
+            return f"'{op}' by a value that is no positive constant", "use a constant"
+        case Name(name, ctype) if is_floating(ctype):
+            return f"'{name}' is a {ctype}", "use an integer"
+        case Name(name, _):
+            return f"'{name}' is computed within the statement", "use the loops' iterators directly"
+        case Literal(text, _):
+            return f"'{text}' is no integer", "use an integer"
+        case Call(name, _, _):
+            return f"it calls '{name}'", "compute the value before the region"
+    return "it is no sum of iterators, parameters and constants", "use sums of iterators times constants"
+
+
+def _multiplied(region: Region, left: Expr, right: Expr) -> tuple[str, str]:
+    reason = f"it multiplies {_named(left)} by {_named(right)}, which is no constant"
+    if region.iterators & (names_in(left) | names_in(right)):
+        return reason, "use sums of iterators times constants"
+    return reason, "compute the product before the region into a variable of its own"
+
+
+def _named(expr: Expr) -> str:
+    names = sorted(names_in(expr))
+    return "'" + "', '".join(names) + "'" if names else "a value"
+
+
+def culprit(region: Region, expr: Expr) -> Expr:
+    """The smallest part of `expr` that is not affine on its own."""
+    for part in parts(expr):
+        if region.affine.value(part) is None and region.affine.condition(part) is None:
+            return culprit(region, part)
+    return expr
+
+
+def parts(expr: Expr) -> tuple[Expr, ...]:
+    match expr:
+        case Unary(_, operand) | Cast(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return left, right
+        case Select(test, yes, no):
+            return test, yes, no
+        case Call(_, arguments, _):
+            return arguments
+        case Int() | Literal() | Name() | Reference():
+            return ()

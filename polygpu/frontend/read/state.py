@@ -1,0 +1,176 @@
+"""What is known while one region is lifted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pycparser import c_generator
+
+from polygpu.frontend.names.scopes import Scope, Variable
+from polygpu.frontend.names.types import CType
+from polygpu.frontend.shape.affine import Affine
+from polygpu.frontend.text.expansion import Expansion
+from polygpu.frontend.text.parse import Positions
+from polygpu.frontend.text.source import Source
+from polygpu.model.expr import Call, Expr
+from polygpu.model.scop import Action, Conversion, Loop
+from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.position import Position
+
+
+@dataclass(frozen=True)
+class Iterator:
+    """An active loop's counter: `name` in the scop, `type` as declared."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A counter after its loop."""
+
+    position: Position
+
+
+@dataclass(frozen=True)
+class Local:
+    """A variable of one statement instance (Let)."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A local integer that is never changed: `value` stands for it, converted to `type`."""
+
+    value: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Address:
+    """A pointer value: the element of `array` at `subscripts`, the last of which is an offset.
+
+    `element` is the type pointed to.
+    """
+
+    array: RawArray
+    subscripts: tuple[Expr, ...]
+    element: CType
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A read-only scalar: a parameter of the region."""
+
+    name: str
+    type: str
+    variable: Variable = field(compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class RawArray:
+    """An array as declared, or a scalar that the region writes. `name` is unique in the scop."""
+
+    name: str
+    variable: Variable
+    position: Position
+
+
+Binding: TypeAlias = Iterator | Finished | Local | Substitute | Address | Scalar | RawArray
+
+
+@dataclass(frozen=True)
+class Site:
+    """One access of the source."""
+
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True)
+class RawStatement:
+    """A statement before arrays got their final shape."""
+
+    iterators: tuple[str, ...]
+    loops: tuple[int, ...]
+    domain: tuple[Expr, ...]
+    schedule: tuple[int | str, ...]
+    body: tuple[Action, ...]
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True)
+class FileContext:
+    """What all regions of a file share."""
+
+    source: Source
+    expansion: Expansion
+    root: Any
+    positions: Positions
+    scope: Scope
+
+    def at(self, node: Any) -> Position:
+        return self.positions.of(node)
+
+
+@dataclass
+class Region:
+    """Grows while the statements of one region are walked.
+
+    `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
+    function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
+    that the region uses, `counters` those that are iterators.
+    """
+
+    context: FileContext
+    written: frozenset[str]
+    changed: frozenset[str]
+    elsewhere: frozenset[str]
+    reserved: frozenset[str]
+    counters: frozenset[str]
+    bindings: dict[Variable, Binding] = field(default_factory=dict)
+    arrays: dict[Variable, RawArray] = field(default_factory=dict)
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    iterators: set[str] = field(default_factory=set)
+    locals: set[str] = field(default_factory=set)
+    inlined: dict[Call, Expr] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    statements: list[RawStatement] = field(default_factory=list)
+    conversions: list[Conversion] = field(default_factory=list)
+    functions: dict[str, Any] = field(default_factory=dict)
+    outer_iterators: dict[Variable, Position] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    affine: Affine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.affine = Affine(self.locals, self.inlined)
+
+    def at(self, node: Any) -> Position:
+        return self.context.at(node)
+
+    def unique(self, name: str) -> str:
+        """`name`, or `name_2` and so on where it is taken."""
+        found, count = name, 1
+        while found in self.names or found in self.reserved:
+            count += 1
+            found = f"{name}_{count}"
+        self.names.add(found)
+        return found
+
+    def site(self, node: Any) -> int:
+        """Numbers one access."""
+        self.sites.append(Site(self.at(node), source_text(node)))
+        return len(self.sites) - 1
+
+
+def source_text(node: Any) -> str:
+    """The node as C."""
+    text = c_generator.CGenerator(reduce_parentheses=True).visit(node)
+    return " ".join(str(text).split())

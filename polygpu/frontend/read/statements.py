@@ -1,0 +1,179 @@
+"""The statements of a region: loops and affine tests become domains, the rest actions of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.read import actions, conversions, loops
+from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.state import RawStatement, Region, source_text
+from polygpu.frontend.read.unsupported import refusal, statement_refusal
+from polygpu.frontend.shape.affine import conjuncts, invert
+from polygpu.frontend.shape.selects import cases, split
+from polygpu.model.expr import Expr
+from polygpu.model.scop import Action, Branch, Conversion
+
+
+@dataclass(frozen=True)
+class Path:
+    """Where a statement stands: the loops and tests around it, and its place among its siblings."""
+
+    iterators: tuple[str, ...] = ()
+    loops: tuple[int, ...] = ()
+    domain: tuple[Expr, ...] = ()
+    prefix: tuple[int | str, ...] = ()
+    places: Iterator[int] = field(default_factory=count)
+
+    def within(self, conditions: Iterable[Expr]) -> Path:
+        return replace(self, domain=(*self.domain, *conditions))
+
+
+def walk(reader: Reader, nodes: Iterable[Any], path: Path) -> None:
+    """Lifts a block's items in order; declarations are entered in the reader's scope."""
+    for node in nodes:
+        _item(reader, node, path)
+
+
+def _item(reader: Reader, node: Any, path: Path) -> None:
+    match node:
+        case c_ast.Compound():
+            walk(reader.child(), node.block_items or (), path)
+        case c_ast.For():
+            _loop(reader.child(), node, path)
+        case c_ast.If():
+            _test(reader, node, path)
+        case c_ast.Pragma():
+            _pragma(reader.region, node)
+        case c_ast.EmptyStatement():
+            pass
+        case c_ast.DeclList():
+            walk(reader, node.decls, path)
+        case c_ast.Decl():
+            _emit(reader, node, actions.declaration(reader, node), path)
+        case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.ExprList() | c_ast.Cast() | c_ast.FuncCall():
+            _emit(reader, node, actions.effects(reader, node), path)
+        case _:
+            raise statement_refusal(node, reader.region.at(node))
+
+
+def pragma_word(node: Any) -> str:
+    """`scop` of `#pragma scop` or `_Pragma("scop")`."""
+    words = pragma_text(node).split()
+    return words[0] if words else ""
+
+
+def pragma_text(node: Any) -> str:
+    """`omp simd` of `#pragma omp simd` or `_Pragma("omp simd")`."""
+    text = node.string.value.strip('"') if isinstance(node.string, c_ast.Constant) else node.string
+    return text or ""
+
+
+def _pragma(region: Region, node: c_ast.Pragma) -> None:
+    word = pragma_word(node)
+    if word in ("scop", "endscop"):
+        help_text = "a region begins and ends in the same block; regions do not nest"
+        raise refusal("PG111", region.at(node), f"'#pragma {word}' within a region", help_text)
+
+
+def header_text(region: Region, node: Any) -> str:
+    """The loop's header as written, or as the preprocessor left it."""
+    source = region.context.source
+    position = region.at(node)
+    offset = source.offset(position.line, position.column)
+    if position.file == source.path and source.text.startswith("for", offset):
+        end = source.header_end(offset)
+        if end is not None and end - offset < 400:
+            return " ".join(source.text[offset:end].split())
+    parts = [source_text(part) if part is not None else "" for part in (node.init, node.cond, node.next)]
+    return f"for ({'; '.join(parts)})"
+
+
+def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
+    region = reader.region
+    header = loops.read_header(reader, node, header_text(region, node))
+    index = len(region.loops) - 1
+    way = header.iterator if header.step > 0 else f"-{header.iterator}"
+    inner = Path(
+        (*path.iterators, header.iterator),
+        (*path.loops, index),
+        (*path.domain, *header.domain),
+        (*path.prefix, next(path.places), way),
+    )
+    for part, where, found in (
+        (node.init, path, conversions.of_start(region.affine, header)),
+        (node.cond, path, conversions.of_first_test(region.affine, header)),
+        (node.cond, inner, conversions.of_tests(region.affine, header)),
+        (node.next, inner, conversions.of_step(header)),
+    ):
+        _convert(region, part, where, found)
+    walk(reader.child(), [node.stmt], inner)
+    loops.leave(reader, header, region.at(node))
+
+
+def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.Taken]) -> None:
+    for taken in found:
+        value = region.affine.value(taken.value)
+        if value is not None:  # or else it is computed as C does
+            domain = (*path.domain, *taken.guards)
+            where = source_text(node), region.at(node)
+            region.conversions.append(Conversion(path.iterators, domain, value, taken.type, *where))
+
+
+def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
+    """An affine test bounds the domains of its branches, any other stays within a statement."""
+    test = reader.value(node.cond)
+    _convert(reader.region, node.cond, path, conversions.of_if(reader.region.affine, test))
+    condition = reader.region.affine.condition(test)
+    if condition is not None:
+        walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
+        if node.iffalse is not None:
+            walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
+        return
+    then, otherwise = actions.branches(reader, node)
+    for case in cases(reader.region.affine, test):
+        within = path.within(case.conditions)
+        if isinstance(case.remaining, bool):
+            if body := then if case.remaining else otherwise:
+                _convert_all(reader.region, node, body, within)
+                _add(reader.region, node, tuple(body), within)
+        else:
+            _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], within)
+
+
+def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:
+    """One statement for each action, and for each case of affine `?:` that reads memory."""
+    region = reader.region
+    _convert_all(region, node, found, path)
+    for action in found:
+        for conditions, body in split(region.affine, action):
+            _add(region, node, (body,), path.within(conditions))
+
+
+def _convert_all(region: Region, node: Any, found: list[Action], path: Path) -> None:
+    for action in found:
+        _convert(region, node, path, conversions.of_action(region.affine, action))
+
+
+def _add(region: Region, node: Any, body: tuple[Action, ...], path: Path) -> None:
+    schedule = (*path.prefix, next(path.places))
+    text = _statement_text(region, node)
+    region.statements.append(
+        RawStatement(path.iterators, path.loops, path.domain, schedule, body, region.at(node), text)
+    )
+
+
+def _statement_text(region: Region, node: Any) -> str:
+    source = region.context.source
+    position = region.at(node)
+    if position.file == source.path and not isinstance(node, c_ast.Decl):
+        start = source.offset(position.line, position.column)
+        end = source.statement_end(start)
+        if end is not None and end - start < 400:
+            return " ".join(source.text[start:end].split())
+    text = source_text(node)
+    return text if text.endswith(("}", ";")) else f"{text};"

@@ -1,0 +1,1 @@
+"""Which loops become a region, and each region as one scop."""

@@ -1,0 +1,139 @@
+"""A C file to its scops: the front end's one entry."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from polygpu.frontend.names.scopes import Hidden, file_scope
+from polygpu.frontend.names.structures import told_apart
+from polygpu.frontend.options import FrontendOptions, Lifted
+from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
+from polygpu.frontend.regions.nests import Check, anything, find_nests
+from polygpu.frontend.regions.scops import lift_region
+from polygpu.frontend.regions.spans import marked_span
+from polygpu.frontend.text.clean import Clean, clean
+from polygpu.frontend.text.expansion import Expansion
+from polygpu.frontend.text.preprocess import preprocess, read_source
+from polygpu.frontend.text.recover import parse_tolerantly
+from polygpu.frontend.text.source import Source
+from polygpu.model.scop import Scop
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.position import Position
+
+_CHANGES_TYPE = re.compile(r"\b_*(?:vector_size|ext_vector_type|mode)_*\b")
+_CHANGES_LAYOUT = re.compile(r"\b_*(?:packed|aligned|scalar_storage_order)_*\b")
+
+
+def lift(path: str, options: FrontendOptions | None = None, check: Check = anything) -> Lifted:
+    """Reads, preprocesses and lifts a file. Nests that are found without pragmas are left out if `check`
+    raises Diagnosed for them.
+
+    Raises Diagnosed when the file cannot be read or parsed, when a marked region cannot be lifted (all
+    such errors at once), and when there is no region at all.
+    """
+    options = options or FrontendOptions()
+    text = read_source(path)
+    try:
+        return _lift(path, text, options, check)
+    except RecursionError:
+        message = "an expression or block is nested too deeply"
+        help_text = "split it into several statements"
+        raise Diagnosed(Diagnostic("PG005", "error", message, Position(path, 1, 1), help_text)) from None
+
+
+def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifted:
+    preprocessed = preprocess(path, text, options)
+    cleaned = clean(preprocessed, path)
+    sources = _sources(path, text, cleaned.files)
+    parsed = parse_tolerantly(path, cleaned, sources, options)
+    expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
+    tree, cleaned = parsed.tree, parsed.clean
+    scope = file_scope(tree.root, _hidden(cleaned))
+    context = FileContext(sources[path], expansion, tree.root, tree.positions, scope)
+    if has_pragmas(tree.root):
+        scops, diagnostics = _marked_regions(context, options.assume_no_alias)
+    else:
+        nests = find_nests(context, options.assume_no_alias, check)
+        scops, diagnostics = nests.scops, nests.diagnostics
+    diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
+    if not scops and not any(d.severity == "error" for d in diagnostics):
+        diagnostics.append(_nothing(path))
+    if any(d.severity == "error" for d in diagnostics):
+        raise Diagnosed(*diagnostics)
+    return Lifted(
+        path,
+        text,
+        tuple(told_apart(sorted(scops, key=lambda scop: scop.start))),
+        tuple(diagnostics),
+        cleaned.files,
+        cleaned.system_files,
+        {file: source.text for file, source in sources.items()},
+    )
+
+
+def _again(path: str, options: FrontendOptions, text: str) -> Clean:
+    """Another text in place of the file, preprocessed."""
+    return clean(preprocess(path, text, options, edited=True), path)
+
+
+def _nothing(path: str) -> Diagnostic:
+    message = "no loop nest that can be offloaded"
+    help_text = "put '#pragma scop' and '#pragma endscop' around the loops to see what is in the way"
+    return Diagnostic("PG100", "error", message, Position(path, 1, 1), help_text)
+
+
+def _sources(path: str, text: str, files: Iterable[str]) -> dict[str, Source]:
+    sources = {path: Source(path, text)}
+    for file in files:
+        # A #line directive can name a file that does not exist.
+        if file not in sources and Path(file).is_file():
+            sources[file] = Source(file, read_source(file))
+    return sources
+
+
+def _hidden(cleaned: Clean) -> Hidden:
+    def lines(pattern: re.Pattern[str]) -> frozenset[int]:
+        return frozenset(a.line for a in cleaned.attributes if pattern.search(a.text))
+
+    packs = re.finditer(r"^[ \t]*#[ \t]*pragma[ \t]+pack\b[^\n]*", cleaned.text, re.MULTILINE)
+    packed = min((cleaned.text.count("\n", 0, m.start()) + 1 for m in packs), default=None)
+    after = frozenset(range(packed, cleaned.text.count("\n") + 2)) if packed is not None else frozenset()
+    return Hidden(lines(_CHANGES_TYPE), lines(_CHANGES_LAYOUT) | after)
+
+
+def _marked_regions(context: FileContext, no_alias: bool) -> tuple[list[Scop], list[Diagnostic]]:
+    found = marked(context)
+    diagnostics = list(found.errors)
+    scops: list[Scop] = []
+    counts: Counter[str] = Counter()
+    for extract, begin, end in found.extracts:
+        name = name_of_regions(context, extract.function)
+        try:
+            scop = lift_region(
+                context, extract, f"{name}_{counts[name]}", marked_span(context, begin, end), no_alias
+            )
+        except Diagnosed as problem:
+            diagnostics += problem.diagnostics
+            continue
+        if not scop.statements:
+            message = "the region is empty: it stays on the host"
+            diagnostics.append(
+                Diagnostic("PG112", "warning", message, extract.position, "remove its pragmas")
+            )
+            continue
+        counts[name] += 1
+        scops.append(scop)
+    return scops, diagnostics
+
+
+def _ordered(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """By place, those of one place as found."""
+    return sorted(
+        diagnostics,
+        key=lambda d: (d.position.file, d.position.line, d.position.column) if d.position else ("", 0, 0),
+    )

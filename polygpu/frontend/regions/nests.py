@@ -1,0 +1,190 @@
+"""Finding regions in a file without pragmas: the maximal affine loop nests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from pycparser import c_ast
+
+from polygpu.frontend.names.liveness import Block
+from polygpu.frontend.read import openmp
+from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
+from polygpu.frontend.regions.scops import Extract, lift_region
+from polygpu.frontend.regions.spans import nest_span
+from polygpu.model.scop import Scop
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.position import Position
+
+Check: TypeAlias = Callable[[Scop], None]
+
+
+def anything(scop: Scop) -> None:
+    """A check that finds nothing wrong."""
+
+
+@dataclass
+class Nests:
+    """Grows while the functions of a file are searched. `check` raises Diagnosed for what cannot be one."""
+
+    context: FileContext
+    no_alias: bool
+    check: Check
+    scops: list[Scop] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    reported: set[Position | None] = field(default_factory=set)
+
+
+def find_nests(context: FileContext, no_alias: bool, check: Check = anything) -> Nests:
+    """Lifts what can be lifted; diagnostics name each region and say why other loops are none."""
+    found = Nests(context, no_alias, check)
+    elsewhere: dict[str, Position] = {}
+    threaded = openmp.called_by_threads(context.root)
+    for sequence in functions(context):
+        position = context.at(sequence.function)
+        if position.file == context.source.path:
+            _search(found, replace(sequence, threads=threaded.get(sequence.function.decl.name)))
+        elif _has_loop(sequence.node):
+            elsewhere.setdefault(position.file, position)
+    for file, position in elsewhere.items():
+        message = f"loops in the included file '{file}' are not considered"
+        found.diagnostics.append(Diagnostic("PG182", "note", message, position))
+    return found
+
+
+def _has_loop(node: Any) -> bool:
+    return isinstance(node, c_ast.For) or any(_has_loop(child) for _, child in node.children())
+
+
+def _search(found: Nests, sequence: Sequence) -> None:
+    scope = sequence.scope
+    index = 0
+    while index < len(sequence.items):
+        end = _run_end(sequence.items, index)
+        if end > index:
+            _run(found, sequence, index, end)
+            index = end
+            continue
+        item = sequence.items[index]
+        _search_within(found, sequence, index)
+        scope.declare(item, "local")
+        index += 1
+
+
+def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
+    threads = openmp.entered(sequence.items, index) or sequence.threads
+    for inner in inner_sequences(replace(sequence, threads=threads), sequence.items[index], sequence.scope):
+        _search(found, inner)
+
+
+def _run_end(items: tuple[Any, ...], start: int) -> int:
+    """The end of a run of loops (with pragmas of theirs between) that starts here; `start` for none."""
+    end = start
+    for index in range(start, len(items)):
+        if isinstance(items[index], c_ast.For):
+            end = index + 1
+        elif not (isinstance(items[index], c_ast.EmptyStatement) or _is_leading(items[index])):
+            break
+    return end
+
+
+def _is_leading(item: Any) -> bool:
+    return isinstance(item, c_ast.Pragma) and openmp.goes_with_a_loop(item)
+
+
+def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
+    """Takes the loops of a run, as few regions as possible."""
+    good: list[int] = []
+    for index in range(start, end):
+        if not isinstance(sequence.items[index], c_ast.For):
+            continue
+        threads = sequence.threads or openmp.refusing(sequence.items, index)
+        problem = None if threads else _problem(found, sequence, start, index, index)
+        if not threads and problem is None:
+            good.append(index)
+            continue
+        _take(found, sequence, start, good)
+        good = []
+        if problem is None:
+            _leave_to_threads(found, sequence.items[index], threads)
+        else:
+            _refuse(found, sequence.items[index], problem)
+            _search_within(found, sequence, index)
+    _take(found, sequence, start, good)
+
+
+def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None:
+    """Makes one region of the loops if that can be lifted, else of as many as can, and so on."""
+    while good:
+        size = len(good)
+        while size > 1 and _problem(found, sequence, start, good[0], good[size - 1]) is not None:
+            size -= 1
+        name = name_of_regions(found.context, sequence.function)
+        scop = replace(
+            _lift(found, sequence, start, good[0], good[size - 1]), name=f"{name}_{found.counts[name]}"
+        )
+        found.counts[name] += 1
+        found.scops.append(scop)
+        found.diagnostics.append(_named(found, scop))
+        good = good[size:]
+
+
+def _named(found: Nests, scop: Scop) -> Diagnostic:
+    first, _ = found.context.source.place(scop.start)
+    last, _ = found.context.source.place(max(scop.start, scop.end - 1))
+    lines = f"line {first}" if first == last else f"lines {first}-{last}"
+    return Diagnostic("PG180", "note", f"region {scop.name}: {lines}", scop.position, length=3)
+
+
+def _problem(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Diagnostic | None:
+    """Why these loops cannot be one region."""
+    try:
+        scop = _lift(found, sequence, start, first, last)
+        if scop.statements:
+            found.check(scop)
+            return None
+    except Diagnosed as problem:
+        return problem.diagnostics[0]
+    position = found.context.at(sequence.items[first])
+    return Diagnostic("PG112", "error", "the loop does nothing", position, "remove it", length=3)
+
+
+def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
+    items = sequence.items[first : last + 1]
+    leading = first
+    while leading > start and isinstance(sequence.items[leading - 1], c_ast.Pragma):
+        leading -= 1
+    pragma = sequence.items[leading] if leading < first else None
+    span = nest_span(found.context, pragma, items[0], items[-1])
+    alone = isinstance(sequence.node, c_ast.For)
+    block = Block(sequence.node, 0, 0) if alone else Block(sequence.node, first, last + 1)
+    position = found.context.at(items[0])
+    extract = Extract(sequence.function, sequence.scope.copy(), block, items, position)
+    return lift_region(found.context, extract, "", span, found.no_alias)
+
+
+def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
+    """Warns about a loop that is not offloaded; a reason is given once, for the outermost loop."""
+    if problem.position in found.reported:
+        return
+    found.reported.add(problem.position)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
+
+
+def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
+    """Warns about a loop in an OpenMP construct, or in a function that is called in one."""
+    message = "threads of OpenMP may run this loop: a region is run by one thread alone"
+    help_text = "move the loop out of the OpenMP construct"
+    problem = Diagnostic("PG116", "error", message, found.context.at(pragma), help_text)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
+
+
+def not_offloaded(problem: Diagnostic, loop: Position | None) -> Diagnostic:
+    """The warning that a loop stays on the host."""
+    why = replace(problem, severity="note", help="", notes=())
+    message = "this loop is not offloaded"
+    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), 3)

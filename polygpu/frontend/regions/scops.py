@@ -1,0 +1,241 @@
+"""One region of the tree to one Scop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators
+from polygpu.frontend.names.escapes import escapes
+from polygpu.frontend.names.liveness import Block, assigned_names, live_after, mentions
+from polygpu.frontend.names.scopes import Scope, Variable
+from polygpu.frontend.names.types import (
+    Basic,
+    Pointer,
+    Qualified,
+    Vector,
+    definition_of,
+    element_of,
+    fields_of,
+    rank,
+)
+from polygpu.frontend.read import statements
+from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.functions import texts
+from polygpu.frontend.read.state import FileContext, RawArray, Region
+from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.regions.shapes import Shaped, shape
+from polygpu.frontend.shape.affine import names_in
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.scop import Array, Conversion, Scalar, Scop, Structure
+from polygpu.support.position import Position
+
+
+@dataclass(frozen=True)
+class Extract:
+    """A region as found in the tree: `items` of `block`, within `scope`."""
+
+    function: Any
+    scope: Scope
+    block: Block
+    items: tuple[Any, ...]
+    position: Position
+
+
+def lift_region(
+    context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
+) -> Scop:
+    """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
+    written = frozenset(name for item in extract.items for name in assigned_names(item))
+    counters = frozenset(name for item in extract.items for name in outer_iterators(item))
+    changed = changed_names(extract.function.body)
+    elsewhere = frozenset(_changed_elsewhere(context, extract))
+    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, counters)
+    reader = Reader(region, extract.scope.child())
+    statements.walk(reader, extract.items, statements.Path())
+    shaped = shape(reader)
+    _check_iterators(region, extract)
+    _check_declarations(region, extract)
+    _check_registers(region)
+    affine = _affine_names(shaped, region.conversions)
+    scalars = tuple(Scalar(s.name, s.type, s.name in affine) for s in region.scalars.values())
+    return Scop(
+        name=name,
+        function=extract.function.decl.name,
+        file=context.source.path,
+        start=span[0],
+        end=span[1],
+        position=extract.position,
+        scalars=scalars,
+        arrays=tuple(_array(array, shaped, extract, changed) for array in region.arrays.values()),
+        loops=tuple(region.loops),
+        statements=tuple(shaped.statements),
+        context=tuple(
+            _at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type
+        ),
+        assumptions=tuple(shaped.assumptions),
+        conversions=tuple(dict.fromkeys(region.conversions)),
+        functions=texts(context, region.functions),
+        no_alias=no_alias,
+        mentions=tuple(_mentions(extract)),
+        exposed=tuple(s for s in scalars if _exposed(region.scalars[s.name].variable, extract)),
+    )
+
+
+def _exposed(variable: Variable, extract: Extract) -> bool:
+    if "const" in variable.type.qualifiers:
+        return False
+    return variable.place == "global" or escapes(extract.function.body, variable)
+
+
+def _at_least_zero(scalar: Scalar) -> Expr:
+    return Binary(">=", Name(scalar.name, scalar.type), Int(0))
+
+
+def _changed_elsewhere(context: FileContext, extract: Extract) -> Iterator[str]:
+    for name in changed_by_calls(extract.function, context.scope):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and symbol.place == "global":
+            yield name
+
+
+def _reserved(extract: Extract) -> frozenset[str]:
+    """Names of outer variables that the region uses, and of those that size its arrays."""
+    found = set()
+    for name in _free(list(extract.items), frozenset()):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable):
+            found.add(name)
+            found |= set(_free([symbol.node.type], frozenset()))
+    return frozenset(found)
+
+
+def _mentions(extract: Extract) -> Iterator[str]:
+    for name in dict.fromkeys(_free(list(extract.items), frozenset())):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and symbol.place in ("local", "parameter"):
+            yield name
+
+
+def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
+    """Names used but not declared in a sequence of nodes."""
+    for node in nodes:
+        if isinstance(node, c_ast.ID):
+            if node.name not in bound:
+                yield node.name
+            continue
+        yield from _free([child for _, child in node.children()], bound)
+        if isinstance(node, c_ast.Decl) and node.name:
+            bound |= {node.name}
+        elif isinstance(node, c_ast.DeclList):
+            bound |= {declaration.name for declaration in node.decls}
+
+
+def _check_iterators(region: Region, extract: Extract) -> None:
+    """The value that a loop leaves in an iterator is not computed: nothing may use it."""
+    for variable, position in region.outer_iterators.items():
+        if live_after(extract.function.body, extract.block, variable.node):
+            message = f"the value of the iterator '{variable.name}' is used after the region"
+            help_text = (
+                f"declare it in the loop ('for (int {variable.name} = ...'), or set it again before its use"
+            )
+            notes = (note(f"'{variable.name}' is declared here", region.at(variable.node)),)
+            raise refusal("PG106", position, message, help_text, 3, notes)
+
+
+def _check_declarations(region: Region, extract: Extract) -> None:
+    """The region becomes a call: what it declares is gone after it."""
+    following = _items_of(extract.block.node)[extract.block.end :] if extract.block.end else ()
+    for item in extract.items:
+        if (
+            isinstance(item, c_ast.Decl)
+            and item.name
+            and any(mentions(other, item.name) for other in following)
+        ):
+            message = f"'{item.name}' is declared in the region and used after it"
+            help_text = "declare it before the region"
+            raise refusal("PG114", region.at(item), message, help_text, len(item.name))
+
+
+def _check_registers(region: Region) -> None:
+    """What the region writes is passed by its address: `register` variables have none."""
+    for variable, array in region.arrays.items():
+        if "register" in variable.storage and _storage(variable) == "local":
+            message = f"'{variable.name}' is written in the region and declared register: it has no address"
+            if not isinstance(variable.type, Basic):
+                message = f"'{variable.name}' is declared register: it has no address"
+            help_text = "remove 'register' from its declaration"
+            raise refusal("PG117", array.position, message, help_text, len(variable.name))
+
+
+def _items_of(node: Any) -> list[Any]:
+    return list((node.block_items if isinstance(node, c_ast.Compound) else node.stmts) or ())
+
+
+def _affine_names(shaped: Shaped, conversions: Iterable[Conversion]) -> set[str]:
+    """Names in domains, affine subscripts, extents, assumptions and conversions."""
+    found: set[str] = set()
+    for statement in shaped.statements:
+        for condition in statement.domain:
+            found |= names_in(condition)
+        for access in statement.accesses:
+            found = found.union(*map(names_in, access.guards))
+            if access.affine:
+                found = found.union(*map(names_in, access.reference.subscripts))
+    for extents in shaped.extents.values():
+        found = found.union(*(names_in(e) for e in extents if e is not None))
+    for assumption in shaped.assumptions:
+        found |= names_in(assumption.value) | names_in(assumption.bound)
+    for conversion in conversions:
+        found = found.union(*map(names_in, (conversion.value, *conversion.domain)))
+    return found
+
+
+def _storage(variable: Variable) -> str:
+    if variable.place == "region":
+        return "region"
+    if isinstance(variable.type, Pointer) or (
+        variable.place == "parameter" and isinstance(variable.type, Vector)
+    ):
+        return "parameter"
+    return "local" if variable.place == "parameter" else variable.place
+
+
+def _array(array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset[str]) -> Array:
+    variable = array.variable
+    element = element_of(variable.type)
+    storage = _storage(variable)
+    structure = None
+    if isinstance(element, Qualified):
+        record = element.record
+        structure = Structure(record.name, definition_of(record), tuple(fields_of(record)))
+    return Array(
+        name=array.name,
+        element=element.name if isinstance(element, Basic) else structure.name if structure else "",
+        extents=shaped.extents[array],
+        storage=storage,
+        position=array.position,
+        host="" if storage == "region" else _host(array),
+        restrict="restrict" in variable.type.qualifiers,
+        constant="const" in element.qualifiers,
+        live_out=storage in ("parameter", "global") or (storage == "local" and _live(array, extract)),
+        structure=structure,
+        escapes=storage == "local" and escapes(extract.function.body, variable),
+        derived=storage == "parameter" and (variable.place != "parameter" or variable.name in changed),
+    )
+
+
+def _host(array: RawArray) -> str:
+    depth = rank(array.variable.type)
+    if depth == 1:
+        return array.name
+    return f"&{array.name}{'[0]' * depth}"
+
+
+def _live(array: RawArray, extract: Extract) -> bool:
+    variable, body = array.variable, extract.function.body
+    partial = not isinstance(variable.type, Basic)
+    return escapes(body, variable) or live_after(body, extract.block, variable.node, partial)

@@ -1,0 +1,319 @@
+"""From raw statements to the scop's: final array shapes, affine subscripts, lists of accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from polygpu.frontend.names.types import CType, Pointer, Vector, rank
+from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.reasons import reason_for
+from polygpu.frontend.read.state import RawArray, RawStatement, Region
+from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.shape.affine import Affine, names_in, polynomial
+from polygpu.frontend.shape.delinearize import (
+    STRIDES,
+    Shape,
+    find_shape,
+    inner_subscripts,
+    is_parameter,
+    subscripts_for,
+    sums_in,
+)
+from polygpu.frontend.shape.selects import implied, rewritten
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
+from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Statement, Store
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One reference of a body. `always`: it is made in every instance of the statement. `exposed`: nothing
+    before it in the body is sure to have written the element.
+    """
+
+    reference: Reference
+    write: bool
+    always: bool
+    guards: tuple[Expr, ...] = ()
+    exposed: bool = True
+
+
+Element: TypeAlias = tuple[str, str, tuple[Expr, ...]]
+# array, member, subscripts: one element in each instance
+
+
+@dataclass
+class Shaped:
+    """The final statements and what was assumed for them."""
+
+    statements: list[Statement] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+    extents: dict[RawArray, tuple[Expr | None, ...]] = field(default_factory=dict)
+
+
+def shape(reader: Reader) -> Shaped:
+    """Raises Diagnosed for a write whose subscript is not affine."""
+    region = reader.region
+    shaped = Shaped()
+    by_name = {array.name: array for array in region.arrays.values()}
+    visits = [v for statement in region.statements for v in _Finder(region.affine).of_body(statement.body)]
+    shapes: dict[str, Shape] = {}
+    for array in list(by_name.values()):
+        own = [v for v in visits if v.reference.array == array.name]
+        shaped.extents[array] = _extents(reader, array)
+        found = _flattened(region, array, own)
+        if isinstance(found, Shape):
+            shapes[array.name] = found
+            shaped.extents[array] = (None, *map(_counted, found.extents))
+        _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
+    for number, raw in enumerate(region.statements):
+        _finish(region, raw, f"S{number}", shapes, shaped)
+    return shaped
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """Finds the references of what happens where all `guards` hold, and always where `always` is set.
+
+    What is `written` was so before, in the same instance.
+    """
+
+    affine: Affine
+    always: bool = True
+    guards: tuple[Expr, ...] = ()
+    written: frozenset[Element] = frozenset()
+
+    def where(self, test: Expr, holds: bool) -> _Finder:
+        """For what a test decides about."""
+        guard = implied(self.affine, test, holds)
+        guards = self.guards if guard is None else (*self.guards, guard)
+        return replace(self, always=False, guards=guards)
+
+    def of_body(self, body: tuple[Action, ...]) -> Generator[Visit, None, frozenset[Element]]:
+        """Every reference of a body, reads of an action before its write; what is sure to be written."""
+        here = self
+        for action in body:
+            match action:
+                case Store(target, value):
+                    for subscript in target.subscripts:
+                        yield from here.of(subscript)
+                    yield from here.of(value)
+                    yield Visit(target, True, self.always, self.guards)
+                    here = replace(here, written=here.written | self.element(target))
+                case Let(_, _, value, _):
+                    yield from here.of(value)
+                case Branch(test, then, otherwise):
+                    yield from here.of(test)
+                    first = yield from here.where(test, True).of_body(then)
+                    second = yield from here.where(test, False).of_body(otherwise)
+                    here = replace(here, written=first & second)
+        return here.written
+
+    def element(self, r: Reference) -> frozenset[Element]:
+        """The element that a reference is, if it is the same one throughout the instance."""
+        if any(self.affine.value(s) is None for s in r.subscripts):
+            return frozenset()
+        return frozenset({(r.array, r.field, r.subscripts)})
+
+    def of(self, expr: Expr) -> Iterator[Visit]:
+        match expr:
+            case Reference():
+                for subscript in expr.subscripts:
+                    yield from self.of(subscript)
+                exposed = not self.element(expr) or not self.element(expr) <= self.written
+                yield Visit(expr, False, self.always, self.guards, exposed)
+            case Unary(_, operand) | Cast(_, operand):
+                yield from self.of(operand)
+            case Binary("&&" | "||" as op, left, right):
+                yield from self.of(left)
+                yield from self.where(left, op == "&&").of(right)
+            case Binary(_, left, right):
+                yield from self.of(left)
+                yield from self.of(right)
+            case Select(test, yes, no):
+                yield from self.of(test)
+                yield from self.where(test, True).of(yes)
+                yield from self.where(test, False).of(no)
+            case Call(_, arguments, _):
+                for argument in arguments:
+                    yield from self.of(argument)
+
+
+def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
+    """The declared extents in terms of constants and parameters; None for an unknown outermost one."""
+    ctype: CType = array.variable.type
+    found: list[Expr | None] = []
+    if isinstance(ctype, Pointer):
+        found.append(None)
+        ctype = ctype.target
+    while isinstance(ctype, Vector):
+        found.append(_extent(reader, array, ctype, outermost=not found))
+        ctype = ctype.element
+    return tuple(found)
+
+
+def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> Expr | None:
+    node = ctype.extent
+    if node is None:
+        return _listed(array) if outermost else None
+    try:
+        value = replace(reader, scope=ctype.scope or reader.scope).value(node)
+    except Diagnosed:
+        if outermost:
+            return None  # it is only wanted for checks: what is accessed decides what is copied
+        raise
+    extent = reader.region.affine.value(value)
+    changed = next(_changes(reader.region, sorted(names_in(value))), "")
+    if extent is not None and not changed:
+        return _counted(extent)
+    if outermost:
+        return None
+    reason = changed or reason_for(reader.region, value)[0]
+    message = f"the size of a row of '{array.name}' is not affine: {reason}"
+    help_text = "give the array a row size that is a constant or a variable of its own"
+    raise refusal("PG160", array.position, message, help_text, len(array.name))
+
+
+def _changes(region: Region, names: list[str]) -> Iterator[str]:
+    """Why the names may have another value in the region than they had at the array's declaration."""
+    for name in names:
+        if name in region.changed:
+            yield f"'{name}' is changed in the function"
+        elif name in region.elsewhere:
+            yield f"'{name}' may be changed by what the function calls"
+
+
+def _listed(array: RawArray) -> Expr | None:
+    """The extent of `float c[] = {1, 2, 3}`."""
+    initial = getattr(array.variable.initial, "exprs", None)
+    if initial is None or any(type(expr).__name__ == "NamedInitializer" for expr in initial):
+        return None
+    return Int(len(initial))
+
+
+def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | str | None:
+    """The shape of a one-dimensional array whose subscripts are no affine forms; why not; or None."""
+    if rank(array.variable.type) != 1:
+        return None
+    subscripts = [v.reference.subscripts[0] for v in visits]
+    if all(region.affine.value(subscript) is not None for subscript in subscripts):
+        return None
+    iterators = region.iterators | region.locals
+    sums = dict.fromkeys(found for subscript in subscripts for found in sums_in(subscript))
+    return find_shape(
+        map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.parameter, iterators)]
+    )
+
+
+def _check_writes(
+    region: Region, array: RawArray, visits: list[Visit], shapes: dict[str, Shape], why: str
+) -> None:
+    for visit in visits:
+        if not visit.write:
+            continue
+        final = _reshaped(region, visit.reference, shapes)
+        for subscript in final.subscripts:
+            if region.affine.value(subscript) is None:
+                site = region.sites[visit.reference.site]
+                reason, help_text = reason_for(region, subscript, "PG102")
+                notes: tuple[Diagnostic, ...] = ()
+                if why.startswith(STRIDES):
+                    notes = (note(f"'{array.name}' is declared here without its shape", array.position),)
+                    reason, help_text = why, f"declare its shape, as in 'float (*{array.name})[m]'"
+                message = f"the subscript of the write to '{site.text}' is not affine: {reason}"
+                raise refusal("PG102", site.position, message, help_text, 1, notes)
+
+
+def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) -> Reference:
+    """The reference with its final subscripts: in affine form where all have one, else as C computes them.
+
+    Those of a recovered shape are affine but for the outermost.
+    """
+    found = shapes.get(reference.array)
+    subscripts = reference.subscripts
+    if found is not None:
+        subscripts = subscripts_for(polynomial(subscripts[0]), found)
+    forms = [region.affine.value(s) for s in subscripts]
+    if found is None and None in forms:
+        return reference
+    final = (s if form is None else _counted(form) for s, form in zip(subscripts, forms, strict=True))
+    return replace(reference, subscripts=tuple(final))
+
+
+def _counted(form: Expr) -> Expr:
+    """The affine form as code computes it: in int, which holds its values, whatever the source's types."""
+    return rewritten(form, lambda e: Name(e.name) if isinstance(e, Name) else e)
+
+
+def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shape], shaped: Shaped) -> None:
+    def change(expr: Expr) -> Expr:
+        if not isinstance(expr, Reference):
+            return expr
+        inner = replace(expr, subscripts=tuple(rewritten(s, change) for s in expr.subscripts))
+        return _reshaped(region, inner, shapes)
+
+    body = tuple(_changed(action, change) for action in raw.body)
+    accesses = []
+    finder = _Finder(region.affine)
+    visits, sure = _collected(finder.of_body(body))
+    for visit in visits:
+        element = finder.element(visit.reference)
+        must = visit.always or (visit.write and bool(element & sure))
+        site = region.sites[visit.reference.site]
+        access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
+        accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed))
+        if visit.reference.array in shapes:
+            _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
+    shaped.statements.append(
+        Statement(
+            name,
+            raw.iterators,
+            raw.loops,
+            raw.domain,
+            raw.schedule,
+            body,
+            tuple(accesses),
+            raw.position,
+            raw.text,
+        )
+    )
+
+
+def _collected(found: Generator[Visit, None, frozenset[Element]]) -> tuple[list[Visit], frozenset[Element]]:
+    visits: list[Visit] = []
+    while True:
+        try:
+            visits.append(next(found))
+        except StopIteration as end:
+            return visits, end.value
+
+
+def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
+    site = region.sites[visit.reference.site]
+    for value, extent in inner_subscripts(visit.reference, found):
+        if region.affine.value(value) is None:
+            reason, help_text = reason_for(region, value, "PG161")
+            message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
+            raise refusal("PG161", site.position, message, help_text)
+        reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
+        made = Assumption(name, value, _counted(extent), reason, site.position)
+        if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
+            assumptions.append(made)
+
+
+def _changed(action: Action, change: Any) -> Action:
+    match action:
+        case Store(target, value):
+            new = change(target)
+            assert isinstance(new, Reference)
+            return Store(new, rewritten(value, change))
+        case Let(name, ctype, value, assign):
+            return Let(name, ctype, rewritten(value, change), assign)
+        case Branch(test, then, otherwise):
+            return Branch(
+                rewritten(test, change),
+                tuple(_changed(a, change) for a in then),
+                tuple(_changed(a, change) for a in otherwise),
+            )

@@ -1,0 +1,85 @@
+"""The characters of the source that a region covers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.read.unsupported import refusal
+from polygpu.frontend.text.source import Source
+from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.position import Position
+
+_WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in the source file itself"
+_BEFORE = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+[ \t]*\Z", re.MULTILINE)
+_OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:parallel[ \t]+for|for|simd)\b", re.MULTILINE)
+_LASTING = frozenset(("define", "undef", "include", "include_next", "import", "embed"))
+_CONDITIONAL = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"))
+
+
+def marked_span(context: FileContext, begin: Any, end: Any) -> tuple[int, int]:
+    """From the start of the line of the first pragma to the end of the line of the second."""
+    first, last = context.at(begin), context.at(end)
+    span = _pragma(context.source, first)[0], _pragma(context.source, last)[1]
+    _check_directives(context.source, span, _LASTING, "move it before the region")
+    return span
+
+
+def _pragma(source: Source, position: Position) -> tuple[int, int]:
+    if position.file != source.path:
+        help_text = f"compile '{position.file}' itself, or move the region"
+        raise refusal("PG113", position, "the region is in an included file", help_text)
+    if source.line(position.line).lstrip().startswith("#"):
+        start = source.offset(position.line, 1)
+        return start, start + len(source.line(position.line))
+    start = source.offset(position.line, position.column)
+    end = source.header_end(start)
+    if source.text.startswith("_Pragma", start) and end is not None:
+        return start, end
+    raise refusal("PG113", position, "the pragma comes from a macro", _WRITE_PRAGMAS)
+
+
+def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tuple[int, int]:
+    """From `leading` (a pragma before the loop, or None) and the first `for` to the end of the last."""
+    start, _ = _loop(context, first)
+    if leading is not None:
+        start, _ = _pragma(context.source, context.at(leading))
+    span = start, _loop(context, last)[1]
+    _check_before(context, start, first)
+    _check_directives(context.source, span, _LASTING, "move it before the loop")
+    _check_directives(context.source, span, _CONDITIONAL, _WRITE_PRAGMAS)
+    return span
+
+
+def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
+    source, position = context.source, context.at(loop)
+    start = source.offset(position.line, position.column)
+    if position.file != source.path or not source.text.startswith("for", start):
+        raise _hidden(position, "the loop comes from a macro")
+    end = context.expansion.end(start, loop.coord.line, loop.coord.column)
+    if end is None:
+        raise _hidden(position, "where the loop ends is not plain to see: a macro or a directive hides it")
+    return start, end
+
+
+def _check_before(context: FileContext, start: int, loop: Any) -> None:
+    """An OpenMP pragma that conditional directives hide now would stand before the call."""
+    directives = _BEFORE.search(context.source.text[:start])
+    if directives and _OPENMP.search(directives[0]):
+        message = "a pragma before the loop is hidden by conditional directives"
+        help_text = "put '#pragma scop' before the directives and '#pragma endscop' after the loop"
+        raise refusal("PG113", context.at(loop), message, help_text, 3)
+
+
+def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
+    """What holds for the text after a region too cannot go with it, nor can half of an #if."""
+    for word, offset in source.directives(*span):
+        if word in refused:
+            position = Position(source.path, *source.place(offset))
+            message = f"'#{word}' within what becomes a call"
+            raise refusal("PG113", position, message, help_text, len(word) + 1)
+
+
+def _hidden(position: Position, message: str) -> Diagnosed:
+    return refusal("PG113", position, message, _WRITE_PRAGMAS, 3)

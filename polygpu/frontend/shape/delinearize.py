@@ -1,0 +1,201 @@
+"""Recovering the shape of flattened arrays from their subscripts.
+
+    A[i * n + j], A[(i + 1) * n + j - 1]    ->    A[i][j], A[i + 1][j - 1] with rows of n elements
+
+After Maslov ("Delinearization", PLDI'92) in the form of Groesslinger and others ("Optimistic
+delinearization of parametrically sized arrays", ICS'15): the products of parameters that multiply the
+iterators are the strides; that the inner subscripts stay in bounds is assumed and tested at run time. A
+factor that the source writes as a sum, `A[i * (n + 2) + j]`, counts as a parameter, if fewer terms are left
+so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import gcd
+
+from polygpu.frontend.shape.affine import (
+    Polynomial,
+    add,
+    expression,
+    multiplied,
+    multiply,
+    names_in,
+    polynomial,
+    product,
+    total,
+)
+from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Unary
+
+STRIDES = "its accesses have the strides"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """`parameter + by`, a factor of its own."""
+
+    parameter: Name
+    by: int
+
+    @property
+    def atom(self) -> Expr:
+        return add(self.parameter, Int(self.by))
+
+    def put(self, subscript: Polynomial) -> Polynomial:
+        """n * i + 2 * i + j  ->  (n + 2) * i + j"""
+        found: Polynomial = {}
+        for monomial, factor in subscript.items():
+            others = tuple(atom for atom in monomial if atom != self.parameter)
+            power: Polynomial = {others: factor}
+            for _ in range(len(monomial) - len(others)):
+                power = multiplied(power, {(self.atom,): 1, (): -self.by})
+            found = total(found, power)
+        return found
+
+
+def sums_in(expr: Expr) -> list[Sum]:
+    """The sums of a parameter and a number that something is multiplied with."""
+    match expr:
+        case Unary(_, operand) | Cast(_, operand):
+            return sums_in(operand)
+        case Binary(op, left, right):
+            inside = [*sums_in(left), *sums_in(right)]
+            return [*inside, *_factors(left, right)] if op == "*" else inside
+    return []
+
+
+def _factors(*sides: Expr) -> Iterator[Sum]:
+    for terms in map(polynomial, sides):
+        match sorted(terms, key=len):
+            case [(), (Name() as name,)] if terms[name,] == 1:
+                yield Sum(name, terms[()])
+
+
+@dataclass(frozen=True)
+class Stride:
+    """`factor` times the product of `parameters` (sorted) elements."""
+
+    factor: int
+    parameters: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`strides` from the outermost dimension to 1; `extents` of all dimensions but the outermost."""
+
+    strides: tuple[Stride, ...]
+    extents: tuple[Expr, ...]
+    sums: tuple[Sum, ...] = ()
+
+
+def find_shape(
+    subscripts: Iterable[Polynomial], iterators: Set[str], sums: Iterable[Sum] = ()
+) -> Shape | str:
+    """The shape that fits all subscripts of one array, or why there is none.
+
+    `sums` are factors that the source has.
+    """
+    known = list(subscripts)
+    used: list[Sum] = []
+    for found in sums:
+        better = [found.put(s) for s in known]
+        if sum(map(len, better)) < sum(map(len, known)):
+            known = better
+            used.append(found)
+    shape = _shape(known, iterators)
+    return replace(shape, sums=tuple(used)) if isinstance(shape, Shape) else shape
+
+
+def _shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str:
+    grouped: dict[tuple[Expr, ...], int] = {(): 1}
+    for subscript in subscripts:
+        for monomial, factor in subscript.items():
+            parameters = tuple(atom for atom in monomial if is_parameter(atom, iterators))
+            if len(parameters) < len(monomial) - 1:
+                return "it multiplies values that are unknown at compile time"
+            if len(parameters) == len(monomial) - 1 and parameters:
+                grouped[parameters] = gcd(grouped.get(parameters, 0), factor)
+    if len(grouped) == 1:
+        return "it is no sum of iterators and parameters"
+    chain = sorted((Stride(factor, parameters) for parameters, factor in grouped.items()), key=_degree)
+    extents = []
+    for inner, outer in pairwise(chain):
+        extent = _quotient(outer, inner)
+        if extent is None:
+            return f"{STRIDES} {_text(inner)} and {_text(outer)}, which fit no one shape"
+        extents.append(extent)
+    return Shape(tuple(reversed(chain)), tuple(reversed(extents)))
+
+
+def is_parameter(atom: Expr, iterators: Set[str]) -> bool:
+    if isinstance(atom, Binary):  # a Sum's
+        return is_parameter(atom.left, iterators)
+    return isinstance(atom, Name) and atom.name not in iterators
+
+
+def _degree(stride: Stride) -> int:
+    return len(stride.parameters)
+
+
+def _quotient(outer: Stride, inner: Stride) -> Expr | None:
+    """outer / inner if that is a constant times one parameter."""
+    remaining = _without(outer.parameters, inner.parameters)
+    if remaining is None or len(remaining) != 1 or outer.factor % inner.factor:
+        return None
+    return multiply(Int(outer.factor // inner.factor), product(remaining))
+
+
+def _without(atoms: tuple[Expr, ...], removed: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+    """The product `atoms` divided by `removed`, None where that is no product."""
+    remaining = list(atoms)
+    for atom in removed:
+        if atom not in remaining:
+            return None
+        remaining.remove(atom)
+    return tuple(remaining)
+
+
+def _text(stride: Stride) -> str:
+    names = [min(names_in(p)) for p in stride.parameters]
+    return "'" + " * ".join(([str(stride.factor)] if stride.factor != 1 or not names else []) + names) + "'"
+
+
+def subscripts_for(subscript: Polynomial, shape: Shape) -> tuple[Expr, ...]:
+    """The subscripts of one access, outermost first, so that their weighted sum is `subscript`."""
+    for known in shape.sums:
+        subscript = known.put(subscript)
+    parts: list[Polynomial] = [{} for _ in shape.strides]
+    for monomial, factor in subscript.items():
+        dimension, atoms, amount = _place(monomial, factor, shape)
+        parts[dimension][atoms] = parts[dimension].get(atoms, 0) + amount
+    for dimension in range(len(parts) - 1, 0, -1):
+        _borrow(parts, dimension, shape.extents[dimension - 1])
+    return tuple(expression(part) for part in parts)
+
+
+def _place(monomial: tuple[Expr, ...], factor: int, shape: Shape) -> tuple[int, tuple[Expr, ...], int]:
+    """(dimension, remaining atoms, remaining factor) for the largest stride that divides the term."""
+    for dimension, stride in enumerate(shape.strides):
+        remaining = _without(monomial, stride.parameters)
+        if remaining is not None and factor % stride.factor == 0:
+            return dimension, remaining, factor // stride.factor
+    raise AssertionError("the last stride is 1")
+
+
+def _borrow(parts: list[Polynomial], dimension: int, extent: Expr) -> None:
+    """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`: what can only be below 0 is in the row before."""
+    part = {monomial: factor for monomial, factor in parts[dimension].items() if factor}
+    rising = any(factor > 0 for factor in part.values())
+    if not part or rising:
+        return
+    if not isinstance(extent, Name | Int | Binary) or (isinstance(extent, Binary) and extent.op == "*"):
+        return
+    parts[dimension][(extent,)] = parts[dimension].get((extent,), 0) + 1
+    parts[dimension - 1][()] = parts[dimension - 1].get((), 0) - 1
+
+
+def inner_subscripts(reference: Reference, shape: Shape) -> list[tuple[Expr, Expr]]:
+    """(subscript, extent) of the dimensions whose bounds are assumed."""
+    return list(zip(reference.subscripts[1:], shape.extents, strict=True))

@@ -1,0 +1,98 @@
+"""Where the loops of a file end in the user's own text, proved from what the preprocessor makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from polygpu.frontend.text.clean import Clean
+from polygpu.frontend.text.source import Source, joined, spellings
+from polygpu.support.diagnostics import Diagnosed
+
+_MARK = re.compile(r"polygpu_mark_(\d+)")
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A file as written and as preprocessed; `again` preprocesses another text in its place.
+
+    Offsets in the clean text are those that the tree's coordinates give.
+    """
+
+    source: Source
+    clean: Clean
+    again: Callable[[str], Clean] = field(compare=False, repr=False)
+
+    def end(self, start: int, line: int, column: int) -> int | None:
+        """The offset after the statement that starts at `start` in the source, and in the clean text at a
+        line and column; None where no place in the source is certain to be its end.
+
+        Text that is the same before and after preprocessing is certain. Where it is not, marks are put into
+        the source where statements may start and end, and it is preprocessed again: they come out of that
+        between the tokens that stand around them in the clean text.
+        """
+        first = self._clean.offset(line, column)
+        last = self._clean.statement_end(first)
+        if last is None or start not in self.source.boundaries:
+            return None
+        found = self.source.statement_end(start)
+        if found is not None and _same(self.source.text[start:found], self._clean.text[first:last]):
+            return found
+        return self._marked_end(start, first, last)
+
+    def _marked_end(self, start: int, first: int, last: int) -> int | None:
+        before = self._marks.get(first, ())
+        ends = [offset for offset in self._marks.get(self._next(last), ()) if offset > start]
+        closed = [offset for offset in ends if self.source.text[offset - 1] in ";}"]
+        return min(closed, default=None) if start in before else None
+
+    def _next(self, offset: int) -> int:
+        """The offset of the clean text's first token from `offset` on."""
+        return next((place for _, place in spellings(self._clean.text, offset)), len(self._clean.text))
+
+    @cached_property
+    def _clean(self) -> Source:
+        return Source("", self.clean.text)
+
+    @cached_property
+    def _marks(self) -> dict[int, tuple[int, ...]]:
+        """By the offset of a token in the clean text, the offsets in the source that come out before it.
+
+        Nothing where the marks changed what else comes out.
+        """
+        try:
+            marked = self.again(self._with_marks())
+        except Diagnosed:
+            return {}
+        tokens = [*spellings(self._clean.text), ("", len(self._clean.text))]
+        found: dict[int, tuple[int, ...]] = {}
+        index = 0
+        for text, _ in spellings(marked.text):
+            if index == len(tokens):
+                return {}
+            expected, place = tokens[index]
+            if mark := _MARK.fullmatch(text):
+                found[place] = (*found.get(place, ()), int(mark[1]))
+            elif _alike(text, expected):
+                index += 1
+            else:
+                return {}
+        return found if index == len(tokens) - 1 else {}
+
+    def _with_marks(self) -> str:
+        text, parts, done = self.source.text, [], 0
+        for offset in self.source.boundaries:
+            parts += [text[done:offset], f" polygpu_mark_{offset} "]
+            done = offset
+        return "".join([*parts, text[done:]])
+
+
+def _same(original: str, preprocessed: str) -> bool:
+    return [text for text, _ in spellings(joined(original))] == [text for text, _ in spellings(preprocessed)]
+
+
+def _alike(text: str, other: str) -> bool:
+    """Whether tokens are equal; strings may name the time."""
+    return text == other or text[:1] == other[:1] == '"'
