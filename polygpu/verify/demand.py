@@ -108,9 +108,10 @@ class Demand:
         }
 
     def _depending(self, read: Slot) -> list[Slot]:
-        """The writes that depend on a read, be it by a test or a local."""
-        own = self.source.writing(read.statement, read.number)
-        return [own] if own else [w for w in self.source.slots if w.statement == read.statement and w.write]
+        """The writes that may depend on a read."""
+        numbers = self.source.dependents(read.statement, read.number)
+        mine = (w for w in self.source.slots if w.statement == read.statement and w.write)
+        return [w for w in mine if w.number in numbers]
 
     def _uses(self, write: Slot) -> list[tuple[Slot, isl.Map, isl.Map]]:
         """Who reads what a write leaves: all pairs, and those that may find the old value in its place."""

@@ -9,8 +9,9 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
-from polygpu.model.expr import Reference
-from polygpu.model.scop import Let
+from polygpu.model.expr import Name, Reference
+from polygpu.model.rewrite import walk
+from polygpu.model.scop import Action, Let, Store
 from polygpu.verify.last import last_writes
 from polygpu.verify.liveness import Liveness, Number
 from polygpu.verify.slots import Slot, exclusive, numbered, reached, slots_of
@@ -109,6 +110,18 @@ class Source:
     def _locals(self) -> dict[str, Liveness]:
         return {}
 
+    def dependents(self, statement: str, number: Number) -> frozenset[Number]:
+        """The stores of an instance that may depend on what action `number` reads, be it by a local."""
+        found = self._dependents.get((statement, number))
+        if found is None:
+            found = _dependents(self.p.statement(statement).body, number)
+            self._dependents[statement, number] = found
+        return found
+
+    @cached_property
+    def _dependents(self) -> dict[tuple[str, Number], frozenset[Number]]:
+        return {}
+
     def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
         """The assignments to a local whose value, new or old, action `number` finds, and in which instances.
 
@@ -146,6 +159,32 @@ class Source:
             fresh = fresh.subtract(pairs.domain())
         last = last_writes(earlier, times)
         return [Writer(w.statement, w.number, pairs) for w, pairs in last.items()], fresh
+
+
+def _dependents(body: tuple[Action, ...], number: Number) -> frozenset[Number]:
+    names: set[str] = set()
+    found = {number}
+    grown = True
+    while grown:
+        before = len(found)
+        for n, action, _ in numbered(body):
+            tested = any(n[:k] in found for k in range(1, len(n)))
+            if n in found or tested or names & _read(action):
+                found.add(n)
+                names |= {action.name} if isinstance(action, Let) else set()
+        grown = len(found) > before
+    stores = {n for n, action, _ in numbered(body) if isinstance(action, Store)}
+    return frozenset(found & stores)
+
+
+def _read(action: Action) -> set[str]:
+    """The names that the action reads."""
+    exprs = (
+        (action.target, action.value)
+        if isinstance(action, Store)
+        else ((action.value,) if isinstance(action, Let) else (action.test,))
+    )
+    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
 
 
 class UnanalysableError(Exception):
