@@ -98,3 +98,14 @@ def actions(body: tuple[Action, ...]) -> Iterator[Action]:
         if isinstance(a, Branch):
             yield from actions(a.then)
             yield from actions(a.otherwise)
+
+
+def action_expressions(action: Action) -> tuple[Expr, ...]:
+    """What an action reads and writes itself, without the actions of its branches."""
+    match action:
+        case Store(target, value):
+            return (target, value)
+        case Let(_, _, value):
+            return (value,)
+        case Branch(test):
+            return (test,)
