@@ -29,8 +29,8 @@ from polygpu.model.kernel import (
     SharedArray,
     Statement,
 )
+from polygpu.model.kernel_walk import free_names, touched
 from polygpu.model.linear import simplify
-from polygpu.model.walk import free_names, touched
 
 
 @dataclass(frozen=True)
