@@ -24,8 +24,8 @@ from polygpu.model.kernel import (
     SharedArray,
     Statement,
 )
+from polygpu.model.kernel_walk import free_names, touched
 from polygpu.model.linear import simplify
-from polygpu.model.walk import free_names, touched
 
 
 def lower(m: Grid, layouts: dict[str, Layout], name: str) -> tuple[Kernel, Launch]:

@@ -9,7 +9,6 @@ from typing import Any
 from polygpu.model.device import Device
 from polygpu.model.kernel import Barrier, If, Statement, Unit
 from polygpu.model.scop import LARGEST_SIZE
-from polygpu.perf.names import bodies
 from polygpu.printing.dialects import CUDA, OPENCL, Dialect
 from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
 from polygpu.printing.layout import RegionText, region_text
@@ -78,11 +77,13 @@ def _emit_opencl(unit: Unit, device: Device) -> dict[str, str]:
 
 def _conditional_barrier(body: Sequence[Statement]) -> bool:
     """Whether a barrier stands under a test, outside of loops."""
-    return any(isinstance(s, If) and _has_barrier(bodies(s)) for s in body)
+    return any(isinstance(s, If) and _has_barrier((*s.then, *s.otherwise)) for s in body)
 
 
 def _has_barrier(body: Sequence[Statement]) -> bool:
-    return any(isinstance(s, Barrier) or (isinstance(s, If) and _has_barrier(bodies(s))) for s in body)
+    return any(
+        isinstance(s, Barrier) or (isinstance(s, If) and _has_barrier((*s.then, *s.otherwise))) for s in body
+    )
 
 
 def _common(unit: Unit, regions: Sequence[RegionText], dialect: Dialect, bodies: str) -> dict[str, Any]:
