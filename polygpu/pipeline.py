@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
@@ -32,9 +32,11 @@ from polygpu.lower.region import RegionLowering
 from polygpu.lower.scan import test_of
 from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Grid
+from polygpu.mapping.record import asked_padding, taken
 from polygpu.mapping.spaces import put_in_spaces
-from polygpu.model.decisions import Decisions
-from polygpu.model.decisions import parse as parse_decision
+from polygpu.mapping.wanted import RefusedError, Wanted
+from polygpu.model.decisions import SPACES, Decision, Taken
+from polygpu.model.decisions import parse as parse_decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.kernel import Region, Unit
@@ -108,12 +110,20 @@ class CompiledRegion:
     scheduled: Scheduled
     layouts: dict[str, Layout]
     grids: tuple[Grid, ...]
+    asked: tuple[Wanted, ...]
+    refused: tuple[RefusedError, ...]
     padded: tuple[Padded, ...]
     region: Region
     conditions: tuple[Condition, ...]
     overlaps: tuple[str, ...]
     assumed: dict[Scalar, int]
     renamed: dict[str, str]
+
+    @cached_property
+    def taken(self) -> tuple[tuple[Taken, ...], ...]:
+        """All decisions of each kernel."""
+        kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
+        return tuple(taken(grid, kernel, asked) for grid, kernel, asked in kernels)
 
     @property
     def in_source(self) -> Region:
@@ -168,8 +178,8 @@ def compile_file(path: str, options: Options) -> Compilation:
     care = dict(options.care)
 
     def compiled_region(scop: Scop) -> CompiledRegion:
-        careful = replace(decisions, care=care.get(scop.name, 0))
-        return _compile_region(scop, device, careful, values, options.time_budget, clock)
+        careful = care.get(scop.name, 0)
+        return _compile_region(scop, device, decisions, careful, values, options.time_budget, clock)
 
     work = cache(compiled_region)
     compiled, refused = _compile_regions(lifted.scops, work, detected)
@@ -177,7 +187,8 @@ def compile_file(path: str, options: Options) -> Compilation:
         lifted = clock.run("front end", lambda: lift(path, options.frontend(), partial(_check, values)))
         compiled, refused = _compile_regions(lifted.scops, work, detected)
     kept = tuple(r for r in compiled if not detected or _has_parallelism(r))
-    regions, spaces = clock.run("spaces", lambda: _in_spaces(kept, device, decisions))
+    _check_followed(decisions, kept)
+    regions, spaces = clock.run("spaces", lambda: _in_spaces(kept, device))
     unit = Unit(path, _stem(path), tuple(r.region for r in regions))
     files = clock.run("emit", lambda: _emit(lifted, unit, regions, device, options.target)) if regions else {}
     return Compilation(
@@ -226,10 +237,11 @@ def _check(values: dict[str, int], scop: Scop) -> None:
 
 
 def _in_spaces(
-    regions: tuple[CompiledRegion, ...], device: Device, decisions: Decisions
+    regions: tuple[CompiledRegion, ...], device: Device
 ) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
     """The regions with the arrays of their kernels in the memory spaces that decisions ask for."""
-    made = put_in_spaces((r.region for r in regions), device, decisions)
+    asked = {k.name: a for r in regions for k, a in zip(r.region.kernels, r.asked, strict=True)}
+    made = put_in_spaces((r.region for r in regions), device, asked)
     done = (_with_kernels(r, region) for r, region in zip(regions, made.regions, strict=True))
     return tuple(done), made.diagnostics
 
@@ -239,12 +251,24 @@ def _with_kernels(r: CompiledRegion, region: Region) -> CompiledRegion:
     return replace(r, region=region, padded=tuple(replace(p, kernel=k) for p, k in pairs))
 
 
-def _decisions(options: Options) -> Decisions:
+def _decisions(options: Options) -> tuple[Decision, ...]:
     try:
-        return Decisions(tuple(parse_decision(text) for text in options.decisions))
+        return tuple(d for text in options.decisions for d in parse_decisions(text))
     except ValueError as error:
         message = str(error)
         raise Diagnosed(Diagnostic("PG303", "error", message, None, "see `polygpu explain PG303`")) from None
+
+
+def _check_followed(decisions: tuple[Decision, ...], regions: tuple[CompiledRegion, ...]) -> None:
+    """Raises Diagnosed for a decision that no nest follows, be it that none has what it names."""
+    for decision in decisions:
+        if any(asked.follows(decision) for r in regions for asked in r.asked) or decision.key in SPACES:
+            continue
+        for refused in (problem for r in regions for problem in r.refused if problem.decision == decision):
+            raise refused
+        message = f"'{decision}' is for no nest of this file"
+        advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
+        raise Diagnosed(Diagnostic("PG303", "error", message, None, advice))
 
 
 def _simple_schedules(regions: tuple[CompiledRegion, ...]) -> Iterator[Diagnostic]:
@@ -347,7 +371,8 @@ def _lowered(
     o: _Ordered,
     sizes: dict[str, Layout],
     device: Device,
-    decisions: Decisions,
+    decisions: tuple[Decision, ...],
+    care: int,
     budget: float,
     tests: tuple[Condition, ...],
 ) -> _Lowered:
@@ -358,9 +383,9 @@ def _lowered(
     """
     found: tuple[int, _Lowered] | None = None
     made = False
-    for simple in (False, True) if decisions.care < 4 else (True,):
+    for simple in (False, True) if care < 4 else (True,):
         scheduled = original(o.p, o.d) if simple else o.scheduled
-        lowering = RegionLowering(o.p, device, sizes, decisions)
+        lowering = RegionLowering(o.p, device, sizes, decisions, care)
         region = lowering.in_time(scheduled.host, inf if simple else max(budget, 1.0))
         made = made or region is not None
         if region is not None:
@@ -382,7 +407,8 @@ def _lowered(
 def _compile_region(
     scop: Scop,
     device: Device,
-    decisions: Decisions,
+    decisions: tuple[Decision, ...],
+    care: int,
     values: dict[str, int],
     budget: float,
     clock: _Clock,
@@ -398,10 +424,13 @@ def _compile_region(
     p, d = ordered.p, ordered.d
     sizes = layouts(p, d)
     left = end - time.monotonic()
-    made = clock.run("lower", lambda: _lowered(ordered, sizes, device, decisions, left, tests))
+    made = clock.run("lower", lambda: _lowered(ordered, sizes, device, decisions, care, left, tests))
     scheduled, lowering, tests = made.scheduled, made.lowering, made.tests
     region = replace(made.region, sized=sized(p, tests))
-    padded = tuple(clock.run("pad", lambda: [pad(k, device, decisions) for k in region.kernels]))
+    asked = (asked_padding(g, a) for g, a in zip(lowering.grids, lowering.asked, strict=True))
+    padded = tuple(
+        clock.run("pad", lambda: [pad(k, device, a) for k, a in zip(region.kernels, asked, strict=True)])
+    )
     region = replace(region, kernels=tuple(k.kernel for k in padded))
     return CompiledRegion(
         scop,
@@ -412,6 +441,8 @@ def _compile_region(
         scheduled,
         sizes,
         tuple(lowering.grids),
+        tuple(lowering.asked),
+        tuple(lowering.refused),
         padded,
         region,
         tests,

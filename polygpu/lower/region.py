@@ -12,9 +12,9 @@ from polygpu.lower.checked_scan import scan
 from polygpu.lower.kernels import lower
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
 from polygpu.mapping.map import map_nest, member_name
-from polygpu.mapping.place import place
 from polygpu.mapping.program import Fixed, Grid
-from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
+from polygpu.mapping.wanted import RefusedError, Wanted, wanted
+from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr, Name, Unary
 from polygpu.model.kernel import (
@@ -30,7 +30,7 @@ from polygpu.model.kernel import (
 from polygpu.model.linear import simplify
 from polygpu.model.rewrite import substitute
 from polygpu.schedule.tree import Host, HostLoop, HostSequence, Nest
-from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D, bounded, bounded_hull, coalesced, hurried, identifier
 
 _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
@@ -38,13 +38,19 @@ _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels know
 
 @dataclass
 class RegionLowering:
-    """Lowers a region kernel by kernel; `grids` are those of its kernels."""
+    """Lowers a region kernel by kernel; `grids` are those of its kernels, `asked` the decisions for each.
+
+    What a nest cannot follow of decisions for all nests is `refused` and left.
+    """
 
     p: Polyhedra
     device: Device
     layouts: dict[str, Layout]
-    decisions: Decisions = NO_DECISIONS
+    decisions: tuple[Decision, ...] = ()
+    care: int = 0
     grids: list[Grid] = field(default_factory=list)
+    asked: list[Wanted] = field(default_factory=list)
+    refused: list[RefusedError] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
 
     def in_time(self, host: Host, seconds: float) -> Region | None:
@@ -110,12 +116,7 @@ class RegionLowering:
 
     def _launch(self, nest: Nest, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
         name = f"{self.p.scop.name.removeprefix('polygpu_')}_k{len(self.kernels)}"
-        drawn, flow = map_nest(self.p, nest, outer, self.device, self.decisions, name)
-        grid = place(drawn, flow, self.device, self.decisions, name)
-        kernel, launch = lower(grid, self.layouts, name)
-        registers = self.decisions.find(name, "registers")
-        if registers is not None:
-            kernel = replace(kernel, registers=_allowed(registers, self.device))
+        grid, kernel, launch = self._kernel(nest, outer, name)
         self.grids.append(grid)
         self.kernels.append(kernel)
         exists: isl.Set | None = None
@@ -126,14 +127,44 @@ class RegionLowering:
         test = test_of(coalesced(exists), context)
         return (HostIf(test, (launch,)),) if test is not None else (launch,)
 
+    def _kernel(self, nest: Nest, outer: tuple[Fixed, ...], name: str) -> tuple[Grid, Kernel, Launch]:
+        """As decisions say, as far as the nest can follow those that are for all nests."""
+        asked = wanted(self.p, nest.statements, self.decisions, self.care)
+        while True:
+            try:
+                grid = map_nest(self.p, nest, outer, self.device, asked)
+                kernel, launch = self._lowered(grid, asked, name)
+                kernel = replace(kernel, registers=self._registers(asked))
+            except RefusedError as problem:
+                if problem.decision.place is not None:
+                    raise
+                self.refused.append(problem)
+                asked = asked.without(problem.decision)
+                continue
+            self.asked.append(asked)
+            return grid, kernel, launch
 
-def _allowed(registers: Decision, device: Device) -> int:
-    """The registers a thread of a decision. Raises Diagnosed where the device has fewer."""
-    count, most = registers.sizes[0], device.max_registers_per_thread
-    if count > most:
-        message = f"'{registers}': {device.title} has {most} registers a thread"
-        raise Diagnosed(Diagnostic("PG304", "error", message, None, "ask for fewer registers"))
-    return count
+    def _lowered(self, grid: Grid, asked: Wanted, name: str) -> tuple[Kernel, Launch]:
+        """Raises RefusedError where loops cannot be unrolled as is asked for."""
+        try:
+            return lower(grid, self.layouts, name)
+        except Diagnosed as problem:
+            decision = asked.find("unroll")
+            if decision is None:
+                raise
+            raise RefusedError(decision, *problem.diagnostics) from None
+
+    def _registers(self, asked: Wanted) -> int:
+        """The registers of a thread that are asked for. Raises RefusedError where the device has fewer."""
+        decision, most = asked.find("registers"), self.device.max_registers_per_thread
+        count = decision.value if decision is not None else 0
+        if not isinstance(count, int):
+            return 0
+        if count > most:
+            assert decision is not None
+            why = f"{self.device.title} has {most} registers a thread"
+            raise asked.refused(decision, "PG304", why, "ask for fewer registers")
+        return count
 
 
 def _as_parameter(values: isl.Set, name: str) -> isl.Set:

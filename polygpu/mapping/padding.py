@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import mul
 
 from polygpu.mapping.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
-from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Kernel, Move, SharedArray, Statement
@@ -15,8 +14,6 @@ from polygpu.model.kernel_walk import statements
 from polygpu.perf.banks import Banks
 from polygpu.perf.requests import Index, Requests, requests
 from polygpu.perf.resources import registers_of, resident
-
-_NONE = Decisions()
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Padded:
     choices: dict[str, PaddingChoice]
 
 
-def pad(kernel: Kernel, device: Device, decisions: Decisions = _NONE) -> Padded:
+def pad(kernel: Kernel, device: Device, asked: Mapping[str, int] | None = None) -> Padded:
     """`kernel` with the cheapest padding of each shared array, one after another, or the one asked for.
 
     A padding that costs a resident block, of this array and those padded before it, has to pay. One that
@@ -36,14 +33,12 @@ def pad(kernel: Kernel, device: Device, decisions: Decisions = _NONE) -> Padded:
     if not kernel.shared:
         return Padded(kernel, {})
     found = requests(kernel, device.request_lanes, arrays=[s.name for s in kernel.shared])
-    asked = decisions.find(kernel.name, "pad")
-    amount = asked.sizes[0] if asked is not None and asked.value != "auto" else None
     choices: dict[str, PaddingChoice] = {}
     for plain in kernel.shared:
         mine = [r for r in found if r.reference.array == plain.name]
         width = max(_widest(mine), _widest_move(kernel.body, plain.name))
         s = replace(plain, alignment=max(plain.alignment, width * SIZES[plain.type]))
-        choices[s.name] = choice = _choose(_with(kernel, s), s, mine, device, amount)
+        choices[s.name] = choice = _choose(_with(kernel, s), s, mine, device, (asked or {}).get(s.name))
         kernel = _with(kernel, replace(s, padding=choice.pad))
     return Padded(kernel, choices)
 

@@ -6,183 +6,134 @@ coalesce or is reused by the block, global memory for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern, access_matrix
-from polygpu.analysis.polyhedra import array_tuple
+from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.footprint import Side, box
-from polygpu.mapping.map import Flow
 from polygpu.mapping.owned import nest_patterns, promote, written_arrays
-from polygpu.mapping.program import (
-    Axis,
-    Block,
-    Box,
-    Copied,
-    Fixed,
-    Grid,
-    Held,
-    ReferenceKey,
-    Run,
-    Tiles,
-    reference_key,
-    series,
-    walk,
-)
-from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
+from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
+from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
+from polygpu.mapping.wanted import Wanted, loop_names
+from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
-from polygpu.schedule.tree import Band, Member, Node, single_iterator
-from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, c_name
+from polygpu.support.isl_idioms import D
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A part of the kernel that copies what it stages by itself; `tiles` is its outermost loop in tiles."""
+def hold(m: Grid, asked: Wanted) -> Hold:
+    """The arrays that live in registers. Raises RefusedError where one that is asked for cannot."""
+    found = promote(m)
+    decision = asked.find("hold")
+    if decision is None:
+        return Hold(found)
+    used = {a.reference.array for s in m.statements for a in m.p.statement(s).accesses}
+    for name in decision.names:
+        if name in used and name not in {h.array for h in found}:
+            why = f"no point of the nest owns one element of '{name}' alone"
+            raise asked.refused(decision, "PG310", why, "leave the array out of the decision")
+    return Hold(tuple(h for h in found if h.array in decision.names))
 
-    node: Node
-    tiles: Fixed | None
+
+def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
+    """What goes through shared memory: what is asked for, or what is worth it as long as there is room.
+
+    Raises RefusedError where something that is asked for has no box.
+    """
+    tiled = ((k, part) for k, part in enumerate(m.parts) if isinstance(part, Tiles) and asked.care < 3)
+    keep = frozenset(k for k, tiles in tiled if asked.value("tile", tiles.member) is not None)
+    decision = asked.find("stage")
+    if asked.care >= 3 or (decision is not None and not decision.items):
+        return Stage((), keep)
+    taken = {h.tuple_name for h in promote(m)} | written_arrays(m)
+    found = _candidates(m, taken, device, decision)
+    if decision is not None:
+        _check_all(m, decision, found, taken, asked)
+        return Stage(_named([c.staging for c in found]), keep)
+    chosen: list[Staging] = []
+    left = room(device)
+    for candidate in found:
+        size = bytes_of(m, candidate.staging)
+        if size <= left:
+            left -= size
+            chosen.append(candidate.staging)
+        elif asked.find("tile") or asked.find("buffer"):
+            chosen.append(candidate.staging)  # which is refused
+    return Stage(_named(chosen), keep)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A box that segment number `segment` could have in shared memory, in each of its tiles if `stepped`."""
+    """A box, and the accesses that would find their elements there."""
 
-    box: Box
-    segment: int
-    stepped: bool
-
-
-def segments(m: Grid, step: int) -> tuple[Segment, ...]:
-    nodes = [run.node for run in walk(m.block) if isinstance(run, Run)]
-    return tuple(Segment(node, _tiles(m, node, step)) for node in nodes)
+    staging: Staging
+    accesses: tuple[tuple[str, PolyAccess], ...]
 
 
-def _tiles(m: Grid, node: Node, step: int) -> Fixed | None:
-    if not isinstance(node, Band) or step == 0:
-        return None
-    return Fixed(node.members[0], _tile_name(m, node.members[0]), step)
+def _check_all(m: Grid, decision: Decision, found: list[Candidate], taken: set[str], asked: Wanted) -> None:
+    """Raises RefusedError where a name of the decision means an array of the nest, and nothing is staged."""
+    mine = [(s, a) for s in m.statements for a in m.p.statement(s).accesses]
+    for name in decision.names:
+        meant = [(s, a) for s, a in mine if name in names_of_access(m, s, a)]
+        staged = any(name in names_of_access(m, s, a) for c in found for s, a in c.accesses)
+        if staged or not (meant or decision.place):
+            continue
+        written = any(array_tuple(a.reference) in taken for _, a in meant)
+        why = "the kernel writes it" if written else "no tile of it has a constant size"
+        why = (
+            f"'{name}' cannot go through shared memory: {why}"
+            if meant
+            else f"the nest does not read '{name}'"
+        )
+        raise asked.refused(decision, "PG310", why, "leave it out of the decision")
 
 
-def place(m: Grid, flow: Flow, device: Device, decisions: Decisions = NO_DECISIONS, kernel: str = "") -> Grid:
-    """`m` with every access in its memory space.
-
-    Raises Diagnosed when tiles that were asked for do not fit in the device's shared memory.
-    """
-    parts = segments(m, flow.step)
-    held = promote(m)
-    taken = {p.tuple_name for p in held} | written_arrays(m)
-    chosen: list[Candidate] = []
-    budget = _budget(device)
-    stage = decisions.find(kernel, "stage")
-    asked = _asked(m, stage)
-    on = (stage is None or stage.value != "off") and decisions.care < 3
-    for candidate in _candidates(m, flow, parts, nest_patterns(m), taken, device, asked) if on else ():
-        size = _bytes(m, candidate, flow)
-        if size <= budget:
-            budget -= size
-            chosen.append(candidate)
-        elif asked or any(decisions.find(kernel, key) for key in ("tile", "step", "stages")):
-            raise _too_large(m, candidate.box, size, budget, device)
-    for array in sorted(asked - {c.box.array for c in chosen}) if on else ():
-        raise _not_staged(m, array, any(t == array or t.startswith(f"{array}.") for t in taken))
-    named = _named(chosen)
-    block = series(_segment(k, s, named, flow) for k, s in enumerate(parts))
-    return replace(m, block=Held(held, block) if held else block)
+def names_of_access(m: Grid, statement: str, a: PolyAccess) -> frozenset[str]:
+    """What a decision may call the reference: its array, its text, either with `@line`."""
+    texts = (a.reference.array, "".join(a.text.split()))
+    line = m.p.statement(statement).position.line
+    return frozenset({*texts, *(f"{text}@{line}" for text in texts)})
 
 
-def _segment(number: int, segment: Segment, chosen: Sequence[Candidate], flow: Flow) -> Block:
-    """What is copied once around tiles, if any, with what is copied for each of them, around the code."""
-    mine = [c for c in chosen if c.segment == number]
-    block: Block = Run(segment.node)
-    stepped = tuple(c.box for c in mine if c.stepped)
-    if stepped:
-        assert segment.tiles is not None
-        t = segment.tiles
-        block = Tiles(t.member, t.name, t.width, Copied(stepped, block), flow.buffering, flow.stages)
-    whole = tuple(c.box for c in mine if not c.stepped)
-    return Copied(whole, block) if whole else block
-
-
-def _budget(device: Device) -> int:
-    """Bytes of a block for its arrays."""
-    arguments = device.argument_bytes if device.arguments_in_shared else 0
-    return device.shared_per_block - device.shared_reserved - arguments
-
-
-def _asked(m: Grid, stage: Decision | None) -> frozenset[str]:
-    """The arrays of the nest that a decision names. Raises Diagnosed for a name that is no array here."""
-    if stage is None or not stage.arrays:
-        return frozenset()
-    used = {a.reference.array for s in m.statements for a in m.p.statement(s).accesses}
-    known = used if stage.kernel else {a.name for a in m.p.arrays}
-    for name in stage.arrays:
-        if name not in known:
-            where = f"kernel {stage.kernel}" if stage.kernel else "the region"
-            raise _refused(m, "PG310", f"'{stage}': {where} has no array '{name}'", "")
-    return frozenset(stage.arrays) & used
-
-
-def _not_staged(m: Grid, array: str, written: bool) -> Diagnosed:
-    why = "the kernel writes it" if written else "no tile of it has a constant size"
-    message = f"'{array}' cannot go through shared memory: {why}"
-    return _refused(m, "PG310", message, "leave the array out of the decision")
-
-
-def _refused(m: Grid, number: str, message: str, advice: str) -> Diagnosed:
-    position = m.p.statement(m.statements[0]).position
-    return Diagnosed(Diagnostic(number, "error", message, position, advice))
-
-
-def _too_large(m: Grid, s: Box, size: int, left: int, device: Device) -> Diagnosed:
-    message = f"the tile of '{s.array}' takes {size} bytes of shared memory; {device.title} has {left} left"
-    return _refused(m, "PG305", message, "ask for a smaller tile or step")
-
-
-def _named(chosen: list[Candidate]) -> list[Candidate]:
+def _named(chosen: list[Staging]) -> tuple[Staging, ...]:
     counts: dict[str, int] = {}
-    result: list[Candidate] = []
-    for c in sorted(chosen, key=lambda c: (c.segment, c.box.tuple_name, sorted(map(str, c.box.references)))):
+    result: list[Staging] = []
+    for c in sorted(chosen, key=lambda c: (c.part, c.box.tuple_name, sorted(map(str, c.box.references)))):
         number = counts[c.box.array] = counts.get(c.box.array, 0) + 1
         name = f"{c.box.array}_s" if number == 1 else f"{c.box.array}_s{number}"
         result.append(replace(c, box=replace(c.box, name=name)))
-    return result
+    return tuple(result)
 
 
-def _bytes(m: Grid, c: Candidate, flow: Flow) -> int:
-    copies = flow.stages if c.stepped and flow.buffering == "ring" else 1
-    return SIZES.get(m.p.array(c.box.array).element, 4) * copies * prod(c.box.extents)
-
-
-def _candidates(
-    m: Grid,
-    flow: Flow,
-    parts: tuple[Segment, ...],
-    found: list[Pattern],
-    taken: set[str],
-    device: Device,
-    asked: frozenset[str],
-) -> list[Candidate]:
+def _candidates(m: Grid, taken: set[str], device: Device, decision: Decision | None) -> list[Candidate]:
     """What is worth staging, the most valuable first: uncoalesced accesses, then reuse.
 
-    With arrays `asked` for it is those instead.
+    With a `decision` it is what that names instead.
     """
+    found = nest_patterns(m)
     result: list[tuple[int, Candidate]] = []
-    for number, segment in enumerate(parts):
-        mine = [p for p in found if p.statement in segment.node.statements]
+    for number, part in enumerate(m.parts):
+        names = statements(part)
+        mine = [p for p in found if p.statement in names]
         for group in _groups([p for p in mine if array_tuple(p.access.reference) not in taken]):
-            reason = _reason(m, flow, group, device)
-            if asked:
-                named = group[0].access.reference.array in asked and _is_stageable(m, group)
-                reason = (reason or "asked for") if named else ""
-            made = _stage(m, number, segment, group, reason, device) if reason else None
+            reason, level = _reason(m, group, device), None
+            if decision is not None:
+                named, level = _asked(m, group, decision)
+                reason = (reason or "asked for") if named and _is_stageable(m, group) else ""
+            made = _stage(m, number, group, reason, level, device) if reason else None
             if made is not None:
-                result.append((0 if reason == "uncoalesced" else 1, made))
-    return [s for _, s in sorted(result, key=lambda item: item[0])]
+                accesses = tuple((p.statement, p.access) for p in group)
+                result.append((0 if reason == "uncoalesced" else 1, Candidate(made, accesses)))
+    return [c for _, c in sorted(result, key=lambda item: item[0])]
+
+
+def _asked(m: Grid, group: list[Pattern], decision: Decision) -> tuple[bool, Value]:
+    """Whether the decision names an access of the group, and the level it gives."""
+    names = {name for p in group for name in names_of_access(m, p.statement, p.access)}
+    found = [value for name, value in decision.items if "".join(name.split()) in names]
+    return bool(found), next((value for value in found if value is not None), None)
 
 
 def _groups(found: list[Pattern]) -> list[list[Pattern]]:
@@ -202,7 +153,7 @@ def _groups(found: list[Pattern]) -> list[list[Pattern]]:
     return [groups[key] for key in sorted(groups, key=str)]
 
 
-def _reason(m: Grid, flow: Flow, group: list[Pattern], device: Device) -> str:
+def _reason(m: Grid, group: list[Pattern], device: Device) -> str:
     """Why the accesses of `group` go to shared memory: "uncoalesced", "reuse", or "" when they do not."""
     if not _is_stageable(m, group):
         return ""
@@ -216,7 +167,8 @@ def _reason(m: Grid, flow: Flow, group: list[Pattern], device: Device) -> str:
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
     if broadcast and deep and (uncached or _stages_others(m, group)):
         return "uncoalesced" if strict else "reuse"
-    streams = len(m.axes) == 1 and flow.buffering != "none"
+    buffered = m.buffering != "none"
+    streams = len(m.axes) == 1 and buffered
     if deep and streams and all(p.kind(lane) == "unit" for p in group):
         return "in flight"
     shared_by = max((a.tile for d, a in enumerate(m.axes) if _unmoved(group, d)), default=1)
@@ -252,26 +204,20 @@ def _aligned(p: Pattern, lanes: int) -> bool:
     return all(c % lanes == 0 for c in constants)
 
 
-def _tile_name(m: Grid, member: Member) -> str:
-    names = {single_iterator(member.rows[s]) for s in member.statements}
-    name = names.pop() if len(names) == 1 else None
-    taken = {n for a in m.axes for n in (a.name, a.origin)} | {f.name for f in m.outer} | m.p.names()
-    base = c_name(name) if name else "s"
-    candidate = f"{base}_tile"
-    while candidate in taken:
-        candidate += "_"
-    return candidate
-
-
 def _stage(
-    m: Grid, number: int, segment: Segment, group: list[Pattern], reason: str, device: Device
-) -> Candidate | None:
-    whole = box(_footprint(m, group, ()))
-    step = segment.tiles
-    stepped = False
+    m: Grid, number: int, group: list[Pattern], reason: str, level: Value, device: Device
+) -> Staging | None:
+    """The box of a group: of all that the block touches if that is small, else of a tile's.
+
+    A `level` says which of the two; the loop's name, or "block".
+    """
+    part = m.parts[number]
+    step = part.fixed if isinstance(part, Tiles) else None
+    stepped = step is not None and level in loop_names(m.p, step.member)
+    whole = box(_footprint(m, group, ())) if not stepped else None
     size = SIZES.get(m.p.array(group[0].access.reference.array).element, 4)
-    if whole is None or _volume(whole) > min(4096, _budget(device) // size):
-        if step is None:
+    if whole is None or (level is None and _volume(whole) > min(4096, room(device) // size)):
+        if step is None or level == "block":
             return None
         whole, stepped = box(_footprint(m, group, (step,))), True
     if whole is None or _volume(whole) > 16384:
@@ -282,7 +228,7 @@ def _stage(
     order = _layout(m, group, len(whole))
     keys = frozenset(reference_key(p.statement, p.access.reference) for p in group)
     made = Box(reference.array, array_tuple(reference), "", whole, order, reason, keys)
-    return Candidate(made, number, stepped)
+    return Staging(made, number, stepped)
 
 
 def _aligned_side(side: Side, lanes: int) -> Side:

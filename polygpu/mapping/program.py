@@ -17,7 +17,7 @@ time, of one that is itself a tile, of single values (width 1) where a block goe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -218,6 +218,20 @@ class Grid:
         return sequence(run.node for run in walk(self.block) if isinstance(run, Run))
 
     @property
+    def parts(self) -> tuple[Block, ...]:
+        """The blocks that follow each other in the whole kernel."""
+        return self.block.blocks if isinstance(self.block, Series) else (self.block,)
+
+    @property
+    def loops(self) -> tuple[Tiles, ...]:
+        return tuple(b for b in walk(self.block) if isinstance(b, Tiles))
+
+    @property
+    def buffering(self) -> Buffering:
+        """How staged tiles follow each other, of any loop."""
+        return next((tiles.buffering for tiles in self.loops), "none")
+
+    @property
     def shape(self) -> tuple[int, int, int]:
         """Threads along x, y and z."""
         sizes = [a.threads for a in reversed(self.axes)] + [1, 1, 1]
@@ -302,6 +316,16 @@ def children(block: Block) -> tuple[Block, ...]:
         case Series(blocks):
             return blocks
     return ()
+
+
+def with_children(block: Block, inner: tuple[Block, ...]) -> Block:
+    """`block` around other blocks."""
+    match block:
+        case Held() | Copied() | Tiles():
+            return replace(block, block=inner[0])
+        case Series():
+            return Series(inner)
+    return block
 
 
 def series(blocks: Iterable[Block]) -> Block:

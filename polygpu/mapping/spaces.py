@@ -1,6 +1,6 @@
 """The spaces pass: arrays that decisions put within reach of the constant and texture caches.
 
-before: ArrayArgument("A", ..., space="global")     --decide constant=A
+before: ArrayArgument("A", ..., space="global")     constant(A)
 after:  ArrayArgument("A", ..., space="constant")
 
 What cannot be done is said, and the array stays in global memory. Where an array is staged in shared memory,
@@ -9,11 +9,12 @@ it is the code that copies it that reads through the cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polygpu.model.decisions import SPACES, Decision, Decisions
+from polygpu.mapping.wanted import Wanted
+from polygpu.model.decisions import SPACES, Decision
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
 from polygpu.model.kernel import ArrayArgument, ArraySpace, Buffer, Kernel, Move, Region, Statement
@@ -33,9 +34,11 @@ class Spaced:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def put_in_spaces(regions: Iterable[Region], device: Device, decisions: Decisions) -> Spaced:
-    """All regions of a file: they share the constant memory. Diagnostics are warnings PG313."""
-    pass_ = _Pass(device, decisions)
+def put_in_spaces(regions: Iterable[Region], device: Device, asked: Mapping[str, Wanted]) -> Spaced:
+    """All regions of a file: they share the constant memory. `asked` is by kernel. Diagnostics are warnings
+    PG313.
+    """
+    pass_ = _Pass(device, asked)
     done = tuple(pass_.region(region) for region in regions)
     return Spaced(done, tuple(pass_.diagnostics()))
 
@@ -70,13 +73,12 @@ class Constant:
 @dataclass
 class _Pass:
     """`taken` bytes of constant memory so far, by region and array; what was `done`, what `refused` and why,
-    by decision and array; the `names` of the kernels, and the decisions that were `found` for them.
+    by decision and array; the decisions that were `found` for kernels.
     """
 
     device: Device
-    decisions: Decisions
-    names: set[str] = field(default_factory=set)
-    found: set[Decision] = field(default_factory=set)
+    asked: Mapping[str, Wanted]
+    found: dict[Decision, None] = field(default_factory=dict)
     taken: dict[tuple[str, str], int] = field(default_factory=dict)
     done: set[tuple[Decision, str]] = field(default_factory=set)
     refused: dict[tuple[Decision, str], Diagnostic] = field(default_factory=dict)
@@ -85,9 +87,8 @@ class _Pass:
         return replace(region, kernels=tuple(self.kernel(k, region) for k in region.kernels))
 
     def kernel(self, kernel: Kernel, region: Region) -> Kernel:
-        self.names.add(kernel.name)
-        found = (self.decisions.find(kernel.name, space) for space in SPACES)
-        self.found.update(decision for decision in found if decision is not None)
+        found = (self.asked[kernel.name].find(space) for space in SPACES)
+        self.found.update((decision, None) for decision in found if decision is not None)
         arrays: list[ArrayArgument] = []
         for array in kernel.arrays:
             constants = sum(a.space == "constant" for a in arrays)
@@ -97,8 +98,8 @@ class _Pass:
     def space(self, array: ArrayArgument, kernel: Kernel, region: Region, constants: int) -> ArraySpace:
         """The constant cache goes first where an array is named for both."""
         for space in SPACES:
-            decision = self.decisions.find(kernel.name, space)
-            if decision is None or array.name not in decision.arrays or not array.read:
+            decision = self.asked[kernel.name].find(space)
+            if decision is None or array.name not in decision.names or not array.read:
                 continue
             why = self.refusal(space, array, kernel, region)
             if not why and space == "constant" and constants == _MOST_ARRAYS:
@@ -142,15 +143,12 @@ class _Pass:
         self.taken[region.name, array] = made.bytes
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """What was refused, and what was not found; decisions that others replace are not looked for."""
+        """What was refused, and what no kernel reads."""
         yield from self.refused.values()
-        for decision in dict.fromkeys(d for d in self.decisions.items if d.key in SPACES):
-            if decision not in self.found and decision.kernel in ("", *self.names):
-                continue
-            reader = f"kernel {decision.kernel} does not read" if decision.kernel else "no kernel reads"
-            for array in decision.arrays:
+        for decision in self.found:
+            for array in decision.names:
                 if (decision, array) not in self.done | self.refused.keys():
-                    yield _warning(f"'{decision}': {reader} an array '{array}'", None)
+                    yield _warning(f"'{decision}': no kernel reads an array '{array}'", None)
 
 
 def _warning(message: str, region: Region | None) -> Diagnostic:

@@ -1,58 +1,129 @@
-"""Decisions that a person or the search takes instead of the passes.
+"""Decisions: what is chosen for a nest, by a rule, the model, the search or a person.
 
-decision ::= [kernel ":"] key "=" value          "tile=64x128", "mm_0_k0:step=16"
+    decisions ::= [place ":"] decision+
+    place     ::= [file ":"] line ["." column] ["#" number] | function
+    decision  ::= key "(" [item ("," item)*] ")"
+    item      ::= name [":" value] | value          value ::= number | word
+
+One grammar for --decide, for `#pragma polygpu` before a loop and for the files that `inspect --decisions`
+writes; `record` and `from_record` are its JSON. A place is the line of a statement, or of a loop around it,
+where many stand on the line that of one, or a function; without a place a decision is for all nests. Names
+are those of the source: iterators of loops, arrays, references as they are written there, `@line` behind them
+where they mean different ones.
+
+    14: order(i, j) tile(i: 64, j: 128, k: 16) threads(i: 8, j: 16) stage(A[i][k]: k) buffer(prefetch)
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeAlias
+
+Value: TypeAlias = int | str | None
+Author: TypeAlias = Literal["rule", "model", "search", "person"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a decision is about. `named` is what its items name: "loop", "array" or nothing; `words` and
+    `least` number are the values that they can have. Items with a value of their own have a name and a `:`.
+    """
+
+    about: str
+    example: str
+    named: str = ""
+    words: tuple[str, ...] = ()
+    least: int | None = None
+    plain: bool = False  # whether names stand without a value
+
 
 KEYS = {
-    "tile": "points of a block along each parallel dimension, outermost first: 64x128",
-    "threads": "threads of a block along each parallel dimension, outermost first: 8x16",
-    "deal": "how a thread's points lie in the tile: cyclic, blocked or grouped",
-    "step": "iterations of a sequential loop between two copies of staged tiles: 16",
-    "buffering": "how staged tiles follow each other: none, prefetch or ring",
-    "stages": "tiles in a ring: 3",
-    "stage": "whether arrays go through shared memory: on, off, or the names of those that do: A+B",
-    "constant": "arrays that kernels read through the constant cache: A+B, or off",
-    "texture": "arrays that kernels read through the texture cache: A+B, or off",
-    "loads": "global loads that a thread has in flight while it copies a tile: 2, or all",
-    "pad": "elements of padding on rows of shared arrays, or auto",
-    "unroll": "iterations of innermost loops in a row: a number, full or none",
-    "registers": "registers a thread, instead of the estimate: 10",
-}
+    "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
+                 "loop", plain=True),
+    "tile": Key("iterations of a loop in a tile: parallel ones a block's, others between two copies",
+                "tile(i: 64, j: 128, k: 16)", "loop", least=1),
+    "threads": Key("threads of a block along a parallel loop", "threads(i: 8, j: 16)", "loop", least=1),
+    "deal": Key("how the points of a tile are dealt to threads: in turn, in one piece, or so many at once",
+                "deal(i: cyclic, j: 4)", "loop", ("cyclic", "blocked", "grouped"), least=1),
+    "hold": Key("arrays whose elements stay in registers", "hold(C)", "array", plain=True),
+    "stage": Key("arrays, or references, that go through shared memory, a tile of a loop or a block at once",
+                 "stage(A[i][k]: k, x[j]: block)", "array", ("block",), plain=True),
+    "buffer": Key("how staged tiles follow each other; a ring of so many", "buffer(ring: 3)", "",
+                  ("none", "prefetch", "ring"), least=2),
+    "wide": Key("bytes that a lane copies at once, at most; 0: one element", "wide(16)", least=0),
+    "loads": Key("global loads that a thread has in flight while it copies a tile", "loads(2)", "", ("all",),
+                 least=1),
+    "unroll": Key("iterations of innermost loops in a row", "unroll(4)", "", ("auto", "full", "none"),
+                  least=1),
+    "pad": Key("elements of padding on the rows of staged arrays", "pad(A: 1)", "array", ("auto",), least=0),
+    "registers": Key("registers of a thread, instead of the estimate", "registers(10)", "", ("auto",),
+                     least=1),
+    "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),
+    "texture": Key("arrays that are read through the texture cache", "texture(A, B)", "array", plain=True),
+}  # fmt: skip
 SPACES: tuple[Literal["constant", "texture"], ...] = ("constant", "texture")
-_WORDS = {
-    "deal": ("cyclic", "blocked", "grouped"),
-    "buffering": ("none", "prefetch", "ring"),
-}
-_OR_A_NUMBER = {"pad": ("auto",), "unroll": ("full", "none"), "loads": ("all",)}
-_ARRAYS = re.compile(r"[A-Za-z_]\w*(\+[A-Za-z_]\w*)*")
+
+_PLACE = re.compile(
+    r"(?:(?:(?P<file>[^:\s()]+):)?(?P<line>\d+)(?:\.(?P<column>\d+))?(?:#(?P<number>\d+))?|(?P<function>[A-Za-z_]\w*))"
+    r"\s*:(?!\d)"
+)
+_DECISION = re.compile(r"\s*([a-z]+)\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A statement or a loop: `column` and `number` (from 1, of those at the same place) are 0 for any. Or
+    all of a `function`.
+    """
+
+    line: int = 0
+    file: str = ""
+    column: int = 0
+    number: int = 0
+    function: str = ""
+
+    def __str__(self) -> str:
+        if self.function:
+            return self.function
+        file = f"{self.file}:" if self.file else ""
+        column = f".{self.column}" if self.column else ""
+        return f"{file}{self.line}{column}" + (f"#{self.number}" if self.number else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`value` of `key` for one kernel, or for all with an empty `kernel`."""
+    """`items` of `key`: (name, value), the name "" for a value alone, the value None for a name alone."""
 
-    kernel: str
     key: str
-    value: str
+    items: tuple[tuple[str, Value], ...] = ()
+    place: Place | None = None
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """The value as numbers."""
-        return tuple(int(part) for part in self.value.split("x"))
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.items if name)
 
     @property
-    def arrays(self) -> tuple[str, ...]:
-        """The value as names of arrays; none for "on" and "off"."""
-        return () if self.value in ("on", "off") else tuple(self.value.split("+"))
+    def value(self) -> Value:
+        """The value of a decision that names nothing, or the one for all that it does not name."""
+        return next((value for name, value in self.items if not name), None)
 
     def __str__(self) -> str:
-        return f"{self.kernel}:{self.key}={self.value}" if self.kernel else f"{self.key}={self.value}"
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.key}({', '.join(_item(name, value) for name, value in self.items)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A decision and who took it."""
+
+    decision: Decision
+    by: Author
+
+
+def _item(name: str, value: Value) -> str:
+    return f"{name}: {value}" if name and value is not None else name or str(value)
 
 
 CARE = (
@@ -62,56 +133,131 @@ CARE = (
     "with one element a thread, from global memory",
     "in the source's order, with one element a thread, from global memory",
 )
-"""What is avoided at each level of care, that of the levels before included."""
+"""What is avoided at each level of care, that of the levels before included: what a certificate refutes is
+compiled again with more, which goes before decisions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """All decisions of a compilation; the last one for a kernel and key counts.
+def parse(text: str) -> tuple[Decision, ...]:
+    """The decisions of one text. Raises ValueError, with what is wrong as its message."""
+    rest, place = text.strip(), None
+    head = _PLACE.match(rest)
+    if head:
+        place, rest = _place(head), rest[head.end() :]
+    found: list[Decision] = []
+    while rest.strip():
+        start = _DECISION.match(rest)
+        end = _closing(rest, start.end()) if start else -1
+        if start is None or end < 0:
+            raise ValueError(f"'{rest.strip()}' is no decision; write KEY(...), as in {KEYS['tile'].example}")
+        found.append(_decision(start[1], rest[start.end() : end], place))
+        rest = rest[end + 1 :]
+    if not found:
+        raise ValueError(f"'{text}' is no decision; write KEY(...), as in {KEYS['tile'].example}")
+    return tuple(found)
 
-    What is refuted is compiled again with more `care`, an index of CARE, which goes before decisions.
-    """
 
-    items: tuple[Decision, ...] = ()
-    care: int = 0
-
-    def find(self, kernel: str, key: str) -> Decision | None:
-        fitting = [d for d in self.items if d.key == key and d.kernel in ("", kernel)]
-        own = [d for d in fitting if d.kernel]
-        chosen = own or fitting
-        return chosen[-1] if chosen else None
+def _place(match: re.Match[str]) -> Place:
+    line, column, number = (int(match[part] or 0) for part in ("line", "column", "number"))
+    return Place(line, match["file"] or "", column, number, match["function"] or "")
 
 
-NO_DECISIONS = Decisions()
+def _closing(text: str, start: int) -> int:
+    """Where the parenthesis before `start` is closed; -1 if it is not."""
+    depth = 1
+    for at in range(start, len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0:
+            return at
+    return -1
 
 
-def parse(text: str) -> Decision:
-    """Raises ValueError, with what is wrong as its message."""
-    name, equals, value = text.partition("=")
-    kernel, _, key = name.rpartition(":")
-    if not equals or key not in KEYS:
-        known = ", ".join(sorted(KEYS))
-        raise ValueError(f"'{text}' is no decision; write KEY=VALUE with KEY one of {known}")
-    decision = Decision(kernel, key, value)
-    if key in _WORDS and value not in _WORDS[key]:
-        raise ValueError(f"'{text}': {key} is one of {', '.join(_WORDS[key])}")
-    if key in ("stage", *SPACES):
-        _check_arrays(text, decision)
-    elif key not in _WORDS and value not in _OR_A_NUMBER.get(key, ()):
-        _check_sizes(text, decision)
+def _split(text: str, at: str) -> list[str]:
+    """The parts of `text` between characters `at` outside of brackets."""
+    depth, parts = 0, [""]
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == at and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [" ".join(part.split()) for part in parts]
+
+
+def _decision(key: str, text: str, place: Place | None) -> Decision:
+    if key not in KEYS:
+        raise ValueError(f"'{key}' is no decision; they are {', '.join(KEYS)}")
+    items = tuple(_read(part) for part in _split(text, ",")) if text.strip() else ()
+    return checked(Decision(key, items, place))
+
+
+def _read(text: str) -> tuple[str, Value]:
+    name, *value = _split(text, ":")
+    if value:
+        return name, _number(":".join(value))
+    word = _number(name)
+    return ("", word) if isinstance(word, int) or _is_word(name) else (name, None)
+
+
+def _is_word(text: str) -> bool:
+    """Whether the text is a value of some decision: loops and arrays of that name go by `name@line`."""
+    return any(text in key.words for key in KEYS.values())
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+def checked(decision: Decision) -> Decision:
+    """The decision itself. Raises ValueError where its items are not those of its key."""
+    key = KEYS[decision.key]
+    items = tuple(_named(key, name, value) for name, value in decision.items)
+    decision = Decision(decision.key, items, decision.place)
+    if not all(_fits(key, name, value) for name, value in items) or (not items and not key.plain):
+        raise ValueError(f"'{decision}': {decision.key} is {key.about}, as in {key.example}")
     return decision
 
 
-def _check_arrays(text: str, decision: Decision) -> None:
-    if not _ARRAYS.fullmatch(decision.value) or (decision.key in SPACES and decision.value == "on"):
-        raise ValueError(f"'{text}': {decision.key} takes {KEYS[decision.key]}")
+def _named(key: Key, name: str, value: Value) -> tuple[str, Value]:
+    """A word that stands alone is a name where the key has no such value."""
+    alone = not name and isinstance(value, str) and value not in key.words and key.named
+    return (str(value), None) if alone else (name, value)
 
 
-def _check_sizes(text: str, decision: Decision) -> None:
-    try:
-        sizes = decision.sizes
-    except ValueError:
-        raise ValueError(f"'{text}': {decision.key} takes {KEYS[decision.key]}") from None
-    least = 0 if decision.key == "pad" else 1
-    if any(s < least for s in sizes) or (decision.key not in ("tile", "threads") and len(sizes) != 1):
-        raise ValueError(f"'{text}': {decision.key} takes {KEYS[decision.key]}")
+def _fits(key: Key, name: str, value: Value) -> bool:
+    if value is None:
+        return key.plain and bool(name)
+    if name and not key.named:  # ring: 3
+        return name in key.words and isinstance(value, int) and key.least is not None and value >= key.least
+    if isinstance(value, int):
+        return (
+            key.least is not None
+            and value >= key.least
+            and (bool(name) or not key.named or key.named == "array")
+        )
+    return value in key.words or bool(name and key.named == "array" and key.plain)
+
+
+def record(decisions: Iterable[Decision]) -> dict[str, Any]:
+    """As JSON: a value, a list of names, or an object of values by name, by key."""
+    return {d.key: _json(d) for d in decisions}
+
+
+def _json(d: Decision) -> Any:
+    if all(value is None for _, value in d.items):
+        return list(d.names)
+    return d.value if not d.names else dict(d.items)
+
+
+def from_record(values: dict[str, Any], place: Place | None) -> Iterator[Decision]:
+    """The decisions of `record`. Raises ValueError for what is none."""
+    for key, value in values.items():
+        if key not in KEYS:
+            raise ValueError(f"'{key}' is no decision; they are {', '.join(KEYS)}")
+        match value:
+            case dict():
+                items: tuple[tuple[str, Value], ...] = tuple(value.items())
+            case list():
+                items = tuple((str(name), None) for name in value)
+            case _:
+                items = (("", value),)
+        yield checked(Decision(key, items, place))

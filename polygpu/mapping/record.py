@@ -1,0 +1,90 @@
+"""The whole tuple of decisions that makes a kernel what it is: fed back, it makes the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polygpu.analysis.polyhedra import PolyAccess
+from polygpu.mapping.place import names_of_access
+from polygpu.mapping.program import Box, Grid, Tiles, reference_key
+from polygpu.mapping.wanted import Wanted, labels, place_of, runs_backwards
+from polygpu.model.decisions import SPACES, Decision, Taken, Value
+from polygpu.model.kernel import Kernel
+
+Items = tuple[tuple[str, Value], ...]
+
+
+def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
+    """Every decision of the nest, each with who took it."""
+    place = place_of(grid.p, grid.statements)
+    decisions = (Decision(key, items, place) for key, items in _all(grid, kernel))
+    return tuple(Taken(d, "person" if asked.find(d.key) else "rule") for d in decisions)
+
+
+def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
+    loops = grid.loops
+    names = labels(grid.p, [*(a.member for a in grid.axes), *(t.member for t in loops)])
+    axes = names[: len(grid.axes)]
+    steps = dict(zip(names[len(grid.axes) :], loops, strict=True))
+    if grid.axes:
+        pairs = list(zip(axes, grid.axes, strict=True))
+        yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)
+        tiles = [(n, a.tile) for n, a in pairs] + [(n, t.width) for n, t in steps.items()]
+        yield "tile", tuple(tiles)
+        yield "threads", tuple((n, a.threads) for n, a in pairs)
+        yield "deal", tuple((n, a.group) for n, a in pairs)
+        yield "hold", tuple(sorted({(h.array, None) for h in grid.held}))
+        boxes = {box.name: _label(grid, box) for box, _ in grid.boxes}
+        level = {id(t): n for n, t in steps.items()}
+        yield "stage", tuple((boxes[b.name], level[id(t)] if t else "block") for b, t in grid.boxes)
+        yield "buffer", (_buffer(loops),)
+        yield "wide", (("", grid.widest),)
+        yield "loads", (("", grid.loads or "all"),)
+        yield "unroll", (("", {None: "auto", 0: "full", 1: "none"}.get(grid.unroll, grid.unroll)),)
+        if kernel.shared:
+            yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared)
+    yield "registers", (("", kernel.registers or "auto"),)
+    for space in SPACES:
+        yield space, tuple((a.name, None) for a in kernel.arrays if a.space == space)
+
+
+def asked_padding(grid: Grid, asked: Wanted) -> dict[str, int]:
+    """The padding that is asked for, by the name of the box."""
+    decision = asked.find("pad")
+    found: dict[str, int] = {}
+    for box, _ in grid.boxes if decision is not None else ():
+        names = frozenset(n for s, a in _reads(grid) for n in _names_in(grid, box, s, a))
+        assert decision is not None
+        value = next((v for name, v in decision.items if "".join(name.split()) in names), decision.value)
+        if isinstance(value, int):
+            found[box.name] = value
+    return found
+
+
+def _names_in(grid: Grid, box: Box, statement: str, a: PolyAccess) -> frozenset[str]:
+    inside = reference_key(statement, a.reference) in box.references
+    return names_of_access(grid, statement, a) if inside else frozenset()
+
+
+def _buffer(loops: Sequence[Tiles]) -> tuple[str, Value]:
+    tiles = next(iter(loops), None)
+    if tiles is None:
+        return "", "none"
+    return ("ring", tiles.stages) if tiles.buffering == "ring" else ("", tiles.buffering)
+
+
+def _label(grid: Grid, box: Box) -> str:
+    """What only the references of the box are called."""
+    mine: set[str] = set()
+    others: set[str] = set()
+    for statement, a in _reads(grid):
+        inside = _names_in(grid, box, statement, a)
+        mine |= inside
+        others |= names_of_access(grid, statement, a) - inside
+    known = sorted(mine, key=lambda name: ("[" not in name, "@" in name, name))
+    return next((name for name in known if name not in others), known[0])
+
+
+def _reads(grid: Grid) -> Iterator[tuple[str, PolyAccess]]:
+    for name in grid.statements:
+        yield from ((name, a) for a in grid.p.statement(name).accesses if not a.write)

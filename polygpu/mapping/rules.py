@@ -1,0 +1,157 @@
+"""What rules choose where nobody decides: the lanes' loop, the class of a nest, tile sizes, buffering.
+
+The lane dimension is the one along which most accesses touch neighbours (ICS'08's space-adjacent dimension,
+innermost and dealt cyclically). Tile sizes go by the class of the nest and the rules of the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polygpu.analysis.patterns import Pattern
+from polygpu.mapping.owned import nest_patterns, promote
+from polygpu.mapping.program import Buffering, Grid
+from polygpu.model.device import Device
+from polygpu.schedule.tree import members_on
+from polygpu.support.isl_idioms import D
+
+_STRIDED_READ, _STRIDED_WRITE, _MOVE_BY_DEPTH = 1, 4, 4
+
+
+@dataclass(frozen=True)
+class NestClass:
+    """What the tile sizes depend on.
+
+    `product`: registers accumulate over a loop whose operands several points share. `stencil`: points read
+    each other's neighbours. `transposing`: some access is strided along the lanes. `loops`: sequential
+    loops in the nest. `rectangular`: loop bounds do not depend on the point.
+    """
+
+    product: bool
+    stencil: bool
+    transposing: bool
+    loops: bool
+    rectangular: bool
+
+
+def buffering(kind: NestClass, count: int, device: Device) -> Buffering:
+    """How staged tiles follow each other: by what limits the class of nest on the device."""
+    if device.rule != "sector":
+        return "none"
+    if kind.product and kind.rectangular:
+        return "prefetch"
+    if count > 1 or not kind.loops:
+        return "none"
+    return "ring" if device.asynchronous_copies else "prefetch"
+
+
+def lane(m: Grid) -> tuple[int, bool]:
+    """The axis that the lanes should follow, and whether from its last point."""
+    found = nest_patterns(m)
+    best = min(range(len(m.axes)), key=lambda d: (_cost(m, found, d), -d))
+    return best, _backwards(found, best)
+
+
+def _cost(m: Grid, found: list[Pattern], d: int) -> float:
+    cost = 0.0
+    for p in found:
+        weight = _MOVE_BY_DEPTH ** min(p.depth, 3)
+        if p.kind(d) == "strided":
+            cost += weight * (_STRIDED_WRITE if p.access.write else _STRIDED_READ)
+        elif p.kind(d) == "unit":
+            cost -= 0.01 * weight
+    return cost
+
+
+def _backwards(found: list[Pattern], lane: int) -> bool:
+    kinds = [p.kind(lane) for p in found]
+    return kinds.count("reverse") > kinds.count("unit")
+
+
+def classify(m: Grid) -> NestClass:
+    found = nest_patterns(m)
+    promoted = {p.tuple_name for p in promote(m)}
+    lane = len(m.axes) - 1
+    others = [p for p in found if p.access.reference.array not in promoted]
+    shared = any(
+        p.depth > 0 and p.access.reference.subscripts and "broadcast" in {p.kind(d) for d in range(lane + 1)}
+        for p in others
+    )
+    accumulates = any(p.depth > 0 and p.access.write and p.access.reference.array in promoted for p in found)
+    two_loops = lane >= 1
+    return NestClass(
+        product=bool(promoted) and accumulates and shared and two_loops and _reduction_is_long(m),
+        stencil=_overlaps(found),
+        transposing=any(p.kind(lane) == "strided" for p in others),
+        loops=any(p.depth > 0 for p in found),
+        rectangular=is_rectangular(m),
+    )
+
+
+def _reduction_is_long(m: Grid) -> bool:
+    """Whether some sequential loop has no constant trip count."""
+    for s in m.statements:
+        for member in members_on(m.node, s):
+            values = m.domain(s).apply(isl.Map.from_pw_aff(member.rows[s]))
+            width = values.dim_max_val(0).sub(values.dim_min_val(0)) if values.dim(D.param) == 0 else None
+            if width is None or not width.is_int() or width.to_python() > 16:
+                return True
+    return False
+
+
+def _overlaps(found: list[Pattern]) -> bool:
+    """Whether two references of a statement read the same array a constant distance apart."""
+    seen: dict[tuple[str, str, tuple[tuple[int, ...] | None, ...]], set[object]] = {}
+    for p in found:
+        if p.access.write or not p.access.reference.subscripts:
+            continue
+        key = (p.statement, p.access.reference.array, p.steps)
+        seen.setdefault(key, set()).add(p.access.reference.subscripts)
+    return any(len(v) > 1 for v in seen.values())
+
+
+def is_rectangular(m: Grid) -> bool:
+    """Whether every loop inside the nest has the same bounds at all points."""
+    for s in m.statements:
+        inner = [member.rows[s] for member in members_on(m.node, s)]
+        if not inner:
+            continue
+        points = _image(m, s, [a.member.rows[s] for a in m.axes])
+        values = _image(m, s, inner)
+        both = _image(m, s, [*(a.member.rows[s] for a in m.axes), *inner])
+        if not points.flat_product(values).is_subset(both):
+            return False
+    return True
+
+
+def _image(m: Grid, statement: str, rows: list[isl.PwAff]) -> isl.Set:
+    relation = isl.Map.from_pw_aff(rows[0])
+    for row in rows[1:]:
+        relation = relation.flat_range_product(isl.Map.from_pw_aff(row))
+    return m.domain(statement).apply(relation)
+
+
+Sizes = list[tuple[int, int, int]]  # threads, points a thread, group: one an axis
+
+
+def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]:
+    """Threads, points a thread and group of each axis (lanes last), and the step of strip-mined loops."""
+    wide = device.rule == "sector"
+    if count == 1:
+        if kind.loops and kind.transposing:
+            return ([(64, 1, 1)] if wide else [(device.request_lanes * 4, 1, 1)]), (64 if wide else 16)
+        return [(256 if not kind.loops else 64 if wide else 128, 1, 1)], 64 if wide else 16
+    front: Sizes = [(1, 1, 1)] * (count - 2)
+    if kind.product and kind.rectangular and wide:
+        return [*front, (8, 8, 4), (16, 8, 4)], 16
+    if kind.product or (kind.transposing and not wide):
+        return [*front, (16, 1, 1), (16, 1, 1)], 16
+    if kind.transposing:
+        return [*front, (8, 4, 1), (32, 1, 1)], 32
+    if kind.stencil and wide and not kind.loops:
+        return [*front, (2, 8, 8), (128, 1, 1)], 16
+    if wide:
+        return [*front, (4, 1, 1), (64, 1, 1)], 16
+    return [*front, (8, 1, 1), (32, 1, 1)], 16

@@ -1,0 +1,153 @@
+"""What is asked of a nest, in the names of the source: which decisions are for it, and what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygpu.analysis.patterns import coefficients
+from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.model.decisions import KEYS, Decision, Place, Value
+from polygpu.schedule.tree import Member, row_text, single_iterator
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import c_name
+from polygpu.support.position import basename
+
+
+class RefusedError(Diagnosed):
+    """A decision that a nest cannot follow."""
+
+    def __init__(self, decision: Decision, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.decision = decision
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The decisions for a nest of `p`, those that count most last; `care` goes before all of them."""
+
+    p: Polyhedra
+    statements: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
+    care: int = 0
+
+    def find(self, key: str) -> Decision | None:
+        return next((d for d in reversed(self.decisions) if d.key == key), None)
+
+    def without(self, decision: Decision) -> Wanted:
+        return replace(self, decisions=tuple(d for d in self.decisions if d != decision))
+
+    def follows(self, decision: Decision) -> bool:
+        """Whether the decision is one for the nest that has what it names, or what replaces it has."""
+        if decision not in self.decisions:
+            return False
+        named = KEYS[decision.key].named
+        names = {name.removeprefix("-").partition("@")[0].partition("[")[0] for name in decision.names}
+        return not names or not named or decision.value is not None or bool(names & self._known(named))
+
+    def _known(self, named: str) -> frozenset[str]:
+        """The names of loops, or of arrays, that the nest has."""
+        mine = [self.p.statement(s) for s in self.statements]
+        if named == "array":
+            return frozenset(a.reference.array for s in mine for a in s.accesses)
+        return frozenset(self.p.scop.loops[k].iterator for s in mine for k in s.loops)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """What the decision of that key names."""
+        decision = self.find(key)
+        return decision.names if decision is not None else ()
+
+    def refused(self, decision: Decision, number: str, why: str, advice: str = "") -> RefusedError:
+        """The error that says why the nest cannot follow the decision."""
+        position = self.p.statement(self.statements[0]).position
+        return RefusedError(decision, Diagnostic(number, "error", f"'{decision}': {why}", position, advice))
+
+    def value(self, key: str, loop: Member) -> Value:
+        """The value that a decision gives a loop, or all loops; None where it says nothing of this one."""
+        decision = self.find(key)
+        if decision is None:
+            return None
+        names = loop_names(self.p, loop)
+        return next((value for name, value in decision.items if name in names), decision.value)
+
+
+def wanted(p: Polyhedra, statements: tuple[str, ...], decisions: Iterable[Decision], care: int) -> Wanted:
+    """The decisions that hold for a nest of `statements`: for everything, for functions, for its place."""
+    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
+    return Wanted(p, statements, tuple(sorted(mine, key=_weight)), care)
+
+
+def _weight(decision: Decision) -> int:
+    place = decision.place
+    return 0 if place is None else 1 if place.function else 2
+
+
+def _holds(place: Place, p: Polyhedra, name: str) -> bool:
+    """Whether the place is that of a statement, or of a loop around it."""
+    s = p.statement(name)
+    if place.function:
+        return place.function == p.scop.function
+    if place.file and basename(place.file) != basename(s.position.file):
+        return False
+    around = [p.scop.loops[k].position.line for k in s.loops]
+    if not place.column and not place.number and place.line in around:
+        return True
+    same = _at_the_same(p.statements, s, bool(place.column))
+    own = s.position.line == place.line and place.column in (0, s.position.column)
+    return own and place.number in (0, same.index(name) + 1)
+
+
+def _at_the_same(statements: Sequence[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
+    """The statements on the line of `s`, or at the very place."""
+    place = (s.position.file, s.position.line, s.position.column if column else 0)
+    positions = ((t.name, t.position) for t in statements)
+    return [n for n, at in positions if (at.file, at.line, at.column if column else 0) == place]
+
+
+def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
+    """The shortest place that only the first of the statements has."""
+    names = set(statements)
+    s = next(s for s in p.statements if s.name in names)
+    file = "" if basename(s.position.file) == basename(p.scop.file) else basename(s.position.file)
+    short = Place(s.position.line, file)
+    exact = replace(short, column=s.position.column)
+    number = _at_the_same(p.statements, s, True).index(s.name) + 1
+    tries = (short, exact, replace(exact, number=number))
+    return next(t for t in tries if [n.name for n in p.statements if _holds(t, p, n.name)] == [s.name])
+
+
+def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:
+    """All names of a loop: `i`, `i@14` of the statement on line 14, or `t + i`, whichever way it runs."""
+    names = {(_name(p, loop, s), p.statement(s).position.line) for s in loop.statements}
+    return frozenset({name for name, _ in names} | {f"{name}@{line}" for name, line in names})
+
+
+def _name(p: Polyhedra, loop: Member, statement: str) -> str:
+    sources, row = p.source_names(), loop.rows[statement]
+    row = row.neg() if _falls(row) else row
+    iterator = single_iterator(row)
+    if iterator is not None:
+        return sources.get(c_name(iterator), c_name(iterator))
+    return row_text(row).strip("()")
+
+
+def runs_backwards(loop: Member) -> bool:
+    """Whether the loop goes down as its iterator goes up."""
+    return _falls(loop.rows[loop.statements[0]])
+
+
+def _falls(row: isl.PwAff) -> bool:
+    first = next((c for c in coefficients(row) or () if c), 0)
+    return first < 0
+
+
+def labels(p: Polyhedra, loops: Sequence[Member]) -> list[str]:
+    """A name for each of the loops that no other one of them has, where that is possible."""
+    found: list[str] = []
+    for loop in loops:
+        names = sorted(loop_names(p, loop), key=lambda name: ("@" in name, name))
+        others = [loop_names(p, other) for other in loops if other is not loop]
+        found.append(next((n for n in names if not any(n in other for other in others)), names[0]))
+    return found
