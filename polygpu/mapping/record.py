@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from polygpu.analysis.polyhedra import PolyAccess
 from polygpu.mapping.place import names_of_access
-from polygpu.mapping.program import Box, Grid, Tiles, reference_key
+from polygpu.mapping.program import Box, Grid, Run, Tiles, reference_key, walk
 from polygpu.mapping.wanted import Wanted, labels, place_of, runs_backwards
 from polygpu.model.decisions import SPACES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
+from polygpu.schedule.tree import Band
 
 Items = tuple[tuple[str, Value], ...]
 
@@ -23,9 +24,13 @@ def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
 
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     loops = grid.loops
-    names = labels(grid.p, [*(a.member for a in grid.axes), *(t.member for t in loops)])
+    outermost = (
+        b.node.members[0] for b in walk(grid.block) if isinstance(b, Run) and isinstance(b.node, Band)
+    )
+    members = [*(a.member for a in grid.axes), *outermost]
+    names = labels(grid.p, members)
     axes = names[: len(grid.axes)]
-    steps = dict(zip(names[len(grid.axes) :], loops, strict=True))
+    steps = {n: t for n, m in zip(names, members, strict=True) for t in loops if t.member is m}
     if grid.axes:
         pairs = list(zip(axes, grid.axes, strict=True))
         yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)

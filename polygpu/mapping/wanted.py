@@ -10,9 +10,8 @@ import islpy as isl
 from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.decisions import KEYS, Decision, Place, Value
-from polygpu.schedule.tree import Member, row_text, single_iterator
+from polygpu.schedule.tree import Member, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import c_name
 from polygpu.support.position import basename
 
 
@@ -52,7 +51,8 @@ class Wanted:
         mine = [self.p.statement(s) for s in self.statements]
         if named == "array":
             return frozenset(a.reference.array for s in mine for a in s.accesses)
-        return frozenset(self.p.scop.loops[k].iterator for s in mine for k in s.loops)
+        sources = self.p.source_names()
+        return frozenset(sources.get(i, i) for s in mine for i in s.iterators)
 
     def names(self, key: str) -> tuple[str, ...]:
         """What the decision of that key names."""
@@ -120,17 +120,19 @@ def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
 
 def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:
     """All names of a loop: `i`, `i@14` of the statement on line 14, or `t + i`, whichever way it runs."""
-    names = {(_name(p, loop, s), p.statement(s).position.line) for s in loop.statements}
+    moving = [s for s in loop.statements if any(coefficients(loop.rows[s]) or (1,))]
+    names = {(_name(p, loop, s), p.statement(s).position.line) for s in moving or loop.statements}
     return frozenset({name for name, _ in names} | {f"{name}@{line}" for name, line in names})
 
 
 def _name(p: Polyhedra, loop: Member, statement: str) -> str:
     sources, row = p.source_names(), loop.rows[statement]
     row = row.neg() if _falls(row) else row
-    iterator = single_iterator(row)
-    if iterator is not None:
-        return sources.get(c_name(iterator), c_name(iterator))
-    return row_text(row).strip("()")
+    text = row_text(row).strip("()")
+    if not text.isidentifier() or 1 not in (moved := coefficients(row) or ()):
+        return text
+    iterator = p.statement(statement).iterators[moved.index(1)]
+    return sources.get(iterator, iterator)
 
 
 def runs_backwards(loop: Member) -> bool:
