@@ -127,7 +127,7 @@ def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
             if node.name not in bound:
                 yield node.name
             continue
-        yield from _free([child for _, child in node.children()], bound)
+        yield from _free(list(node), bound)
         if isinstance(node, c_ast.Decl) and node.name:
             bound |= {node.name}
         elif isinstance(node, c_ast.DeclList):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.frontend.names.constants import fold, integer
+from polygpu.model import linear
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -22,11 +23,10 @@ from polygpu.model.expr import (
     type_of,
     wraps,
 )
-from polygpu.model.linear import Linear
-from polygpu.model.linear import expression as written
 from polygpu.model.offsets import negated, product, product_of
 
-# Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1.
+# Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1. Types do not matter: these are the
+# integers that the source means, where `polygpu.model.linear` has those that a kernel computes in int.
 Polynomial: TypeAlias = dict[tuple[Expr, ...], int]
 
 _COMPARE = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -34,6 +34,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def add(left: Expr, right: Expr) -> Expr:
+    """`left + right` without zeros; constants stay where the source has them."""
     match left, right:
         case Int(a), Int(b):
             return Int(a + b)
@@ -297,4 +298,4 @@ def multiplied(left: Polynomial, right: Polynomial) -> Polynomial:
 def expression(polynomial: Polynomial) -> Expr:
     """The polynomial as C, constants last."""
     terms = tuple((product(atoms), factor) for atoms, factor in polynomial.items() if atoms and factor)
-    return written(Linear(terms, polynomial.get((), 0)))
+    return linear.expression(linear.Linear(terms, polynomial.get((), 0)))
