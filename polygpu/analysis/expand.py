@@ -19,7 +19,7 @@ from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Expr, Int, Name, Reference
-from polygpu.model.rewrite import rewrite_body
+from polygpu.model.rewrite import map_references
 from polygpu.model.scop import Array, Store
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 
@@ -315,4 +315,4 @@ def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:
             a, reference=reference, relation=relation.set_tuple_name(D.out, array_tuple(reference))
         )
 
-    return replace(s, accesses=tuple(access(a) for a in s.accesses), body=rewrite_body(s.body, renamed))
+    return replace(s, accesses=tuple(access(a) for a in s.accesses), body=map_references(s.body, renamed))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
-from polygpu.model.rewrite import rewrite
-from polygpu.model.scop import Action, Array, Assumption, Branch, Conversion, Let, Scop, Statement, Store
+from polygpu.model.rewrite import actions, map_scop, rewrite
+from polygpu.model.scop import Action, Branch, Let, Scop, Statement
 
 # What lowering calls its own values: after an array, an iterator or another of these names.
 _SUFFIXED = re.compile(r"(?:_(?:all|column|first|g|in|n\d+|next|pitch|r|row|s\d*|slot|tile|u))+")
@@ -36,16 +36,7 @@ def names_of(scop: Scop) -> Iterator[str]:
     yield from (s.name for s in scop.scalars)
     yield from (a.name for a in scop.arrays)
     for statement in scop.statements:
-        yield from _locals(statement.body)
-
-
-def _locals(body: tuple[Action, ...]) -> Iterator[str]:
-    for action in body:
-        match action:
-            case Let(name, _, _, _):
-                yield name
-            case Branch(_, then, otherwise):
-                yield from _locals((*then, *otherwise))
+        yield from (a.name for a in actions(statement.body) if isinstance(a, Let))
 
 
 def _clashes(name: str, names: set[str]) -> bool:
@@ -75,32 +66,21 @@ class _Renaming:
     def expr(self, expr: Expr) -> Expr:
         return rewrite(expr, self._changed)
 
-    def exprs(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
-        return tuple(map(self.expr, exprs))
-
     def _changed(self, expr: Expr) -> Expr | None:
         match expr:
             case Name(name, _):
                 return replace(expr, name=self.name(name))
-            case Reference():
-                return self.reference(expr)
+            case Reference(array, subscripts):
+                return replace(expr, array=self.name(array), subscripts=tuple(map(self.expr, subscripts)))
         return None
-
-    def reference(self, r: Reference) -> Reference:
-        return replace(r, array=self.name(r.array), subscripts=self.exprs(r.subscripts))
-
-    def array(self, a: Array) -> Array:
-        extents = tuple(e if e is None else self.expr(e) for e in a.extents)
-        return replace(a, name=self.name(a.name), extents=extents)
 
     def action(self, a: Action) -> Action:
         match a:
-            case Store(target, value):
-                return Store(self.reference(target), self.expr(value))
             case Let():
-                return replace(a, name=self.name(a.name), value=self.expr(a.value))
+                return replace(a, name=self.name(a.name))
             case Branch(test, then, otherwise):
-                return Branch(self.expr(test), *(tuple(map(self.action, b)) for b in (then, otherwise)))
+                return Branch(test, *(tuple(map(self.action, side)) for side in (then, otherwise)))
+        return a
 
     def position(self, p: int | str) -> int | str:
         match p:
@@ -114,30 +94,17 @@ class _Renaming:
         return replace(
             s,
             iterators=self.names(s.iterators),
-            domain=self.exprs(s.domain),
             schedule=tuple(map(self.position, s.schedule)),
             body=tuple(map(self.action, s.body)),
-            accesses=tuple(
-                replace(a, reference=self.reference(a.reference), guards=self.exprs(a.guards))
-                for a in s.accesses
-            ),
         )
 
-    def conversion(self, c: Conversion) -> Conversion:
-        iterators, domain = self.names(c.iterators), self.exprs(c.domain)
-        return replace(c, iterators=iterators, domain=domain, value=self.expr(c.value))
-
-    def assumption(self, a: Assumption) -> Assumption:
-        return replace(a, value=self.expr(a.value), bound=self.expr(a.bound))
-
     def scop(self, scop: Scop) -> Scop:
+        scop = map_scop(scop, self.expr, self.expr)
         return replace(
             scop,
             scalars=tuple(replace(s, name=self.name(s.name)) for s in scop.scalars),
-            arrays=tuple(map(self.array, scop.arrays)),
+            arrays=tuple(replace(a, name=self.name(a.name)) for a in scop.arrays),
             loops=tuple(replace(loop, iterator=self.name(loop.iterator)) for loop in scop.loops),
             statements=tuple(map(self.statement, scop.statements)),
-            context=self.exprs(scop.context),
-            assumptions=tuple(map(self.assumption, scop.assumptions)),
-            conversions=tuple(map(self.conversion, scop.conversions)),
+            conversions=tuple(replace(c, iterators=self.names(c.iterators)) for c in scop.conversions),
         )

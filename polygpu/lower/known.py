@@ -12,7 +12,7 @@ from polygpu.analysis.intervals import Interval, interval
 from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, limits, type_of
 from polygpu.model.linear import Linear, linear
-from polygpu.model.rewrite import walk
+from polygpu.model.rewrite import scalars_in
 from polygpu.support.isl_idioms import bounded
 
 _COMBINED = 2  # facts
@@ -44,7 +44,7 @@ class Known:
         choices = tuple(
             c for c in self.choices if not any(_mentions(f, name) for option in c for f in option)
         )
-        tests = tuple(t for t in self.tests if name not in _names(t))
+        tests = tuple(t for t in self.tests if name not in scalars_in(t))
         names = names if found is None else {**names, name: found}
         return Known(names, facts, choices, tests, self.exact)
 
@@ -115,7 +115,7 @@ class Known:
             with bounded(_STEPS):
                 builder = AffineBuilder(parameter_space(tuple(self.names)).set_from_params())
                 value = builder.value(expr)
-                here = self._where(builder, set(_names(expr)))
+                here = self._where(builder, scalars_in(expr))
                 over = here.intersect(value.gt_set(builder.value(Int(high))))
                 under = here.intersect(value.lt_set(builder.value(Int(low))))
                 most = min(found[1], high) if over.is_empty() else found[1]
@@ -126,10 +126,10 @@ class Known:
     def _where(self, builder: AffineBuilder, names: set[str]) -> isl.Set:
         """All that is known of `names`, and of names that this mentions."""
         here, left = isl.Set.universe(builder.space), list(self.tests)
-        while related := [t for t in left if names & set(_names(t))]:
+        while related := [t for t in left if names & scalars_in(t)]:
             left = [t for t in left if t not in related]
             for test in related:
-                names |= set(_names(test))
+                names |= scalars_in(test)
                 here = here.intersect(builder.condition(test))
         for name in names & set(self.names):
             low, high = map(Int, self.names[name])
@@ -151,11 +151,7 @@ class Known:
 
 
 def _mentions(sum_: Linear, name: str) -> bool:
-    return any(name in _names(atom) for atom, _ in sum_.terms)
-
-
-def _names(expr: Expr) -> Iterator[str]:
-    return (e.name for e in walk(expr) if isinstance(e, Name))
+    return any(name in scalars_in(atom) for atom, _ in sum_.terms)
 
 
 def _options(test: Expr) -> Iterator[tuple[Linear, ...]]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from polygpu.model.expr import Binary, Cast, Expr, Name, Reference
-from polygpu.model.kernel import Assign, Declare, For, If, Move, Origin, Statement
+from polygpu.model.expr import Binary, Cast, Expr, Name
+from polygpu.model.kernel import Assign, Declare, For, If, Origin, Statement
+from polygpu.model.kernel_walk import (
+    bodies,
+    map_operands,
+    map_statements,
+    operands,
+    reads,
+    statements,
+    with_bodies,
+)
 from polygpu.model.linear import simplify
-from polygpu.model.rewrite import rewrite, substitute, walk
+from polygpu.model.rewrite import Change, rewrite, scalars_in, substitute
 
 
 def tidy(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """`body` without declarations nobody reads and branches with nothing in them."""
     kept, _ = _backwards(body, frozenset())
     return _joined(kept)
-
-
-def used_names(exprs: tuple[Expr, ...]) -> set[str]:
-    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
 
 
 def _backwards(
@@ -32,11 +36,11 @@ def _backwards(
         if made is None:
             kept = _without(s, kept)
             continue
-        new, reads = made
+        new, names = made
         kept.append(new)
         if isinstance(new, Declare):
             needed.discard(new.name)
-        needed |= reads
+        needed |= names
     return tuple(reversed(kept)), frozenset(needed)
 
 
@@ -44,84 +48,43 @@ def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
     """`rest`, where origins may still name what `dropped` declares."""
     match dropped:
         case Declare(name, _, value, False) if value is not None:
-            return [_in_origins(s, {name: value}) for s in rest]
+            values = {name: value}
+            return list(map_statements(rest, lambda s: _with_origin(s, lambda e: substitute(e, values))))
     return rest
 
 
-def _in_origins(s: Statement, values: dict[str, Expr]) -> Statement:
-    """`s` with names replaced by expressions in the origins it holds, and nowhere else."""
-
-    def put(expr: Expr) -> Expr:
-        return substitute(expr, values)
-
-    def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(_in_origins(b, values) for b in body)
-
+def _with_origin(s: Statement, put: Change) -> Statement:
+    """`s` with `put` applied to what its origin is made of."""
     match s:
-        case For():
-            return replace(s, body=inside(s.body))
-        case If():
-            origin = _origin(s.origin, put)
-            return replace(s, then=inside(s.then), otherwise=inside(s.otherwise), origin=origin)
-        case Assign() | Declare() if s.origin is not None:
+        case Assign() | Declare() | If() if s.origin is not None:
             return replace(s, origin=_origin(s.origin, put))
     return s
 
 
-def _origin(origin: Origin | None, put: Callable[[Expr], Expr]) -> Origin | None:
-    if origin is None:
-        return None
+def _origin(origin: Origin, put: Change) -> Origin:
     inside = origin.inside if origin.inside is None else simplify(put(origin.inside))
     return replace(origin, arguments=tuple(simplify(put(a)) for a in origin.arguments), inside=inside)
 
 
 def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     match s:
-        case Declare(name, _, value, _):
-            if name not in after:
-                return None
-            return s, used_names((value,)) if value is not None else set()
-        case Assign(target, value):
-            if isinstance(target, Name) and target.name not in after:
-                return None
-            places = target.subscripts if isinstance(target, Reference) else (target,)
-            return s, used_names((*places, value))
-        case Move(target, source, _, _):
-            return s, used_names((target, source))
+        case Declare(name=name) | Assign(Name(name)) if name not in after:
+            return None
         case For():
             return _loop(s, after)
         case If():
             return _branch(s, after)
-    return s, set()
+    return s, scalars_in(*operands(s))
 
 
 def _loop(s: For, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     # a value assigned in one iteration may be read in the next: whatever the body reads is read "after" too
-    _, first = _backwards(s.body, after | _all_reads(s.body))
-    body, reads = _backwards(s.body, first)
+    anywhere = (expr for inner in statements(s.body) for expr in reads(inner))
+    _, first = _backwards(s.body, after | scalars_in(*anywhere))
+    body, needed = _backwards(s.body, first)
     if not body:
         return None
-    return replace(s, body=body), (set(reads) - {s.index}) | used_names((s.lower, s.upper))
-
-
-def _all_reads(body: tuple[Statement, ...]) -> frozenset[str]:
-    found: set[str] = set()
-    for s in body:
-        made = s if isinstance(s, For | If) else None
-        match s:
-            case Declare(_, _, value, _) if value is not None:
-                found |= used_names((value,))
-            case Assign(target, value):
-                found |= used_names((value, *(target.subscripts if isinstance(target, Reference) else ())))
-            case Move(target, source, _, _):
-                found |= used_names((target, source))
-            case For(_, lower, upper, _, inner, _, _):
-                found |= used_names((lower, upper)) | _all_reads(inner)
-            case If(test, then, otherwise, _):
-                found |= used_names((test,)) | _all_reads(then) | _all_reads(otherwise)
-            case _:
-                assert made is None
-    return frozenset(found)
+    return replace(s, body=body), (set(needed) - {s.index}) | scalars_in(s.lower, s.upper)
 
 
 def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
@@ -129,7 +92,7 @@ def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     otherwise, second = _backwards(s.otherwise, after)
     if not then and not otherwise:
         return None
-    return replace(s, then=then, otherwise=otherwise), set(first | second) | used_names((s.test,))
+    return replace(s, then=then, otherwise=otherwise), set(first | second) | scalars_in(s.test)
 
 
 def _joined(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -138,15 +101,12 @@ def _joined(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 
 def _with_joined(s: Statement) -> Statement:
+    if isinstance(s, If) and s.origin is not None:
+        return s
+    s = with_bodies(s, map(_joined, bodies(s)))
     match s:
-        case For():
-            return replace(s, body=_joined(s.body))
-        case If(_, then, otherwise, _, None):
-            s = replace(s, then=_joined(then), otherwise=_joined(otherwise))
-            match s:
-                case If(test, (If(inner, inside, (), uniform, origin),), ()):
-                    both = Binary("&&", test, inner)
-                    return If(both, inside, (), s.uniform and uniform, origin)
+        case If(test, (If(inner, inside, (), uniform, origin),), ()):
+            return If(Binary("&&", test, inner), inside, (), s.uniform and uniform, origin)
     return s
 
 
@@ -156,7 +116,7 @@ def substituted(body: tuple[Statement, ...], values: dict[str, Expr]) -> tuple[S
     def put(expr: Expr) -> Expr:
         return substitute(expr, values)
 
-    return _rewritten(body, put, lambda expr: simplify(put(expr)))
+    return _rewritten(body, put, index=lambda expr: simplify(put(expr)))
 
 
 def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement, ...]:
@@ -177,37 +137,6 @@ def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement
     return _rewritten(body, put, put) if types else body
 
 
-def _rewritten(
-    body: tuple[Statement, ...], put: Callable[[Expr], Expr], index: Callable[[Expr], Expr]
-) -> tuple[Statement, ...]:
+def _rewritten(body: tuple[Statement, ...], put: Change, index: Change) -> tuple[Statement, ...]:
     """`body` with `put` applied to all that it reads, `index` to subscripts and bounds."""
-
-    def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return _rewritten(body, put, index)
-
-    def place(r: Reference) -> Reference:
-        return replace(r, subscripts=tuple(index(s) for s in r.subscripts))
-
-    def one(s: Statement) -> Statement:
-        match s:
-            case Declare(_, _, value, _) if value is not None:
-                return replace(s, value=put(value), origin=_origin(s.origin, put))
-            case Assign(target, value):
-                moved = place(value) if isinstance(value, Reference) else put(value)
-                where = place(target) if isinstance(target, Reference) else target
-                return Assign(where, moved, _origin(s.origin, put))
-            case Move(target, source, _, _):
-                return replace(s, target=place(target), source=place(source))
-            case For():
-                return replace(s, lower=index(s.lower), upper=index(s.upper), body=inside(s.body))
-            case If():
-                return replace(
-                    s,
-                    test=put(s.test),
-                    then=inside(s.then),
-                    otherwise=inside(s.otherwise),
-                    origin=_origin(s.origin, put),
-                )
-        return s
-
-    return tuple(one(s) for s in body)
+    return map_statements(body, lambda s: _with_origin(map_operands(s, put, index), put))

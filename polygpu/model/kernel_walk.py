@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import (
@@ -20,9 +21,9 @@ from polygpu.model.kernel import (
     Move,
     Statement,
 )
-from polygpu.model.rewrite import names_in, references, walk
+from polygpu.model.rewrite import Change, names_in, references, walk
 
-Body = tuple[Statement, ...]
+Body: TypeAlias = tuple[Statement, ...]
 
 
 def bodies(s: Statement) -> tuple[Body, ...]:
@@ -84,6 +85,40 @@ def reads(s: Statement) -> tuple[Expr, ...]:
         case Reference() as target:
             return *target.subscripts, *operands(s)[1:]
     return operands(s)[1:]
+
+
+def map_operands(s: Statement, value: Change, index: Change) -> Statement:
+    """`s` with `index` applied to the subscripts of what it copies or assigns to and to bounds of a loop, and
+    `value` to what else it computes.
+    """
+
+    def place(r: Reference) -> Reference:
+        return replace(r, subscripts=tuple(map(index, r.subscripts)))
+
+    match s:
+        case Declare() if s.value is not None:
+            return replace(s, value=value(s.value))
+        case Assign(target, given):
+            where = place(target) if isinstance(target, Reference) else target
+            moved = place(given) if isinstance(given, Reference) else value(given)
+            return Assign(where, moved, s.origin)
+        case Move(target, source):
+            return replace(s, target=place(target), source=place(source))
+        case For():
+            return replace(s, lower=index(s.lower), upper=index(s.upper))
+        case If():
+            return replace(s, test=value(s.test))
+    return s
+
+
+def map_statements(body: Iterable[Statement], change: Callable[[Statement], Statement]) -> Body:
+    """`body` with `change` applied to every statement; then to those inside of what it has become."""
+
+    def one(s: Statement) -> Statement:
+        new = change(s)
+        return with_bodies(new, (map_statements(inner, change) for inner in bodies(new)))
+
+    return tuple(map(one, body))
 
 
 def names_used(body: Iterable[Statement]) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polygpu.model.expr import COMPARISONS, Binary, Call, Expr, Int, Name, Select, Unary, limits, type_of
-from polygpu.model.rewrite import children, walk
+from polygpu.model.rewrite import children, walk, with_children
 
 _AFFINE = COMPARISONS | {"+", "-", "*", "/", "%"}
 
@@ -107,49 +107,26 @@ def _negated(atom: Expr, size: int) -> Expr:
 
 def simplify(expr: Expr) -> Expr:
     """`expr` with its parts that are `affine` in normal form, at every depth; the others stay."""
-    match expr:
-        case Binary("+" | "-" | "*" as op, left, right):
-            return _normal(Binary(op, simplify(left), simplify(right)))
-        case Binary(op, left, right):
-            return _fold(Binary(op, simplify(left), simplify(right)))
-        case Unary("-", operand):
-            return _normal(Unary("-", simplify(operand)))
-        case Unary(op, operand):
-            return Unary(op, simplify(operand))
-        case Call(function, arguments, ctype):
-            return _call(Call(function, tuple(simplify(a) for a in arguments), ctype))
-    return expr
-
-
-def _normal(expr: Expr) -> Expr:
-    return expression(linear(expr)) if affine(expr) else expr
-
-
-def _fold(expr: Binary) -> Expr:
+    if not isinstance(expr, Unary | Binary | Call):
+        return expr
+    expr = with_children(expr, tuple(map(simplify, children(expr))))
     if not affine(expr):
         return expr
     match expr:
-        case Binary("%", Int(a), Int(b)) if a >= 0 and b > 0:
-            return Int(a % b)
-        case Binary("/", Int(a), Int(b)) if a >= 0 and b > 0:
-            return Int(a // b)
-        case Binary("/", a, Int(1)):
+        case Unary("-") | Binary("+" | "-" | "*"):
+            return expression(linear(expr))
+        case Binary("/", a, Int(1)) | Call("floord", (a, Int(1))):
             return a
         case Binary("%", _, Int(1)):
             return Int(0)
-    return expr
-
-
-def _call(expr: Call) -> Expr:
-    if not affine(expr):
-        return expr
-    match expr:
-        case Call("min" | "max", arguments, _):
-            return _extreme(expr.function, arguments)
-        case Call("floord", (Int(a), Int(b)), _):
+        case Binary("/", Int(a), Int(b)) if a >= 0 and b > 0:
             return Int(a // b)
-        case Call("floord", (a, Int(1)), _):
-            return a
+        case Binary("%", Int(a), Int(b)) if a >= 0 and b > 0:
+            return Int(a % b)
+        case Call("floord", (Int(a), Int(b))):
+            return Int(a // b)
+        case Call("min" | "max", arguments):
+            return _extreme(expr.function, arguments)
     return expr
 
 

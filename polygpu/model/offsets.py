@@ -44,7 +44,12 @@ def sum_of(left: Expr, right: Expr) -> Expr:
 
 def negated(expr: Expr) -> Expr:
     """`-expr`."""
-    return Int(-expr.value) if isinstance(expr, Int) else Unary("-", expr)
+    match expr:
+        case Int(value):
+            return Int(-value)
+        case Unary("-", operand):
+            return operand
+    return Unary("-", expr)
 
 
 def product_of(left: Expr, right: Expr) -> Expr:
@@ -56,6 +61,8 @@ def product_of(left: Expr, right: Expr) -> Expr:
             return Int(0)
         case (Int(1), other) | (other, Int(1)):
             return other
+        case (Int(-1), other) | (other, Int(-1)):
+            return negated(other)
     return Binary("*", left, right)
 
 

@@ -1,15 +1,16 @@
-"""The shape of expressions and actions: their parts, walks over them, and copies with some parts replaced.
+"""The shape of expressions, actions and scops: their parts, walks over them, copies with parts replaced.
 
 `polygpu.model.kernel_walk` has the same of kernel statements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Scop, Statement, Store
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -29,6 +30,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
+    """`expr` with other `children`."""
+    if not new:
+        return expr
     match expr:
         case Unary() | Cast():
             return replace(expr, operand=new[0])
@@ -48,10 +52,7 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     changed = change(expr)
     if changed is not None:
         return changed
-    parts = children(expr)
-    if not parts:
-        return expr
-    return with_children(expr, tuple(rewrite(p, change) for p in parts))
+    return with_children(expr, tuple(rewrite(part, change) for part in children(expr)))
 
 
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
@@ -93,39 +94,81 @@ def names_in(*exprs: Expr) -> frozenset[str]:
     )
 
 
-ReferenceChange = Callable[[Reference, bool], Reference]
+Change: TypeAlias = Callable[[Expr], Expr]
+ReferenceChange: TypeAlias = Callable[[Reference, bool], Reference]
 
 
-def rewrite_body(body: tuple[Action, ...], change: ReferenceChange) -> tuple[Action, ...]:
-    """`body` with every reference passed through `change(reference, is_written)`, subscripts first."""
-
-    def read(expr: Expr) -> Expr:
-        parts = children(expr)
-        expr = with_children(expr, tuple(read(p) for p in parts)) if parts else expr
-        return change(expr, False) if isinstance(expr, Reference) else expr
-
-    def target(reference: Reference) -> Reference:
-        inner = tuple(read(s) for s in reference.subscripts)
-        return change(replace(reference, subscripts=inner), True)
-
-    def action(a: Action) -> Action:
-        match a:
-            case Store(t, value):
-                return Store(target(t), read(value))
-            case Let():
-                return replace(a, value=read(a.value))
-            case Branch(test, then, otherwise):
-                return Branch(read(test), tuple(map(action, then)), tuple(map(action, otherwise)))
-
-    return tuple(action(a) for a in body)
-
-
-def actions(body: tuple[Action, ...]) -> Iterator[Action]:
+def actions(body: Iterable[Action]) -> Iterator[Action]:
+    """All actions of `body`, those of a branch right behind it."""
     for a in body:
         yield a
         if isinstance(a, Branch):
-            yield from actions(a.then)
-            yield from actions(a.otherwise)
+            yield from actions((*a.then, *a.otherwise))
+
+
+def map_actions(
+    body: Iterable[Action], value: Change, target: Callable[[Reference], Reference]
+) -> tuple[Action, ...]:
+    """`body` with `value` applied to all that its actions compute, and `target` to where they store it."""
+
+    def action(a: Action) -> Action:
+        match a:
+            case Store():
+                return Store(target(a.target), value(a.value))
+            case Let():
+                return replace(a, value=value(a.value))
+            case Branch(test, then, otherwise):
+                return Branch(value(test), *(map_actions(side, value, target) for side in (then, otherwise)))
+
+    return tuple(map(action, body))
+
+
+def map_references(body: Iterable[Action], change: ReferenceChange) -> tuple[Action, ...]:
+    """`body` with every reference passed through `change(reference, is_written)`, subscripts first."""
+
+    def read(expr: Expr) -> Expr:
+        expr = with_children(expr, tuple(map(read, children(expr))))
+        return change(expr, False) if isinstance(expr, Reference) else expr
+
+    def target(reference: Reference) -> Reference:
+        return change(replace(reference, subscripts=tuple(map(read, reference.subscripts))), True)
+
+    return map_actions(body, read, target)
+
+
+def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
+    """`scop` with `value` applied to what its statements compute and access, and `affine` to what tells when
+    and how much: domains, guards, extents, and what is tested. A reference stays one.
+    """
+
+    def all_of(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(map(affine, exprs))
+
+    def place(r: Reference) -> Reference:
+        new = value(r)
+        assert isinstance(new, Reference)
+        return new
+
+    def array(a: Array) -> Array:
+        return replace(a, extents=tuple(e if e is None else affine(e) for e in a.extents))
+
+    def access(a: Access) -> Access:
+        return replace(a, reference=place(a.reference), guards=all_of(a.guards))
+
+    def statement(s: Statement) -> Statement:
+        body, accesses = map_actions(s.body, value, place), tuple(map(access, s.accesses))
+        return replace(s, domain=all_of(s.domain), body=body, accesses=accesses)
+
+    return replace(
+        scop,
+        arrays=tuple(map(array, scop.arrays)),
+        statements=tuple(map(statement, scop.statements)),
+        context=all_of(scop.context),
+        assumptions=tuple(replace(a, value=affine(a.value), bound=affine(a.bound)) for a in scop.assumptions),
+        conversions=tuple(
+            replace(c, domain=all_of(c.domain), value=affine(c.value)) for c in scop.conversions
+        ),
+    )
 
 
 def action_expressions(action: Action) -> tuple[Expr, ...]:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from polygpu.model.expr import Binary, Expr, Int, Name, is_floating
+from polygpu.model.expr import Expr, Int, Name, is_floating
 from polygpu.model.kernel import Buffer
+from polygpu.model.rewrite import walk
 from polygpu.model.scop import Array, Scop
 from polygpu.pipeline import CompiledRegion, call_of
 from polygpu.printing.host import print_user, prologue, replacement
@@ -116,17 +117,9 @@ def _scalars(scop: Scop) -> Iterator[tuple[str, str]]:
     found = {s.name: s.type for s in scop.scalars}
     for array in scop.arrays:
         for extent in array.extents:
-            found |= {n: t for n, t in _names(extent) if n not in found}
+            names = (e for e in walk(extent) if isinstance(e, Name)) if extent is not None else ()
+            found |= {e.name: e.type for e in names if e.name not in found}
     yield from found.items()
-
-
-def _names(expr: Expr | None) -> Iterator[tuple[str, str]]:
-    match expr:
-        case Name(name, ctype):
-            yield name, ctype
-        case Binary(_, left, right):
-            yield from _names(left)
-            yield from _names(right)
 
 
 def _parameter(array: Array, buffers: tuple[Buffer, ...]) -> Parameter:

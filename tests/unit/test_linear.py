@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygpu.frontend.shape.affine import expression as written
+from polygpu.model import offsets
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Unary, type_of
 from polygpu.model.linear import (
     Linear,
@@ -165,3 +167,17 @@ def test_simplified_expressions_keep_their_value(expr: Expr) -> None:
     for i, j, n in product((-3, 0, 1, 5), repeat=3):
         values = {"i": i, "j": j, "n": n}
         assert evaluate(simple, values) == evaluate(expr, values)
+
+
+def test_products_without_what_changes_nothing() -> None:
+    assert offsets.product([Int(1), N, Int(-1)]) == Unary("-", N)
+    assert offsets.product_of(Unary("-", N), Int(-1)) == N
+    assert offsets.product([N, Int(0)]) == Int(0)
+
+
+def test_polynomials_are_written_with_positive_terms_first_and_constants_last() -> None:
+    row = Binary("*", IT, N)
+    assert written({(): -1, (IT,): -2, (IT, N): 1, (N,): 0}) == Binary(
+        "-", Binary("-", row, Binary("*", Int(2), IT)), Int(1)
+    )
+    assert written({(IT,): 0, (): 0}) == Int(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polygpu.lower.tidy import substituted, tidy, typed, used_names
+from polygpu.lower.tidy import substituted, tidy, typed
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
 
@@ -108,10 +108,6 @@ def test_nested_tests_become_one() -> None:
     assert tidy((two,)) == (two,)
     other = branch(K, branch(J, STORE, otherwise=(Barrier(),)))
     assert tidy((other,)) == (other,)
-
-
-def test_used_names() -> None:
-    assert used_names((Binary("+", IT, Int(1)), at("x", J))) == {"i", "j"}
 
 
 def test_substitution_reaches_every_expression_that_is_read() -> None:

@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import assigned_names, iterator_name
 from polygpu.frontend.names.scopes import Function, Scope, Symbol, Variable
 from polygpu.frontend.names.types import Basic
+from polygpu.frontend.text.nodes import nodes
 
 
 def changed_names(body: Any) -> frozenset[str]:
@@ -17,12 +18,10 @@ def changed_names(body: Any) -> frozenset[str]:
     return frozenset(assigned_names(body)) | frozenset(outer_iterators(body))
 
 
-def outer_iterators(node: Any) -> Iterator[str]:
+def outer_iterators(tree: Any) -> Iterator[str]:
     """Iterators that are declared before their loops."""
-    if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.Assignment):
-        yield iterator_name(node)
-    for _, child in node.children():
-        yield from outer_iterators(child)
+    loops = (node for node in nodes(tree) if isinstance(node, c_ast.For))
+    return (iterator_name(loop) for loop in loops if isinstance(loop.init, c_ast.Assignment))
 
 
 def changed_by_calls(definition: Any, scope: Scope) -> frozenset[str]:
@@ -60,20 +59,19 @@ def _is_number(symbol: Symbol) -> bool:
     return False
 
 
-def _declared(node: Any) -> frozenset[str]:
+def _declared(function: Any) -> frozenset[str]:
     """Names of variables that the function declares, its parameters included."""
-    here = [node.name] if isinstance(node, c_ast.Decl) and not isinstance(node.type, c_ast.FuncDecl) else []
-    return frozenset(here).union(*(_declared(child) for _, child in node.children()))
+    declarations = (node for node in nodes(function) if isinstance(node, c_ast.Decl))
+    return frozenset(d.name for d in declarations if not isinstance(d.type, c_ast.FuncDecl))
 
 
-def _names(node: Any) -> frozenset[str]:
-    here = [node.name] if isinstance(node, c_ast.ID) else []
-    return frozenset(here).union(*(_names(child) for _, child in node.children()))
+def _names(tree: Any) -> frozenset[str]:
+    return frozenset(node.name for node in nodes(tree) if isinstance(node, c_ast.ID))
 
 
-def _calls_through_pointer(node: Any, scope: Scope, own: frozenset[str]) -> bool:
-    if isinstance(node, c_ast.FuncCall):
-        name = node.name.name if isinstance(node.name, c_ast.ID) else None
-        if name is None or name in own or isinstance(scope.find(name), Variable):
-            return True
-    return any(_calls_through_pointer(child, scope, own) for _, child in node.children())
+def _calls_through_pointer(tree: Any, scope: Scope, own: frozenset[str]) -> bool:
+    called = (node.name for node in nodes(tree) if isinstance(node, c_ast.FuncCall))
+    return any(
+        not isinstance(f, c_ast.ID) or f.name in own or isinstance(scope.find(f.name), Variable)
+        for f in called
+    )

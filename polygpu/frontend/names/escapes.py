@@ -32,7 +32,7 @@ def _operands(node: Any) -> Iterator[Any]:
     if isinstance(node, c_ast.StructRef):
         yield node.name  # the member may have the variable's name
     else:
-        yield from (child for _, child in node.children())
+        yield from node
 
 
 def _subscripts(node: Any) -> Iterator[Any]:

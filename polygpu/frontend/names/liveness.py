@@ -8,6 +8,8 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.text.nodes import nodes
+
 
 @dataclass(frozen=True)
 class Block:
@@ -25,33 +27,29 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     variable whose address is taken, count as a use.
     """
     name = declaration.name
-    if address_taken(body, name) or _contains(body, c_ast.Goto):
+    if address_taken(body, name) or any(isinstance(node, c_ast.Goto) for node in nodes(body)):
         return True
     analysis = _Analysis(region, declaration, partial)
     analysis.before(body, False)
     return analysis.answer
 
 
-def _contains(node: Any, kind: type) -> bool:
-    return isinstance(node, kind) or any(_contains(child, kind) for _, child in node.children())
-
-
-def address_taken(node: Any, name: str) -> bool:
+def address_taken(tree: Any, name: str) -> bool:
     """Whether `&` is applied to the variable or to a part of it."""
-    if isinstance(node, c_ast.UnaryOp) and node.op == "&":
-        base = node.expr
-        while isinstance(base, c_ast.ArrayRef | c_ast.StructRef):
-            base = base.name
-        if isinstance(base, c_ast.ID) and base.name == name:
-            return True
-    return any(address_taken(child, name) for _, child in node.children())
+    taken = (node.expr for node in nodes(tree) if isinstance(node, c_ast.UnaryOp) and node.op == "&")
+    return any(_whole(part) == name for part in taken)
 
 
-def mentions(node: Any, name: str) -> bool:
+def _whole(part: Any) -> str | None:
+    """The name of the variable that an lvalue such as `a[i].x` is a part of."""
+    while isinstance(part, c_ast.ArrayRef | c_ast.StructRef):
+        part = part.name
+    return str(part.name) if isinstance(part, c_ast.ID) else None
+
+
+def mentions(tree: Any, name: str) -> bool:
     """Whether an expression or statement names the variable at all."""
-    if isinstance(node, c_ast.ID) and node.name == name:
-        return True
-    return any(mentions(child, name) for _, child in node.children())
+    return any(isinstance(node, c_ast.ID) and node.name == name for node in nodes(tree))
 
 
 def assigned_names(node: Any) -> set[str]:
@@ -66,9 +64,7 @@ def assigned_names(node: Any) -> set[str]:
             found.add(name)
         case c_ast.For():
             return assigned_names(node.stmt) | _header_names(node)
-    for _, child in node.children():
-        found |= assigned_names(child)
-    return found
+    return found.union(*map(assigned_names, node))
 
 
 def _header_names(node: Any) -> set[str]:

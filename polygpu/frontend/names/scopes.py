@@ -21,6 +21,7 @@ from polygpu.frontend.names.types import (
     arithmetic,
     qualified,
 )
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import common_type, limits
 
 
@@ -276,14 +277,9 @@ def _holds(ctype: str, low: int, high: int) -> bool:
 
 def _lines(node: Any) -> range:
     """The lines of the clean text that a declaration spans, as far as its nodes tell."""
-    low = high = node.coord.line if node.coord else 0
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current.coord is not None:
-            low, high = min(low, current.coord.line), max(high, current.coord.line)
-        stack += [child for _, child in current.children()]
-    return range(low, high + 1)
+    lines = [part.coord.line for part in nodes(node) if part.coord is not None]
+    first = node.coord.line if node.coord else 0
+    return range(min([first, *lines]), max([first, *lines]) + 1)
 
 
 def file_scope(root: Any, hidden: Hidden) -> Scope:

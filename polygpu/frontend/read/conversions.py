@@ -16,7 +16,6 @@ from polygpu.frontend.names.constants import integer
 from polygpu.frontend.read.expressions import converted
 from polygpu.frontend.read.loops import Header
 from polygpu.frontend.shape.affine import Affine, invert
-from polygpu.frontend.shape.selects import reads, rewritten
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -34,6 +33,7 @@ from polygpu.model.expr import (
     limits,
     type_of,
 )
+from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import COUNTED, Action, Branch, Let, Store
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
@@ -96,7 +96,7 @@ def _in_test(affine: Affine, test: Expr, decides: bool) -> Iterator[Taken]:
     elif isinstance(test, Unary) and test.op == "!":
         yield from _in_test(affine, test.operand, decides)
     elif isinstance(test, Binary) and test.op in ("&&", "||"):
-        yield from _in_test(affine, test.left, decides or reads(test.right))
+        yield from _in_test(affine, test.left, decides or reads_memory(test.right))
         guard = _outcome(affine.condition(test.left), test.op == "&&")
         yield from (t.where(guard) for t in _in_test(affine, test.right, decides))
     else:
@@ -120,12 +120,12 @@ def of_action(affine: Affine, action: Action) -> Iterator[Taken]:
 def _tested(affine: Affine, header: Header, value: Expr) -> Expr:
     """The loop's test with `value` in place of the iterator."""
 
-    def change(expr: Expr) -> Expr:
+    def change(expr: Expr) -> Expr | None:
         if isinstance(expr, Call) and expr in affine.inlined:
-            return rewritten(affine.inlined[expr], change)
-        return Cast(_promoted(header.type), value) if expr == Name(header.iterator) else expr
+            return rewrite(affine.inlined[expr], change)
+        return Cast(_promoted(header.type), value) if expr == Name(header.iterator) else None
 
-    return rewritten(header.test, change)
+    return rewrite(header.test, change)
 
 
 def _outcome(condition: Expr | None, holds: bool) -> Expr | None:
@@ -251,20 +251,15 @@ def _in_value(affine: Affine, expr: Expr) -> Iterator[Taken]:
     match expr:
         case Reference(_, subscripts, _, _, _):
             for subscript in subscripts:
-                within = _in_value if reads(subscript) else _taken
+                within = _in_value if reads_memory(subscript) else _taken
                 yield from within(affine, subscript)
-        case Unary(_, operand) | Cast(_, operand):
-            yield from _in_value(affine, operand)
         case Binary("&&" | "||"):
             yield from _in_test(affine, expr, False)
-        case Binary(_, left, right):
-            yield from _in_value(affine, left)
-            yield from _in_value(affine, right)
         case Select(test, yes, no):
             condition = affine.condition(test)
-            yield from _in_test(affine, test, reads(yes) or reads(no))
+            yield from _in_test(affine, test, reads_memory(yes) or reads_memory(no))
             for part, holds in ((yes, True), (no, False)):
                 yield from (t.where(_outcome(condition, holds)) for t in _in_value(affine, part))
-        case Call(_, arguments, _):
-            for argument in arguments:
-                yield from _in_value(affine, argument)
+        case _:
+            for part in children(expr):
+                yield from _in_value(affine, part)

@@ -12,9 +12,8 @@ from polygpu.frontend.names.types import Basic, CType, Pointer, Vector, element_
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Local, Substitute
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.frontend.shape.affine import names_in
-from polygpu.frontend.shape.selects import reads
 from polygpu.model.expr import Expr, Int, is_floating
+from polygpu.model.rewrite import reads_memory, scalars_in
 
 MOST_INITIAL_VALUES = 64
 
@@ -58,7 +57,7 @@ def substituted(reader: Reader, variable: Variable) -> bool:
         return False
     sites = len(region.sites)
     value = reader.value(variable.initial)
-    if reads(value) or names_in(value) & region.locals:
+    if reads_memory(value) or scalars_in(value) & region.locals:
         del region.sites[sites:]
         return False
     region.bindings[variable] = Substitute(value, variable.type.name)

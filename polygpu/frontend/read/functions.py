@@ -115,7 +115,7 @@ def _problems(
         case _ if not isinstance(node, _ALLOWED):
             yield Impure(f"it contains what the device cannot run ({type(node).__name__})", context.at(node))
             return
-    for _, child in node.children():
+    for child in node:
         yield from _problems(context, inner, child, calls, active)
 
 

@@ -13,8 +13,9 @@ from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import nonaffine
 from polygpu.frontend.read.state import Finished, Iterator, Region
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.frontend.shape.affine import conjuncts, names_in, polynomial, scaled, subtract, total
+from polygpu.frontend.shape.affine import conjuncts, polynomial, scaled, subtract, total
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, common_type, is_floating, type_of
+from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
@@ -173,13 +174,13 @@ def _always(test: Expr, condition: Expr, iterator: Name, ctype: str) -> bool:
 
 def _bounds(condition: Expr, iterator: Name, step: int, where: Position) -> bool:
     """Whether the condition bounds the iterator in the loop's direction; False if it is not about it."""
-    if iterator.name not in names_in(condition):
+    if iterator.name not in scalars_in(condition):
         return False
     match condition:
         case Binary("<" | "<=" | ">" | ">=" as op, left, right):
             difference = polynomial(subtract(left, right))
             factor = difference.pop((iterator,), 0)
-            if not any(iterator.name in names_in(atom) for atoms in difference for atom in atoms):
+            if not any(iterator.name in scalars_in(atom) for atoms in difference for atom in atoms):
                 upwards = factor > 0 if op in ("<", "<=") else factor < 0
                 if factor and upwards == (step > 0):
                     return True

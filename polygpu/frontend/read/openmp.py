@@ -75,6 +75,6 @@ def _calls(node: Any, pragma: Any) -> Iterable[tuple[str, Any]]:
     """The functions that a statement calls by name, each with the pragma of the construct around it."""
     if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
         yield node.name.name, pragma
-    children = [child for _, child in node.children()]
+    children = list(node)
     for index, child in enumerate(children):
         yield from _calls(child, pragma or entered(children, index))

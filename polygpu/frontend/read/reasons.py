@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from polygpu.frontend.read.state import Region
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.frontend.shape.affine import names_in
-from polygpu.model.expr import (
-    Binary,
-    Call,
-    Cast,
-    Expr,
-    Int,
-    Literal,
-    Name,
-    Reference,
-    Select,
-    Unary,
-    is_floating,
-)
+from polygpu.model.expr import Binary, Call, Expr, Literal, Name, Reference, is_floating
+from polygpu.model.rewrite import children, scalars_in
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
@@ -70,33 +58,19 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
 
 def _multiplied(region: Region, left: Expr, right: Expr) -> tuple[str, str]:
     reason = f"it multiplies {_named(left)} by {_named(right)}, which is no constant"
-    if region.iterators & (names_in(left) | names_in(right)):
+    if region.iterators & scalars_in(left, right):
         return reason, "use sums of iterators times constants"
     return reason, "compute the product before the region into a variable of its own"
 
 
 def _named(expr: Expr) -> str:
-    names = sorted(names_in(expr))
+    names = sorted(scalars_in(expr))
     return "'" + "', '".join(names) + "'" if names else "a value"
 
 
 def culprit(region: Region, expr: Expr) -> Expr:
     """The smallest part of `expr` that is not affine on its own."""
-    for part in parts(expr):
+    for part in () if isinstance(expr, Reference) else children(expr):
         if region.affine.value(part) is None and region.affine.condition(part) is None:
             return culprit(region, part)
     return expr
-
-
-def parts(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Unary(_, operand) | Cast(_, operand):
-            return (operand,)
-        case Binary(_, left, right):
-            return left, right
-        case Select(test, yes, no):
-            return test, yes, no
-        case Call(_, arguments, _):
-            return arguments
-        case Int() | Literal() | Name() | Reference():
-            return ()

@@ -17,6 +17,7 @@ from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.statements import pragma_word
 from polygpu.frontend.read.unsupported import note
 from polygpu.frontend.regions.scops import Extract
+from polygpu.frontend.text.nodes import nodes
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
 
@@ -86,10 +87,9 @@ def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequen
             yield Sequence(outer.function, child, (child,), inner.child(), outer.threads)
 
 
-def has_pragmas(node: Any) -> bool:
-    if isinstance(node, c_ast.Pragma):
-        return pragma_word(node) in ("scop", "endscop")
-    return any(has_pragmas(child) for _, child in node.children())
+def has_pragmas(tree: Any) -> bool:
+    pragmas = (node for node in nodes(tree) if isinstance(node, c_ast.Pragma))
+    return any(pragma_word(pragma) in ("scop", "endscop") for pragma in pragmas)
 
 
 @dataclass

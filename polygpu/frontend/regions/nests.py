@@ -15,6 +15,7 @@ from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.regions.scops import Extract, lift_region
 from polygpu.frontend.regions.spans import nest_span
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
@@ -48,16 +49,12 @@ def find_nests(context: FileContext, no_alias: bool, check: Check = anything) ->
         position = context.at(sequence.function)
         if position.file == context.source.path:
             _search(found, replace(sequence, threads=threaded.get(sequence.function.decl.name)))
-        elif _has_loop(sequence.node):
+        elif any(isinstance(node, c_ast.For) for node in nodes(sequence.node)):
             elsewhere.setdefault(position.file, position)
     for file, position in elsewhere.items():
         message = f"loops in the included file '{file}' are not considered"
         found.diagnostics.append(Diagnostic("PG182", "note", message, position))
     return found
-
-
-def _has_loop(node: Any) -> bool:
-    return isinstance(node, c_ast.For) or any(_has_loop(child) for _, child in node.children())
 
 
 def _search(found: Nests, sequence: Sequence) -> None:

@@ -28,8 +28,8 @@ from polygpu.frontend.read.functions import texts
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
-from polygpu.frontend.shape.affine import names_in
 from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Array, Conversion, Scalar, Scop, Structure
 from polygpu.support.position import Position
 
@@ -127,7 +127,7 @@ def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
             if node.name not in bound:
                 yield node.name
             continue
-        yield from _free([child for _, child in node.children()], bound)
+        yield from _free(list(node), bound)
         if isinstance(node, c_ast.Decl) and node.name:
             bound |= {node.name}
         elif isinstance(node, c_ast.DeclList):
@@ -177,21 +177,22 @@ def _items_of(node: Any) -> list[Any]:
 
 def _affine_names(shaped: Shaped, conversions: Iterable[Conversion]) -> set[str]:
     """Names in domains, affine subscripts, extents, assumptions and conversions."""
-    found: set[str] = set()
+    return scalars_in(*_affine(shaped, conversions))
+
+
+def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]:
     for statement in shaped.statements:
-        for condition in statement.domain:
-            found |= names_in(condition)
+        yield from statement.domain
         for access in statement.accesses:
-            found = found.union(*map(names_in, access.guards))
+            yield from access.guards
             if access.affine:
-                found = found.union(*map(names_in, access.reference.subscripts))
+                yield from access.reference.subscripts
     for extents in shaped.extents.values():
-        found = found.union(*(names_in(e) for e in extents if e is not None))
+        yield from (e for e in extents if e is not None)
     for assumption in shaped.assumptions:
-        found |= names_in(assumption.value) | names_in(assumption.bound)
+        yield from (assumption.value, assumption.bound)
     for conversion in conversions:
-        found = found.union(*map(names_in, (conversion.value, *conversion.domain)))
-    return found
+        yield from (conversion.value, *conversion.domain)
 
 
 def _storage(variable: Variable) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
-from polygpu.frontend.shape.affine import Affine, names_in, polynomial
+from polygpu.frontend.shape.affine import Affine, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
     Shape,
@@ -21,8 +21,9 @@ from polygpu.frontend.shape.delinearize import (
     subscripts_for,
     sums_in,
 )
-from polygpu.frontend.shape.selects import implied, rewritten
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
+from polygpu.frontend.shape.selects import implied
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
+from polygpu.model.rewrite import children, map_references, rewrite, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
@@ -124,21 +125,16 @@ class _Finder:
                     yield from self.of(subscript)
                 exposed = not self.element(expr) or not self.element(expr) <= self.written
                 yield Visit(expr, False, self.always, self.guards, exposed)
-            case Unary(_, operand) | Cast(_, operand):
-                yield from self.of(operand)
             case Binary("&&" | "||" as op, left, right):
                 yield from self.of(left)
                 yield from self.where(left, op == "&&").of(right)
-            case Binary(_, left, right):
-                yield from self.of(left)
-                yield from self.of(right)
             case Select(test, yes, no):
                 yield from self.of(test)
                 yield from self.where(test, True).of(yes)
                 yield from self.where(test, False).of(no)
-            case Call(_, arguments, _):
-                for argument in arguments:
-                    yield from self.of(argument)
+            case _:
+                for part in children(expr):
+                    yield from self.of(part)
 
 
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
@@ -165,7 +161,7 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
             return None  # it is only wanted for checks: what is accessed decides what is copied
         raise
     extent = reader.region.affine.value(value)
-    changed = next(_changes(reader.region, sorted(names_in(value))), "")
+    changed = next(_changes(reader.region, sorted(scalars_in(value))), "")
     if extent is not None and not changed:
         return _counted(extent)
     if outermost:
@@ -244,17 +240,11 @@ def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) ->
 
 def _counted(form: Expr) -> Expr:
     """The affine form as code computes it: in int, which holds its values, whatever the source's types."""
-    return rewritten(form, lambda e: Name(e.name) if isinstance(e, Name) else e)
+    return rewrite(form, lambda e: Name(e.name) if isinstance(e, Name) else None)
 
 
 def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shape], shaped: Shaped) -> None:
-    def change(expr: Expr) -> Expr:
-        if not isinstance(expr, Reference):
-            return expr
-        inner = replace(expr, subscripts=tuple(rewritten(s, change) for s in expr.subscripts))
-        return _reshaped(region, inner, shapes)
-
-    body = tuple(_changed(action, change) for action in raw.body)
+    body = map_references(raw.body, lambda r, _: _reshaped(region, r, shapes))
     accesses = []
     finder = _Finder(region.affine)
     visits, sure = _collected(finder.of_body(body))
@@ -301,19 +291,3 @@ def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: 
         made = Assumption(name, value, _counted(extent), reason, site.position)
         if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
             assumptions.append(made)
-
-
-def _changed(action: Action, change: Any) -> Action:
-    match action:
-        case Store(target, value):
-            new = change(target)
-            assert isinstance(new, Reference)
-            return Store(new, rewritten(value, change))
-        case Let(name, ctype, value, assign):
-            return Let(name, ctype, rewritten(value, change), assign)
-        case Branch(test, then, otherwise):
-            return Branch(
-                rewritten(test, change),
-                tuple(_changed(a, change) for a in then),
-                tuple(_changed(a, change) for a in otherwise),
-            )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.frontend.names.constants import fold, integer
+from polygpu.model import linear
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -16,15 +17,16 @@ from polygpu.model.expr import (
     Int,
     Literal,
     Name,
-    Reference,
     Select,
     Unary,
     is_floating,
     type_of,
     wraps,
 )
+from polygpu.model.offsets import negated, product, product_of
 
-# Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1.
+# Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1. Types do not matter: these are the
+# integers that the source means, where `polygpu.model.linear` has those that a kernel computes in int.
 Polynomial: TypeAlias = dict[tuple[Expr, ...], int]
 
 _COMPARE = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -32,6 +34,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def add(left: Expr, right: Expr) -> Expr:
+    """`left + right` without zeros; constants stay where the source has them."""
     match left, right:
         case Int(a), Int(b):
             return Int(a + b)
@@ -55,30 +58,8 @@ def subtract(left: Expr, right: Expr) -> Expr:
         case _, Int(b) if b < 0:
             return Binary("+", left, Int(-b))
         case Int(0), _:
-            return negate(right)
+            return negated(right)
     return Int(0) if left == right else Binary("-", left, right)
-
-
-def negate(operand: Expr) -> Expr:
-    match operand:
-        case Int(value):
-            return Int(-value)
-        case Unary("-", inner):
-            return inner
-    return Unary("-", operand)
-
-
-def multiply(left: Expr, right: Expr) -> Expr:
-    match left, right:
-        case Int(a), Int(b):
-            return Int(a * b)
-        case (Int(0), _) | (_, Int(0)):
-            return Int(0)
-        case (Int(1), other) | (other, Int(1)):
-            return other
-        case (Int(-1), other) | (other, Int(-1)):
-            return negate(other)
-    return Binary("*", left, right)
 
 
 def invert(test: Expr) -> Expr:
@@ -149,8 +130,8 @@ class Affine:
         if value is None or op == "!":
             return None
         if op == "~":
-            return subtract(negate(value), Int(1))
-        return negate(value) if op == "-" else value
+            return subtract(negated(value), Int(1))
+        return negated(value) if op == "-" else value
 
     def _binary(self, expr: Binary) -> Expr | None:
         if expr.op in _COMPARE or expr.op in ("&&", "||"):
@@ -165,7 +146,7 @@ class Affine:
             case "-":
                 return subtract(left, right)
             case "*" if isinstance(left, Int) or isinstance(right, Int):
-                return multiply(left, right)
+                return product_of(left, right)
         if isinstance(right, Int) and not is_floating(type_of(expr)):
             return _by_constant(expr.op, left, right.value)
         return None
@@ -247,11 +228,11 @@ def _by_constant(op: str, left: Expr, right: int) -> Expr | None:
         case "%" if right > 0:
             return Binary("%", left, Int(right))
         case "<<" if 0 <= right < 31:
-            return multiply(left, Int(1 << right))
+            return product_of(left, Int(1 << right))
         case ">>" if 0 <= right < 31:
             return _floor(left, 1 << right)
         case "&" if right > 0 and right & (right + 1) == 0:
-            return subtract(left, multiply(Int(right + 1), _floor(left, right + 1)))
+            return subtract(left, product_of(Int(right + 1), _floor(left, right + 1)))
     return None
 
 
@@ -316,36 +297,5 @@ def multiplied(left: Polynomial, right: Polynomial) -> Polynomial:
 
 def expression(polynomial: Polynomial) -> Expr:
     """The polynomial as C, constants last."""
-    terms = sorted(polynomial.items(), key=lambda term: not term[0])
-    positive = sorted(terms, key=lambda term: term[1] < 0 or not term[0])
-    result: Expr = Int(0)
-    for monomial, factor in positive:
-        body = product(monomial)
-        if factor < 0 and result != Int(0):
-            result = subtract(result, multiply(Int(-factor), body))
-        else:
-            result = add(result, multiply(Int(factor), body))
-    return result
-
-
-def product(factors: Iterable[Expr]) -> Expr:
-    result: Expr = Int(1)
-    for factor in factors:
-        result = multiply(result, factor)
-    return result
-
-
-def names_in(expr: Expr) -> set[str]:
-    """Every Name in `expr`, subscripts included."""
-    match expr:
-        case Name(name, _):
-            return {name}
-        case Unary(_, operand) | Cast(_, operand):
-            return names_in(operand)
-        case Binary(_, left, right):
-            return names_in(left) | names_in(right)
-        case Select(test, yes, no):
-            return names_in(test) | names_in(yes) | names_in(no)
-        case Call(_, parts, _) | Reference(_, parts, _, _, _):
-            return set[str]().union(*map(names_in, parts))
-    return set()
+    terms = tuple((product(atoms), factor) for atoms, factor in polynomial.items() if atoms and factor)
+    return linear.expression(linear.Linear(terms, polynomial.get((), 0)))

@@ -21,13 +21,12 @@ from polygpu.frontend.shape.affine import (
     add,
     expression,
     multiplied,
-    multiply,
-    names_in,
     polynomial,
-    product,
     total,
 )
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Unary
+from polygpu.model.offsets import product, product_of
+from polygpu.model.rewrite import scalars_in
 
 STRIDES = "its accesses have the strides"
 
@@ -144,7 +143,7 @@ def _quotient(outer: Stride, inner: Stride) -> Expr | None:
     remaining = _without(outer.parameters, inner.parameters)
     if remaining is None or len(remaining) != 1 or outer.factor % inner.factor:
         return None
-    return multiply(Int(outer.factor // inner.factor), product(remaining))
+    return product_of(Int(outer.factor // inner.factor), product(remaining))
 
 
 def _without(atoms: tuple[Expr, ...], removed: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
@@ -158,7 +157,7 @@ def _without(atoms: tuple[Expr, ...], removed: tuple[Expr, ...]) -> tuple[Expr, 
 
 
 def _text(stride: Stride) -> str:
-    names = [min(names_in(p)) for p in stride.parameters]
+    names = [min(scalars_in(p)) for p in stride.parameters]
     return "'" + " * ".join(([str(stride.factor)] if stride.factor != 1 or not names else []) + names) + "'"
 
 

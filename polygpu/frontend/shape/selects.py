@@ -5,11 +5,11 @@ x[i] = i > 0 ? a[i - 1] : 0    ->    x[i] = a[i - 1] where i > 0;  x[i] = 0 wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polygpu.frontend.shape.affine import Affine, conjuncts, invert
-from polygpu.model.expr import Binary, Call, Cast, Expr, Reference, Select, Unary, type_of
+from polygpu.model.expr import Binary, Cast, Expr, Reference, Select, Unary, type_of
+from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import Action, Branch, Let, Store
 
 # A statement with more cases than this keeps its `?:`.
@@ -28,7 +28,7 @@ def split(affine: Affine, action: Action, depth: int = 0) -> list[tuple[tuple[Ex
         # The other branch still decides the type of the value (C99 6.5.15).
         ctype = type_of(select)
         exact = value if type_of(value) == ctype else Cast(ctype, value)
-        replaced = _in_action(action, _replacement(select, exact))
+        replaced = _replaced(action, select, exact)
         found += [((*conditions, *more), body) for more, body in split(affine, replaced, depth + 1)]
     return found
 
@@ -82,10 +82,6 @@ def implied(affine: Affine, test: Expr, holds: bool) -> Expr | None:
     return None
 
 
-def _replacement(select: Select, value: Expr) -> Callable[[Expr], Expr]:
-    return lambda expr: value if expr is select else expr
-
-
 def _find(affine: Affine, action: Action) -> Select | None:
     """The outermost such `?:` that is computed in every instance of the statement."""
     match action:
@@ -97,7 +93,7 @@ def _find(affine: Affine, action: Action) -> Select | None:
 
 def _find_in(affine: Affine, expr: Expr) -> Select | None:
     if isinstance(expr, Select):
-        if (reads(expr.yes) or reads(expr.no)) and affine.condition(expr.test) is not None:
+        if (reads_memory(expr.yes) or reads_memory(expr.no)) and affine.condition(expr.test) is not None:
             return expr
         return _find_in(affine, expr.test)
     for part in _certain(expr):
@@ -109,53 +105,19 @@ def _find_in(affine: Affine, expr: Expr) -> Select | None:
 def _certain(expr: Expr) -> tuple[Expr, ...]:
     """The parts of `expr` that are computed whenever it is."""
     match expr:
-        case Unary(_, operand) | Cast(_, operand):
-            return (operand,)
         case Binary("&&" | "||", left, _):
             return (left,)
-        case Binary(_, left, right):
-            return left, right
-        case Call(_, arguments, _):
-            return arguments
-    return ()
-
-
-def reads(expr: Expr) -> bool:
-    """Whether `expr` reads memory."""
-    match expr:
         case Reference():
-            return True
-        case Select(test, yes, no):
-            return reads(test) or reads(yes) or reads(no)
-        case Binary(_, left, right):
-            return reads(left) or reads(right)
-    return any(map(reads, _certain(expr)))
+            return ()
+    return children(expr)
 
 
-def _in_action(action: Action, change: Callable[[Expr], Expr]) -> Action:
-    match action:
-        case Store(target, value):
-            return Store(target, rewritten(value, change))
-        case Let(name, ctype, value, assign):
-            return Let(name, ctype, rewritten(value, change), assign)
-        case Branch(test, then, otherwise):
-            return Branch(rewritten(test, change), then, otherwise)
+def _replaced(action: Action, select: Select, value: Expr) -> Action:
+    """`action` with `value` in place of the `select` that `_find` found."""
 
+    def put(expr: Expr) -> Expr:
+        return rewrite(expr, lambda e: value if e is select else None)
 
-def rewritten(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """`expr` with `change` applied to every part, outermost first; a changed part is final."""
-    new = change(expr)
-    if new is not expr:
-        return new
-    match expr:
-        case Unary(op, operand):
-            return Unary(op, rewritten(operand, change))
-        case Cast(ctype, operand):
-            return Cast(ctype, rewritten(operand, change))
-        case Binary(op, left, right):
-            return Binary(op, rewritten(left, change), rewritten(right, change))
-        case Select(test, yes, no):
-            return Select(rewritten(test, change), rewritten(yes, change), rewritten(no, change))
-        case Call(name, arguments, ctype):
-            return Call(name, tuple(rewritten(a, change) for a in arguments), ctype)
-    return expr
+    if isinstance(action, Branch):
+        return replace(action, test=put(action.test))
+    return replace(action, value=put(action.value))

@@ -13,7 +13,7 @@ def unfold(node: Any) -> None:
 
     pycparser takes a pragma and the statement behind it for a block where C wants one statement.
     """
-    for _, child in node.children():
+    for child in node:
         unfold(child)
     if isinstance(node, c_ast.Compound) and node.block_items:
         node.block_items = list(_unfolded(node.block_items))

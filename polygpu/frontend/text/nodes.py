@@ -1,0 +1,15 @@
+"""A walk over the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def nodes(node: Any) -> Iterator[Any]:
+    """`node` and all nodes below it, in the order of the source."""
+    left = [node]
+    while left:
+        found = left.pop()
+        yield found
+        left.extend(reversed(list(found)))
