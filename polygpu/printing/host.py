@@ -12,12 +12,12 @@ from polygpu.model.kernel import Buffer, Region
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import substitute
 from polygpu.model.scop import Array, Scop
-from polygpu.printing.dialects import Dialect
+from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.printer import Names, print_expr
 from polygpu.support.position import basename
 
-_USER = Names(Dialect("c"))  # the user's own names, in the user's own file
+_USER = Names(C)  # the user's own names, in the user's own file
 _PRAGMA = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(?:scop|endscop|polygpu)\b.*$"
     r'|_Pragma\s*\(\s*"(?:scop|endscop|polygpu)\b[^"]*"\s*\)',
