@@ -28,10 +28,10 @@ from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.frontend.regions.nests import not_offloaded
 from polygpu.lower.buffers import Layout, layouts
 from polygpu.lower.fitting import combined, fitting_tests, sized
-from polygpu.lower.nest import NestLowering
 from polygpu.lower.region import RegionLowering
 from polygpu.lower.scan import test_of
 from polygpu.mapping.padding import Padded, pad
+from polygpu.mapping.program import Grid
 from polygpu.mapping.spaces import put_in_spaces
 from polygpu.model.decisions import Decisions
 from polygpu.model.decisions import parse as parse_decision
@@ -107,7 +107,7 @@ class CompiledRegion:
     splits: tuple[Split, ...]
     scheduled: Scheduled
     layouts: dict[str, Layout]
-    lowered: tuple[NestLowering, ...]
+    grids: tuple[Grid, ...]
     padded: tuple[Padded, ...]
     region: Region
     conditions: tuple[Condition, ...]
@@ -260,7 +260,7 @@ def _simple_schedules(regions: tuple[CompiledRegion, ...]) -> Iterator[Diagnosti
 
 
 def _has_parallelism(r: CompiledRegion) -> bool:
-    return any(low.m.nest.parallel for low in r.lowered)
+    return any(grid.axes for grid in r.grids)
 
 
 def _left_on_host(
@@ -278,7 +278,7 @@ def _left_on_host(
 
 def _in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     """A warning for each source loop whose iterations one thread runs."""
-    alone = [low.m for low in r.lowered if not low.m.nest.parallel]
+    alone = [grid for grid in r.grids if not grid.axes]
     numbers = {k for m in alone for s in m.statements for k in r.polyhedra.statement(s).loops[len(m.outer) :]}
     if not numbers:
         return []
@@ -411,7 +411,7 @@ def _compile_region(
         ordered.splits,
         scheduled,
         sizes,
-        tuple(lowering.lowered),
+        tuple(lowering.grids),
         padded,
         region,
         tests,

@@ -1,38 +1,43 @@
-"""What all parts of a nest's lowering share: the mapped nest, its placement, and names in the kernel."""
+"""What all parts of a kernel's lowering share: the mapped grid, the places of its arrays, names and sets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.lower.buffers import Layout
 from polygpu.lower.points import Points
-from polygpu.lower.scan import (
-    value_of,
+from polygpu.lower.scan import value_of
+from polygpu.mapping.program import (
+    Axis,
+    Box,
+    Fixed,
+    Grid,
+    HeldArray,
+    ReferenceKey,
+    Tiles,
+    reference_key,
+    walk,
 )
-from polygpu.mapping.mapped import Axis, Fixed, MappedNest
-from polygpu.mapping.owned import Promoted
-from polygpu.mapping.place import Placement, Segment, step_of
-from polygpu.model.expr import (
-    Expr,
-    Int,
-    Name,
-    Reference,
-)
+from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
 
 
 @dataclass(frozen=True)
-class NestContext:
-    """A mapped and placed nest; `layouts` describe the region's arrays, `name` is the kernel's."""
+class KernelContext:
+    """A kernel's grid; `layouts` describe the region's arrays, `name` is the kernel's.
 
-    m: MappedNest
-    placement: Placement
+    `rings` says of each of the grid's loops over tiles whether its copies go through a ring.
+    """
+
+    m: Grid
     layouts: dict[str, Layout]
     name: str
+    rings: tuple[bool, ...] = ()
 
     @cached_property
     def points(self) -> Points:
@@ -40,19 +45,42 @@ class NestContext:
 
     @cached_property
     def threads(self) -> int:
-        x, y, z = self.m.mapping.block
-        return x * y * z
+        return prod(self.m.shape)
 
-    def _registers(self) -> tuple[Axis, ...]:
-        return tuple(a for a in self.m.mapping.axes if a.per_thread > 1)
+    @cached_property
+    def loops(self) -> tuple[Tiles, ...]:
+        return tuple(b for b in walk(self.m.block) if isinstance(b, Tiles))
 
-    def _register(self, p: Promoted) -> Reference | Name:
+    def in_ring(self, tiles: Tiles) -> bool:
+        """Whether what is copied for each of the tiles goes through a ring."""
+        return bool(self.rings) and self.rings[next(k for k, t in enumerate(self.loops) if t is tiles)]
+
+    def box_of(self, statement: str, reference: Reference) -> tuple[Box, Tiles | None] | None:
+        """The box in which a reference finds its element, and the loop that copies it."""
+        return self._boxes.get(reference_key(statement, reference))
+
+    @cached_property
+    def _boxes(self) -> dict[ReferenceKey, tuple[Box, Tiles | None]]:
+        return {key: (box, tiles) for box, tiles in self.m.boxes for key in box.references}
+
+    def held_for(self, statement: str, reference: Reference) -> HeldArray | None:
+        """The registers that a reference's element lives in."""
+        return self._held.get(reference_key(statement, reference))
+
+    @cached_property
+    def _held(self) -> dict[ReferenceKey, HeldArray]:
+        return {key: h for h in self.m.held for key in h.references}
+
+    def registers(self) -> tuple[Axis, ...]:
+        return tuple(a for a in self.m.axes if a.per_thread > 1)
+
+    def register(self, p: HeldArray) -> Reference | Name:
         """The register of the current point."""
         ctype = self.layouts[p.array].buffer.type
-        indices = tuple(self.points.register_index(a) for a in self._registers())
+        indices = tuple(self.points.register_index(a) for a in self.registers())
         return Reference(p.name, indices, ctype) if indices else Name(p.name, ctype)
 
-    def _site(self, array: str) -> int:
+    def site(self, array: str) -> int:
         return next(
             a.reference.site
             for s in self.m.statements
@@ -60,35 +88,35 @@ class NestContext:
             if array_tuple(a.reference) == array
         )
 
-    def _offset(self, offset: isl.PwAff) -> Expr:
+    def offset(self, offset: isl.PwAff) -> Expr:
         return value_of(offset, isl.Set.universe(offset.get_space().domain()).params())
 
     @cached_property
-    def _positive(self) -> frozenset[str]:
+    def positive(self) -> frozenset[str]:
         """Tile origins that are never negative when the kernel runs."""
         return frozenset(
             a.origin
-            for k, a in enumerate(self.m.mapping.axes)
+            for k, a in enumerate(self.m.axes)
             if isinstance(first := self.points.first(k), Int) and first.value >= 0
         )
 
-    def _starts_positive(self, step: Fixed) -> bool:
-        visited = self._visited(step).intersect_params(self._block_context())
+    def starts_positive(self, step: Fixed, around: tuple[Fixed, ...]) -> bool:
+        visited = self.visited(step, around).intersect_params(self.block_context())
         return bool(visited.intersect(isl.Set("{ [i] : i < 0 }")).is_empty())
 
-    def _block_context(self) -> isl.Set:
+    def block_context(self) -> isl.Set:
         """What holds of the tile origins in a block that runs."""
         return self.points.origins_of(self.points.hull)
 
-    def _visited(self, step: Fixed) -> isl.Set:
-        """First values of the step's tiles that a block visits: all that it needs, where these have many
-        cases also some between and around them.
+    def visited(self, step: Fixed, around: tuple[Fixed, ...]) -> isl.Set:
+        """First values of the step's tiles that a block visits in one of the tiles `around` them: all that it
+        needs, where these have many cases also some between and around them.
         """
-        starts = self._tile_starts(step, self.m.tiles())
+        starts = self._tile_starts(step, (*self.m.tiles(), *around))
         starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
         return starts.reset_tuple_id().intersect(_multiples(starts.reset_tuple_id(), step.width))
 
-    def _step_values(self, step: Fixed) -> isl.Set:
+    def step_values(self, step: Fixed) -> isl.Set:
         """First values of the step's tiles, in any block."""
         return self._tile_starts(step, ()).reset_tuple_id()
 
@@ -102,24 +130,24 @@ class NestContext:
         assert starts is not None
         return coalesced(starts)
 
-    def _step_context(self, step: Fixed) -> isl.Set:
+    def step_context(self, step: Fixed, around: tuple[Fixed, ...]) -> isl.Set:
         """What holds of the step's tile in code for its points."""
-        if self._tile_starts(step, self.m.tiles()).n_basic_set() > 1:
-            return self._visits(step)  # of tiles that no point needs, nothing else is known
+        if self._tile_starts(step, (*self.m.tiles(), *around)).n_basic_set() > 1:
+            return self.visits(step, around)  # of tiles that no point needs, nothing else is known
         context: isl.Set | None = None
         for s in step.member.statements:
             part = self.m.domain(s, (step,)).params()
             context = part if context is None else context.union(part)
         assert context is not None
-        starts = self._as_parameter(self._step_values(step), step.name)
+        starts = self._as_parameter(self.step_values(step), step.name)
         return isl.Set.from_basic_set(context.remove_divs().simple_hull()).intersect(starts)
 
-    def _visits(self, step: Fixed, ahead: int = 0) -> isl.Set:
+    def visits(self, step: Fixed, around: tuple[Fixed, ...], ahead: int = 0) -> isl.Set:
         """That the block visits the step's tile, or one up to `ahead` tiles before it.
 
         A condition on the parameter with the step's name.
         """
-        visited = self._visited(step)
+        visited = self.visited(step, around)
         for _ in range(ahead):
             visited = visited.union(visited.apply(isl.Map(f"{{ [i] -> [i + {step.width}] }}")))
         position = visited.dim(D.param)
@@ -136,17 +164,6 @@ class NestContext:
             hull = hull.upper_bound_val(D.set, 0, most)
         hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
         return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
-
-    def _in_ring(self, segment: Segment) -> bool:
-        """Whether staged tiles of the segment go through a ring: slots are numbered from tile 0 up."""
-        step = step_of(self.m, segment)
-        ring = self.m.mapping.buffering == "ring" and self.m.mapping.widest > 0
-        return ring and step is not None and self._starts_positive(step)
-
-    def _slot(self, segment: Segment) -> str:
-        step = step_of(self.m, segment)
-        assert step is not None
-        return f"{step.name}_slot"
 
 
 def _multiples(line: isl.Set, width: int) -> isl.Set:

@@ -32,9 +32,9 @@ from polygpu.model.kernel import (
     Region,
     Statement,
 )
+from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references
 from polygpu.model.scop import LARGEST_SIZE
-from polygpu.model.walk import expressions_of
 from polygpu.support.isl_idioms import D, isl_name
 
 _LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(31))  # of sizes, the weakest first
@@ -206,7 +206,7 @@ def _origins(kernel: Kernel) -> Origins:
 def _body(body: tuple[Statement, ...], known: Known, found: Beyond, origins: Origins) -> None:
     for s in body:
         if not isinstance(s, For):
-            for expr in expressions_of(s):
+            for expr in operands(s):
                 _expression(expr, known, found, origins)
         match s:
             case Declare(name, _, value, mutable):

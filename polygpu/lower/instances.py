@@ -6,112 +6,92 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import array_tuple
-from polygpu.lower.context import NestContext
-from polygpu.lower.scan import (
-    ScanLeaf,
-)
-from polygpu.mapping.mapped import Fixed
-from polygpu.model.expr import (
-    Expr,
-    Name,
-    Reference,
-)
-from polygpu.model.kernel import (
-    Assign,
-    Declare,
-    If,
-    Origin,
-    Statement,
-)
+from polygpu.lower.context import KernelContext
+from polygpu.lower.scan import ScanLeaf
+from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.kernel import Assign, Declare, If, Origin, Statement
 from polygpu.model.linear import conjunction, simplify, subtract
 from polygpu.model.rewrite import rewrite
 from polygpu.model.scop import Action, Branch, Let, Store
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Where code is being emitted: the segment, its step, and whether points need guards here."""
+class Instance:
+    """One instance of a statement; `guarded` says whether tests keep points outside the nest from it."""
 
-    segment: int
-    step: Fixed | None
+    c: KernelContext
+    leaf: ScanLeaf
     guarded: bool
-    statement: str = ""
 
-
-@dataclass(frozen=True)
-class Instances(NestContext):
-    """Code of single instances."""
-
-    def _instance(self, leaf: ScanLeaf, stage: Stage) -> tuple[Statement, ...]:
-        s = self.m.p.statement(leaf.statement)
-        values = dict(zip(s.iterators, leaf.arguments, strict=True))
-        here = replace(stage, statement=s.name)
-        arguments = tuple(simplify(a) for a in leaf.arguments)
-        inside = None if stage.guarded else self._inside(arguments)
+    def code(self) -> tuple[Statement, ...]:
+        s = self.c.m.p.statement(self.leaf.statement)
+        values = dict(zip(s.iterators, self.leaf.arguments, strict=True))
+        arguments = tuple(simplify(a) for a in self.leaf.arguments)
+        inside = None if self.guarded else self._inside(arguments)
         return tuple(
             replace(out, origin=Origin(s.whole or s.name, number, arguments, inside))
             for number, a in enumerate(s.body)
-            for out in self._action(a, values, here)
+            for out in self._action(a, values)
         )
 
     def _inside(self, arguments: tuple[Expr, ...]) -> Expr | None:
         """Whether the point is one of the nest's, as far as `arguments` leave that open."""
-        axes = [(k, a) for k, a in enumerate(self.m.mapping.axes) if Name(a.name) not in arguments]
-        tests = [test for k, _ in axes for test in self.points.guards(k)]
-        if axes and self.points.corner_test is not None:
-            tests.append(self.points.corner_test)
+        points = self.c.points
+        axes = [k for k, a in enumerate(self.c.m.axes) if Name(a.name) not in arguments]
+        tests = [test for k in axes for test in points.guards(k)]
+        if axes and points.corner_test is not None:
+            tests.append(points.corner_test)
         return conjunction(tests)
 
-    def _action(self, a: Action, values: dict[str, Expr], stage: Stage) -> tuple[Assign | Declare | If, ...]:
+    def _action(self, a: Action, values: dict[str, Expr]) -> tuple[Assign | Declare | If, ...]:
         match a:
             case Store(target, value):
-                place = self._place(target, values, stage)
+                place = self._place(target, values)
                 assert isinstance(place, Reference | Name)
-                return (Assign(place, self._value(value, values, stage)),)
+                return (Assign(place, self._value(value, values)),)
             case Let(name, ctype, value, assign):
-                new = self._value(value, values, stage)
+                new = self._value(value, values)
                 if assign:
                     return (Assign(Name(name, ctype), new),)
                 return (Declare(name, ctype, new, mutable=True),)
             case Branch(test, then, otherwise):
-                first = tuple(o for x in then for o in self._action(x, values, stage))
-                second = tuple(o for x in otherwise for o in self._action(x, values, stage))
-                return (If(self._value(test, values, stage), first, second, uniform=False),)
+                first = tuple(o for x in then for o in self._action(x, values))
+                second = tuple(o for x in otherwise for o in self._action(x, values))
+                return (If(self._value(test, values), first, second, uniform=False),)
 
-    def _value(self, expr: Expr, values: dict[str, Expr], stage: Stage) -> Expr:
+    def _value(self, expr: Expr, values: dict[str, Expr]) -> Expr:
         def change(e: Expr) -> Expr | None:
             if isinstance(e, Reference):
-                return self._place(e, values, stage)
+                return self._place(e, values)
             return values.get(e.name) if isinstance(e, Name) else None
 
         return rewrite(expr, change)
 
-    def _place(self, r: Reference, values: dict[str, Expr], stage: Stage) -> Expr:
+    def _place(self, r: Reference, values: dict[str, Expr]) -> Expr:
         """Where `r` lives in this kernel: a register, a shared or a global element."""
-        array = array_tuple(r)
-        promoted = self.placement.promotion(array)
-        if promoted is not None:
-            register = self._register(promoted)
+        held = self.c.held_for(self.leaf.statement, r)
+        if held is not None:
+            register = self.c.register(held)
             return replace(register, site=r.site) if isinstance(register, Reference) else register
-        subscripts = tuple(self._value(s, values, stage) for s in r.subscripts)
-        if self._affine(r, stage):
+        subscripts = tuple(self._value(s, values) for s in r.subscripts)
+        if self._affine(r):
             subscripts = tuple(map(simplify, subscripts))
-        staged = self.placement.staged_for(stage.statement, r)
-        if staged is None:
+        found = self.c.box_of(self.leaf.statement, r)
+        if found is None:
             return replace(r, subscripts=subscripts)
-        local = [
-            self._local(subscript, side.offset)
-            for subscript, side in zip(subscripts, staged.sides, strict=True)
-        ]
-        stored = tuple(local[k] for k in staged.order)
-        if staged.stepped and self._in_ring(self.placement.segments[stage.segment]):
-            stored = (Name(self._slot(self.placement.segments[stage.segment])), *stored)
-        return Reference(staged.name, stored, r.type, site=r.site)
+        box, tiles = found
+        local = [local_index(self.c, s, side.offset) for s, side in zip(subscripts, box.sides, strict=True)]
+        stored = tuple(local[k] for k in box.order)
+        if tiles is not None and self.c.in_ring(tiles):
+            stored = (Name(tiles.slot), *stored)
+        return Reference(box.name, stored, r.type, site=r.site)
 
-    def _affine(self, r: Reference, stage: Stage) -> bool:
+    def _affine(self, r: Reference) -> bool:
         """Whether polyhedra know what the subscripts are; others are computed as C does."""
-        return any(a.affine for a in self.m.p.statement(stage.statement).accesses if a.reference == r)
+        accesses = self.c.m.p.statement(self.leaf.statement).accesses
+        return any(a.affine for a in accesses if a.reference == r)
 
-    def _local(self, subscript: Expr, offset: isl.PwAff) -> Expr:
-        return self.points.expand(subtract(subscript, self._offset(offset)))
+
+def local_index(c: KernelContext, subscript: Expr, offset: isl.PwAff) -> Expr:
+    """A subscript as an index of a box that begins at `offset`."""
+    return c.points.expand(subtract(subscript, c.offset(offset)))

@@ -8,7 +8,7 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.lower.scan import test_of, value_of
-from polygpu.mapping.mapped import Axis, MappedNest
+from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify
@@ -38,7 +38,7 @@ class Bounds:
 class Points:
     """Code for the parallel dimensions of `m`."""
 
-    m: MappedNest
+    m: Grid
 
     @cached_property
     def context(self) -> isl.Set:
@@ -58,12 +58,12 @@ class Points:
     @cached_property
     def _ends(self) -> tuple[tuple[isl.PwAff, isl.PwAff], ...]:
         """The first and the last point along each axis, or bounds of these that have few cases."""
-        return tuple(_ends_of(self._line(a.name)) for a in self.m.mapping.axes)
+        return tuple(_ends_of(self._line(a.name)) for a in self.m.axes)
 
     def _line(self, name: str) -> isl.Set:
         """The points along an axis, as a set of one dimension."""
         line = self.hull
-        for axis in self.m.mapping.axes:
+        for axis in self.m.axes:
             position = line.find_dim_by_name(D.param, axis.name)
             if axis.name != name and position >= 0:
                 line = line.project_out(D.param, position, 1)
@@ -72,24 +72,24 @@ class Points:
 
     def first(self, k: int) -> Expr:
         """The first tile's origin along axis k, a multiple of the tile."""
-        tile = self.m.mapping.axes[k].tile
+        tile = self.m.axes[k].tile
         return multiply(Call("floord", (self.bounds[k].lower, Int(tile)), "int"), tile)
 
     def first_name(self, k: int) -> Expr:
         """`first(k)` as the kernel writes it: a constant or a scalar argument."""
         value = self.first(k)
-        return value if isinstance(value, Int) else Name(f"{self.m.mapping.axes[k].name}_first")
+        return value if isinstance(value, Int) else Name(f"{self.m.axes[k].name}_first")
 
     def blocks(self, k: int) -> Expr:
         """How many blocks cover axis k, at most 0 when there are no points."""
-        tile = self.m.mapping.axes[k].tile
+        tile = self.m.axes[k].tile
         length = simplify(Binary("-", self.bounds[k].upper, self.first(k)))
         return Call("floord", (add(length, tile - 1), Int(tile)), "int")
 
     def origins(self) -> tuple[Statement, ...]:
         """Declarations of the tile origins, and of the points of axes with one point a thread."""
         found: list[Statement] = []
-        for k, axis in enumerate(self.m.mapping.axes):
+        for k, axis in enumerate(self.m.axes):
             origin = add(multiply(Name(self.block_name(k)), axis.tile), self.first_name(k))
             found.append(Declare(axis.origin, "int", origin))
             if axis.per_thread == 1:
@@ -97,10 +97,10 @@ class Points:
         return tuple(found)
 
     def block_name(self, k: int) -> str:
-        return _BLOCK[len(self.m.mapping.axes) - 1 - k]
+        return _BLOCK[len(self.m.axes) - 1 - k]
 
     def thread_name(self, k: int) -> str:
-        return _THREAD[len(self.m.mapping.axes) - 1 - k]
+        return _THREAD[len(self.m.axes) - 1 - k]
 
     def local_point(self, axis: Axis, k: int, base: Expr | None) -> Expr:
         """The thread's point along the axis (in terms of its register index when it has several)."""
@@ -131,9 +131,7 @@ class Points:
 
     def expand(self, expr: Expr) -> Expr:
         """`expr` with points written as tile origin plus thread and register indices."""
-        values: dict[str, Expr] = {
-            a.name: self.local_point(a, k, None) for k, a in enumerate(self.m.mapping.axes)
-        }
+        values: dict[str, Expr] = {a.name: self.local_point(a, k, None) for k, a in enumerate(self.m.axes)}
         total: Expr = Int(0)
         sum_ = linear(expr)
         for atom, coefficient in sum_.terms:
@@ -148,13 +146,13 @@ class Points:
         single = tuple(a for a in axes if a.per_thread == 1)
         for axis in reversed([a for a in axes if a.per_thread > 1]):
             body = self._guarded((axis,), body) if guarded else body
-            k = self.m.mapping.axes.index(axis)
+            k = self.m.axes.index(axis)
             point = Declare(axis.name, "int", self.local_point(axis, k, None))
             body = self._register_loops(axis, (point, *body))
         return self._guarded(single, body) if guarded else body
 
     def _guarded(self, axes: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        test = conjunction([t for a in axes for t in self.guards(self.m.mapping.axes.index(a))])
+        test = conjunction([t for a in axes for t in self.guards(self.m.axes.index(a))])
         return (If(test, body, (), uniform=False),) if test is not None else body
 
     def _register_loops(self, axis: Axis, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -166,7 +164,7 @@ class Points:
 
     def guards(self, k: int) -> list[Expr]:
         """Tests that keep the point of axis k in bounds, without those that tiles imply."""
-        axis, bounds = self.m.mapping.axes[k], self.bounds[k]
+        axis, bounds = self.m.axes[k], self.bounds[k]
         tests: list[Expr] = []
         if bounds.lower != self.first(k):
             tests.append(Binary(">=", Name(axis.name), bounds.lower))
@@ -185,7 +183,7 @@ class Points:
         box = self.context
         try:
             with bounded(_STEPS):
-                for axis, ends in zip(self.m.mapping.axes, self._ends, strict=True):
+                for axis, ends in zip(self.m.axes, self._ends, strict=True):
                     low, high = (end.align_params(space) for end in ends)
                     if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
                         return self.context.align_params(space)
@@ -209,7 +207,7 @@ class Points:
 
     def origins_of(self, points: isl.Set) -> isl.Set:
         """The tile origins whose tile meets `points`."""
-        for axis in self.m.mapping.axes:
+        for axis in self.m.axes:
             position = points.dim(D.param)
             points = points.add_dims(D.param, 1).set_dim_name(D.param, position, axis.origin)
             local = isl.LocalSpace.from_space(points.get_space())

@@ -9,14 +9,14 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.buffers import Layout
 from polygpu.lower.checked_scan import scan
-from polygpu.lower.nest import NestLowering
+from polygpu.lower.kernels import lower
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
 from polygpu.mapping.map import map_nest, member_name
-from polygpu.mapping.mapped import Fixed
 from polygpu.mapping.place import place
+from polygpu.mapping.program import Fixed, Grid
 from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device
-from polygpu.model.expr import Expr, Int, Name, Unary
+from polygpu.model.expr import Expr, Name, Unary
 from polygpu.model.kernel import (
     HostFor,
     HostIf,
@@ -38,13 +38,13 @@ _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels know
 
 @dataclass
 class RegionLowering:
-    """Lowers a region kernel by kernel; `lowered` keeps what was decided, for reports."""
+    """Lowers a region kernel by kernel; `grids` are those of its kernels."""
 
     p: Polyhedra
     device: Device
     layouts: dict[str, Layout]
     decisions: Decisions = NO_DECISIONS
-    lowered: list[NestLowering] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
 
     def in_time(self, host: Host, seconds: float) -> Region | None:
@@ -110,23 +110,17 @@ class RegionLowering:
 
     def _launch(self, nest: Nest, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[HostStatement, ...]:
         name = f"{self.p.scop.name.removeprefix('polygpu_')}_k{len(self.kernels)}"
-        mapped = map_nest(self.p, nest, outer, self.device, self.decisions, name)
-        placement = place(mapped, self.device, self.decisions, name)
-        lowering = NestLowering(mapped, placement, self.layouts, name)
-        kernel = lowering.kernel()
+        drawn, flow = map_nest(self.p, nest, outer, self.device, self.decisions, name)
+        grid = place(drawn, flow, self.device, self.decisions, name)
+        kernel, launch = lower(grid, self.layouts, name)
         registers = self.decisions.find(name, "registers")
         if registers is not None:
             kernel = replace(kernel, registers=_allowed(registers, self.device))
-        self.lowered.append(lowering)
+        self.grids.append(grid)
         self.kernels.append(kernel)
-        known = lowering.host_values()
-        scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
-        blocks = [lowering.points.blocks(k) for k in range(len(mapped.mapping.axes))]
-        grid = [*reversed(blocks), Int(1), Int(1), Int(1)]
-        launch: HostStatement = Launch(kernel.name, (grid[0], grid[1], grid[2]), scalars)
         exists: isl.Set | None = None
         for s in nest.statements:
-            part = mapped.domain(s).params()
+            part = grid.domain(s).params()
             exists = part if exists is None else exists.union(part)
         assert exists is not None
         test = test_of(coalesced(exists), context)

@@ -15,7 +15,7 @@ from math import prod
 from polygpu.lower.buffers import Layout
 from polygpu.lower.rows import in_a_row
 from polygpu.lower.tidy import substituted
-from polygpu.mapping.place import Staged
+from polygpu.mapping.program import Box
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Comment, Declare, DeclareArray, For, If, Move, Statement
 from polygpu.model.linear import (
@@ -33,17 +33,17 @@ from polygpu.model.linear import (
 
 @dataclass(frozen=True)
 class Copy:
-    """Copy code of staged array `s`, whose box starts at `offsets`, by `threads` threads numbered `tid`.
+    """Copy code of box `s`, which starts at `offsets`, by `threads` threads numbered `tid`.
 
     Subscripts are clamped to the array, since elements of the box outside of it are never used, except in
     dimensions along which the box is `inside`. Where the box may not be `needed`, the array may be empty and
-    is then not read. `multiples` says
+    is then not read. It is copied in each of several tiles if `stepped`. `multiples` says
     what names are known to be multiples of, `positive` which are known not to be negative. Lanes move
     `widest` bytes at once where rows allow it. A direct copy has `loads` loads of a thread in flight, 0 for
     all of them.
     """
 
-    s: Staged
+    s: Box
     offsets: tuple[Expr, ...]
     layout: Layout
     threads: int
@@ -54,6 +54,7 @@ class Copy:
     loads: int = 0
     inside: tuple[bool, ...] = ()
     needed: bool = True
+    stepped: bool = False
 
     @property
     def type(self) -> str:
@@ -66,7 +67,7 @@ class Copy:
     @property
     def width(self) -> int:
         """Elements a lane moves at once: wide when rows are pitched and the box starts aligned."""
-        if not self.s.stepped:
+        if not self.stepped:
             return 1  # read once or twice, often across rows: padding by single words is worth more
         width = self.widest // SIZES.get(self.type, self.widest or 1)
         while width > 1 and not self._aligned(width):

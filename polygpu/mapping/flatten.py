@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygpu.mapping.mapped import Fixed, MappedNest
+from polygpu.mapping.program import Fixed, Grid
 from polygpu.schedule.tree import Band, Leaf, Node, Sequence
 from polygpu.support.isl_idioms import D, single_space, union_of
 
@@ -24,16 +24,16 @@ def entries(node: Node, statement: str) -> list[Entry]:
 
 
 def flatten(
-    m: MappedNest,
+    m: Grid,
     node: Node,
     fixed: tuple[Fixed, ...] = (),
     with_points: bool = False,
     only: tuple[str, ...] | None = None,
-    shift: Fixed | None = None,
+    shift: tuple[Fixed, ...] = (),
 ) -> isl.UnionMap:
     """The schedule of `node` on the instances that `fixed` leaves, all maps to one space.
 
-    `with_points` puts the parallel dimensions first. The rows of `shift`'s member count from its value.
+    `with_points` puts the parallel dimensions first. Rows of members of `shift` count from their values.
     """
     names = only if only is not None else node.statements
     lines = {s: _entries(m, node, s, with_points, shift) for s in names}
@@ -41,14 +41,12 @@ def flatten(
     return union_of([_map(m.domain(s, fixed), lines[s], length) for s in names])
 
 
-def _entries(
-    m: MappedNest, node: Node, statement: str, with_points: bool, shift: Fixed | None
-) -> list[Entry]:
+def _entries(m: Grid, node: Node, statement: str, with_points: bool, shift: tuple[Fixed, ...]) -> list[Entry]:
     found = entries(node, statement)
-    if shift is not None and statement in shift.member.rows:
-        row = shift.member.rows[statement]
-        found = [_shifted(row, shift.name) if e is row else e for e in found]
-    return [*(p.rows[statement] for p in m.nest.parallel), *found] if with_points else found
+    for step in reversed(shift):  # the innermost tile counts
+        row = step.member.rows.get(statement)
+        found = [_shifted(row, step.name) if e is row and row is not None else e for e in found]
+    return [*(a.member.rows[statement] for a in m.axes), *found] if with_points else found
 
 
 def _shifted(row: isl.PwAff, name: str) -> isl.PwAff:

@@ -7,16 +7,17 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.mapping.mapped import Axis, Fixed, MappedNest, Mapping
 from polygpu.mapping.owned import nest_patterns, promote
+from polygpu.mapping.program import Axis, Block, Buffering, Fixed, Grid, Run, Tiles, series
 from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device
-from polygpu.schedule.tree import Member, Nest, members_on, single_iterator
+from polygpu.schedule.tree import Member, Nest, Node, Sequence, members_on, single_iterator
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, c_name
 
@@ -39,6 +40,15 @@ class NestClass:
     rectangular: bool
 
 
+@dataclass(frozen=True)
+class Flow:
+    """How sequential loops are to be tiled where arrays are staged: see `program.Tiles`."""
+
+    step: int
+    buffering: Buffering = "none"
+    stages: int = Tiles.stages
+
+
 def map_nest(
     p: Polyhedra,
     nest: Nest,
@@ -46,49 +56,59 @@ def map_nest(
     device: Device,
     decisions: Decisions = NO_DECISIONS,
     kernel: str = "",
-) -> MappedNest:
+) -> tuple[Grid, Flow]:
     """`nest` with its parallel members in grid order (lanes last) and sizes for `device`.
 
     `decisions` for `kernel` replace what the class of nest would get. Raises Diagnosed where a block they
     ask for is not possible.
     """
-    draft = MappedNest(p, nest, Mapping(_axes(p, nest, outer, [1] * len(nest.parallel)), 0), outer)
+    draft = Grid(p, _axes(p, nest, outer), _runs(nest.body), outer)
     if not nest.parallel:
-        return draft
+        return draft, Flow(0)
     ordered, found = _order(draft)
     kind = classify(ordered, found)
     sizes, step = tile_sizes(len(nest.parallel), kind, device)
     sizes = _decided_sizes(ordered, sizes, decisions, kernel)
     axes = tuple(
         replace(axis, threads=t, per_thread=r, group=g)
-        for axis, (t, r, g) in zip(ordered.mapping.axes, sizes, strict=True)
+        for axis, (t, r, g) in zip(ordered.axes, sizes, strict=True)
     )
-    widest = device.widest_access if device.rule == "sector" and decisions.care < 2 else 0
-    chosen = {key: decisions.find(kernel, key) for key in ("step", "buffering", "stages")}
-    mapping = Mapping(
-        axes,
-        int(chosen["step"].value) if chosen["step"] else step,
-        chosen["buffering"].value if chosen["buffering"] else buffering(kind, len(axes), device),
-        int(chosen["stages"].value) if chosen["stages"] else Mapping.stages,
-        widest,
-        _number(decisions.find(kernel, "loads"), {"all": 0}) or 0,
-        _number(decisions.find(kernel, "unroll"), {"full": 0, "none": 1}),
+    mapped = replace(
+        ordered,
+        axes=axes,
+        widest=device.widest_access if device.rule == "sector" and decisions.care < 2 else 0,
+        loads=_number(decisions.find(kernel, "loads"), {"all": 0}) or 0,
+        unroll=_number(decisions.find(kernel, "unroll"), {"full": 0, "none": 1}),
     )
-    mapped = replace(ordered, mapping=_careful(mapping, decisions.care))
+    flow = _flow(Flow(step, buffering(kind, len(axes), device)), decisions, kernel)
+    mapped = mapped if decisions.care < 3 else _one_point_a_thread(mapped)
     _check_block(mapped, device)
-    if mapping.loads and mapping.buffering != "none":
-        message = f"'loads' is about copies that are waited for, not about buffering={mapping.buffering}"
+    if mapped.loads and flow.buffering != "none":
+        message = f"'loads' is about copies that are waited for, not about buffering={flow.buffering}"
         raise _refused(mapped, "PG304", message, "decide buffering=none too")
-    return mapped
+    return mapped, flow
 
 
-def _careful(mapping: Mapping, care: int) -> Mapping:
-    if care >= 1:
-        mapping = replace(mapping, buffering="none")
-    if care >= 3:
-        axes = tuple(replace(a, per_thread=1, group=1) for a in mapping.axes)
-        mapping = replace(mapping, axes=axes, unroll=1)
-    return mapping
+def _runs(body: Node) -> Block:
+    """Each child of the body by itself: what is staged for one of them is copied before it."""
+    return series(Run(child) for child in (body.children if isinstance(body, Sequence) else (body,)))
+
+
+def _flow(flow: Flow, decisions: Decisions, kernel: str) -> Flow:
+    chosen = {key: decisions.find(kernel, key) for key in ("step", "buffering", "stages")}
+    return Flow(
+        int(chosen["step"].value) if chosen["step"] else flow.step,
+        "none"
+        if decisions.care
+        else cast(Buffering, chosen["buffering"].value)
+        if chosen["buffering"]
+        else flow.buffering,
+        int(chosen["stages"].value) if chosen["stages"] else flow.stages,
+    )
+
+
+def _one_point_a_thread(m: Grid) -> Grid:
+    return replace(m, axes=tuple(replace(a, per_thread=1, group=1) for a in m.axes), unroll=1)
 
 
 def _number(decision: Decision | None, words: dict[str, int]) -> int | None:
@@ -97,7 +117,7 @@ def _number(decision: Decision | None, words: dict[str, int]) -> int | None:
     return words[decision.value] if decision.value in words else decision.sizes[0]
 
 
-def _decided_sizes(m: MappedNest, sizes: Sizes, decisions: Decisions, kernel: str) -> Sizes:
+def _decided_sizes(m: Grid, sizes: Sizes, decisions: Decisions, kernel: str) -> Sizes:
     """`sizes` with the tile, the threads and their distribution that were asked for."""
     tile, threads, deal = (decisions.find(kernel, key) for key in ("tile", "threads", "deal"))
     tiles = [t * r for t, r, _ in sizes] if tile is None else _per_axis(m, tile)
@@ -121,17 +141,17 @@ def _decided_sizes(m: MappedNest, sizes: Sizes, decisions: Decisions, kernel: st
     return result
 
 
-def _per_axis(m: MappedNest, decision: Decision) -> list[int]:
+def _per_axis(m: Grid, decision: Decision) -> list[int]:
     """The decision's numbers for the parallel dimensions as the schedule has them, lanes last."""
-    count = len(m.nest.parallel)
+    count = len(m.axes)
     sizes = decision.sizes
     if len(sizes) > count:
         raise _refused(m, "PG304", f"'{decision}' has {len(sizes)} sizes for {count} parallel dimensions")
     return [1] * (count - len(sizes)) + list(sizes)
 
 
-def _check_block(m: MappedNest, device: Device) -> None:
-    x, y, z = m.mapping.block
+def _check_block(m: Grid, device: Device) -> None:
+    x, y, z = m.shape
     most = device.max_threads_per_block
     if x * y * z > most:
         message = f"a block of {x * y * z} threads; {device.title} allows {most}"
@@ -142,13 +162,13 @@ def _check_block(m: MappedNest, device: Device) -> None:
 
 
 def _refused(
-    m: MappedNest, number: str, message: str, help_text: str = "ask for a smaller tile or fewer threads"
+    m: Grid, number: str, message: str, help_text: str = "ask for a smaller tile or fewer threads"
 ) -> Diagnosed:
     position = m.p.statement(m.statements[0]).position
     return Diagnosed(Diagnostic(number, "error", message, position, help_text))
 
 
-def buffering(kind: NestClass, count: int, device: Device) -> str:
+def buffering(kind: NestClass, count: int, device: Device) -> Buffering:
     """How staged tiles follow each other: by what limits the class of nest on the device."""
     if device.rule != "sector":
         return "none"
@@ -159,13 +179,13 @@ def buffering(kind: NestClass, count: int, device: Device) -> str:
     return "ring" if device.asynchronous_copies else "prefetch"
 
 
-def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], threads: list[int]) -> tuple[Axis, ...]:
+def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> tuple[Axis, ...]:
     taken = {f.name for f in outer} | p.names()
     axes: list[Axis] = []
     for k, member in enumerate(nest.parallel):
         name = member_name(p, member, f"p{k}", taken)
         taken |= {name, f"{name}_tile"}
-        axes.append(Axis(name, threads[k]))
+        axes.append(Axis(name, member))
     return tuple(axes)
 
 
@@ -181,21 +201,18 @@ def member_name(p: Polyhedra, member: Member, default: str, taken: set[str]) -> 
     return candidate
 
 
-def _order(m: MappedNest) -> tuple[MappedNest, list[Pattern]]:
+def _order(m: Grid) -> tuple[Grid, list[Pattern]]:
     """`m` with the lane dimension last, walked forwards, and its patterns."""
     found = nest_patterns(m)
-    lane = min(range(len(m.nest.parallel)), key=lambda d: (_cost(m, found, d), -d))
-    order = [d for d in range(len(m.nest.parallel)) if d != lane] + [lane]
-    members = [m.nest.parallel[d] for d in order]
+    lane = min(range(len(m.axes)), key=lambda d: (_cost(m, found, d), -d))
+    axes = [a for d, a in enumerate(m.axes) if d != lane] + [m.axes[lane]]
     if _backwards(found, lane):
-        members[-1] = Member({s: row.neg() for s, row in members[-1].rows.items()})
-    nest = replace(m.nest, parallel=tuple(members))
-    axes = tuple(m.mapping.axes[d] for d in order)
-    ordered = replace(m, nest=nest, mapping=Mapping(axes, 0))
+        axes[-1] = replace(axes[-1], member=axes[-1].member.reversed())
+    ordered = replace(m, axes=tuple(axes))
     return ordered, nest_patterns(ordered)
 
 
-def _cost(m: MappedNest, found: list[Pattern], d: int) -> float:
+def _cost(m: Grid, found: list[Pattern], d: int) -> float:
     cost = 0.0
     for p in found:
         weight = _MOVE_BY_DEPTH ** min(p.depth, 3)
@@ -211,9 +228,9 @@ def _backwards(found: list[Pattern], lane: int) -> bool:
     return kinds.count("reverse") > kinds.count("unit")
 
 
-def classify(m: MappedNest, found: list[Pattern]) -> NestClass:
+def classify(m: Grid, found: list[Pattern]) -> NestClass:
     promoted = {p.tuple_name for p in promote(m)}
-    lane = len(m.nest.parallel) - 1
+    lane = len(m.axes) - 1
     others = [p for p in found if p.access.reference.array not in promoted]
     shared = any(
         p.depth > 0 and p.access.reference.subscripts and "broadcast" in {p.kind(d) for d in range(lane + 1)}
@@ -230,10 +247,10 @@ def classify(m: MappedNest, found: list[Pattern]) -> NestClass:
     )
 
 
-def _reduction_is_long(m: MappedNest) -> bool:
+def _reduction_is_long(m: Grid) -> bool:
     """Whether some sequential loop has no constant trip count."""
     for s in m.statements:
-        for member in members_on(m.nest.body, s):
+        for member in members_on(m.node, s):
             values = m.domain(s).apply(isl.Map.from_pw_aff(member.rows[s]))
             width = values.dim_max_val(0).sub(values.dim_min_val(0)) if values.dim(D.param) == 0 else None
             if width is None or not width.is_int() or width.to_python() > 16:
@@ -252,21 +269,21 @@ def _overlaps(found: list[Pattern]) -> bool:
     return any(len(v) > 1 for v in seen.values())
 
 
-def is_rectangular(m: MappedNest) -> bool:
+def is_rectangular(m: Grid) -> bool:
     """Whether every loop inside the nest has the same bounds at all points."""
     for s in m.statements:
-        inner = [member.rows[s] for member in members_on(m.nest.body, s)]
+        inner = [member.rows[s] for member in members_on(m.node, s)]
         if not inner:
             continue
-        points = _image(m, s, [member.rows[s] for member in m.nest.parallel])
+        points = _image(m, s, [a.member.rows[s] for a in m.axes])
         values = _image(m, s, inner)
-        both = _image(m, s, [*(member.rows[s] for member in m.nest.parallel), *inner])
+        both = _image(m, s, [*(a.member.rows[s] for a in m.axes), *inner])
         if not points.flat_product(values).is_subset(both):
             return False
     return True
 
 
-def _image(m: MappedNest, statement: str, rows: list[isl.PwAff]) -> isl.Set:
+def _image(m: Grid, statement: str, rows: list[isl.PwAff]) -> isl.Set:
     relation = isl.Map.from_pw_aff(rows[0])
     for row in rows[1:]:
         relation = relation.flat_range_product(isl.Map.from_pw_aff(row))

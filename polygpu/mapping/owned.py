@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import islpy as isl
 
@@ -11,44 +11,32 @@ from polygpu.analysis.flow import dataflow
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.flatten import flatten
-from polygpu.mapping.mapped import MappedNest
+from polygpu.mapping.program import Grid, HeldArray, ReferenceKey, reference_key
+from polygpu.model.rewrite import action_expressions, actions, references
 from polygpu.schedule.tree import members_on
 from polygpu.support.isl_idioms import coalesced, empty_union_map, union_of
 
 
-@dataclass(frozen=True)
-class Promoted:
-    """`array` kept in registers: `element` maps a point to the one element it owns."""
-
-    array: str
-    tuple_name: str
-    name: str
-    element: isl.PwMultiAff
-    points: isl.Set
-    load: bool
-    store: bool
-
-
-def nest_patterns(m: MappedNest) -> list[Pattern]:
+def nest_patterns(m: Grid) -> list[Pattern]:
     """The patterns of every access of the nest, along its parallel dimensions."""
     found: list[Pattern] = []
     for name in m.statements:
-        inner = [member.rows[name] for member in members_on(m.nest.body, name)]
+        inner = [member.rows[name] for member in members_on(m.node, name)]
         outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
-        parallel = [member.rows[name] for member in m.nest.parallel]
+        parallel = [a.member.rows[name] for a in m.axes]
         depth = sum(1 for row in inner if any(coefficients(row) or (1,)))
         found.extend(patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth))
     return found
 
 
-def written_arrays(m: MappedNest) -> set[str]:
+def written_arrays(m: Grid) -> set[str]:
     return {array_tuple(a.reference) for s in m.statements for a in m.p.statement(s).accesses if a.write}
 
 
-def promote(m: MappedNest) -> tuple[Promoted, ...]:
+def promote(m: Grid) -> tuple[HeldArray, ...]:
     """The arrays of the nest that can live in registers."""
-    result: list[Promoted] = []
-    if not m.nest.parallel:
+    result: list[HeldArray] = []
+    if not m.axes:
         return ()
     for array in sorted(written_arrays(m)):
         uses = [
@@ -63,8 +51,8 @@ def promote(m: MappedNest) -> tuple[Promoted, ...]:
     return tuple(result)
 
 
-def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) -> Promoted | None:
-    depths = {s: len(members_on(m.nest.body, s)) for s, _ in uses}
+def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldArray | None:
+    depths = {s: len(members_on(m.node, s)) for s, _ in uses}
     if len(uses) == 1:
         return None
     if any(not a.affine or a.reference.field for _, a in uses):
@@ -88,13 +76,23 @@ def _promotion(m: MappedNest, array: str, uses: list[tuple[str, PolyAccess]]) ->
     if not private and max(depths.values()) == 0 and len(m.statements) == 1:
         return None
     load = old or not (private or _writes_all(m, uses, elements))
-    return Promoted(first, array, f"{first}_r", function, elements.domain(), load, not private)
+    keys = frozenset(_references(m, array))
+    points = elements.domain()
+    return HeldArray(first, array, f"{first}_r", function, points, load, not private, keys)
 
 
-def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
+def _references(m: Grid, array: str) -> Iterator[ReferenceKey]:
+    """The references to the array in the nest's bodies, those that do not matter included."""
+    for name in m.statements:
+        for action in actions(m.p.statement(name).body):
+            for expr in action_expressions(action):
+                yield from (reference_key(name, r) for r in references(expr) if array_tuple(r) == array)
+
+
+def _point_elements(m: Grid, use: tuple[str, PolyAccess]) -> isl.Map:
     """Points (a set whose dimensions are the nest's parallel ones) to the elements the access touches."""
     name, access = use
-    rows = [member.rows[name] for member in m.nest.parallel]
+    rows = [a.member.rows[name] for a in m.axes]
     points = isl.Map.from_pw_aff(rows[0])
     for row in rows[1:]:
         points = points.flat_range_product(isl.Map.from_pw_aff(row))
@@ -104,7 +102,7 @@ def _point_elements(m: MappedNest, use: tuple[str, PolyAccess]) -> isl.Map:
 Uses = list[tuple[str, PolyAccess]]
 
 
-def _exist(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
+def _exist(m: Grid, uses: Uses, elements: isl.Map) -> bool:
     """Whether the array has all the elements that points own, also those that data keep from being used."""
     certain = [use for use in uses if use[1].must]
     if len(certain) == len(uses):
@@ -118,7 +116,7 @@ def _exist(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
     return all_ is not None and bool(beyond.range().reset_tuple_id().is_subset(all_))
 
 
-def _reads_old(m: MappedNest, uses: Uses) -> bool:
+def _reads_old(m: Grid, uses: Uses) -> bool:
     """Whether some point reads the value an element had before the kernel."""
     order = _order_inside(m, [s for s, _ in uses])
     reads = union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if not a.write and a.exposed])
@@ -131,21 +129,21 @@ def _reads_old(m: MappedNest, uses: Uses) -> bool:
     return not found.unsupplied.is_empty()
 
 
-def _writes_all(m: MappedNest, uses: Uses, elements: isl.Map) -> bool:
+def _writes_all(m: Grid, uses: Uses, elements: isl.Map) -> bool:
     """Whether every element that a point owns is written, so that storing it needs no load."""
     return bool(isl.UnionMap.from_map(elements).range().is_subset(_must_writes(m, uses).range()))
 
 
-def _must_writes(m: MappedNest, uses: Uses) -> isl.UnionMap:
+def _must_writes(m: Grid, uses: Uses) -> isl.UnionMap:
     return union_of([a.relation.intersect_domain(m.domain(s)) for s, a in uses if a.write and a.must])
 
 
-def _order_inside(m: MappedNest, statements: list[str]) -> isl.UnionMap:
+def _order_inside(m: Grid, statements: list[str]) -> isl.UnionMap:
     """The order of the kernel: point first, then the body."""
-    return flatten(m, m.nest.body, with_points=True, only=tuple(sorted(set(statements))))
+    return flatten(m, m.node, with_points=True, only=tuple(sorted(set(statements))))
 
 
-def _used_elsewhere(m: MappedNest, array: str) -> bool:
+def _used_elsewhere(m: Grid, array: str) -> bool:
     return any(
         array_tuple(a.reference) == array
         for s in m.p.statements

@@ -11,8 +11,8 @@ from polygpu.model.decisions import Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Kernel, Move, SharedArray, Statement
+from polygpu.model.kernel_walk import statements
 from polygpu.perf.banks import Banks
-from polygpu.perf.names import bodies
 from polygpu.perf.requests import Index, Requests, requests
 from polygpu.perf.resources import registers_of, resident
 
@@ -50,12 +50,8 @@ def pad(kernel: Kernel, device: Device, decisions: Decisions = _NONE) -> Padded:
 
 def _widest_move(body: tuple[Statement, ...], array: str) -> int:
     """Elements of the widest move from or to `array`, whether it is known to be made or not."""
-    widest = 1
-    for s in body:
-        if isinstance(s, Move) and array in (s.target.array, s.source.array):
-            widest = max(widest, s.width)
-        widest = max(widest, _widest_move(bodies(s), array))
-    return widest
+    moves = (s for s in statements(body) if isinstance(s, Move))
+    return max((s.width for s in moves if array in (s.target.array, s.source.array)), default=1)
 
 
 def _with(kernel: Kernel, array: SharedArray) -> Kernel:

@@ -6,108 +6,106 @@ coalesce or is reused by the block, global memory for the rest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern, access_matrix
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.mapping.footprint import Side, box
-from polygpu.mapping.mapped import Axis, Fixed, MappedNest
-from polygpu.mapping.owned import Promoted, nest_patterns, promote, written_arrays
+from polygpu.mapping.map import Flow
+from polygpu.mapping.owned import nest_patterns, promote, written_arrays
+from polygpu.mapping.program import (
+    Axis,
+    Block,
+    Box,
+    Copied,
+    Fixed,
+    Grid,
+    Held,
+    ReferenceKey,
+    Run,
+    Tiles,
+    reference_key,
+    series,
+    walk,
+)
 from polygpu.model.decisions import NO_DECISIONS, Decision, Decisions
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES, Expr, Reference
-from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, single_iterator
+from polygpu.model.expr import SIZES
+from polygpu.schedule.tree import Band, Member, Node, single_iterator
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, c_name
-
-ReferenceKey = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
-
-
-def reference_key(statement: str, reference: Reference) -> ReferenceKey:
-    return statement, array_tuple(reference), reference.subscripts
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A child of the nest's body; `step` is the loop member that is strip-mined when it is staged."""
+    """A part of the kernel that copies what it stages by itself; `tiles` is its outermost loop in tiles."""
 
     node: Node
-    step: Member | None
+    tiles: Fixed | None
 
 
 @dataclass(frozen=True)
-class Staged:
-    """`array` copied to shared memory for one segment, per tile of the segment's step when `stepped`.
+class Candidate:
+    """A box that segment number `segment` could have in shared memory, in each of its tiles if `stepped`."""
 
-    `sides` is the box in the array's dimensions; `order[k]` is the array dimension stored as dimension k.
-    """
-
-    array: str
-    tuple_name: str
-    name: str
+    box: Box
     segment: int
     stepped: bool
-    sides: tuple[Side, ...]
-    order: tuple[int, ...]
-    padding: int
-    reason: str
-    references: frozenset[ReferenceKey] = frozenset()
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        return tuple(self.sides[k].size for k in self.order)
-
-    @property
-    def transposed(self) -> bool:
-        """Whether elements next to each other in the array are not so in shared memory."""
-        return self.order[-1] != len(self.order) - 1
 
 
-@dataclass(frozen=True)
-class Placement:
-    segments: tuple[Segment, ...]
-    staged: tuple[Staged, ...]
-    promoted: tuple[Promoted, ...]
-
-    def staged_for(self, statement: str, reference: Reference) -> Staged | None:
-        key = reference_key(statement, reference)
-        return next((s for s in self.staged if key in s.references), None)
-
-    def promotion(self, array: str) -> Promoted | None:
-        return next((p for p in self.promoted if p.tuple_name == array), None)
+def segments(m: Grid, step: int) -> tuple[Segment, ...]:
+    nodes = [run.node for run in walk(m.block) if isinstance(run, Run)]
+    return tuple(Segment(node, _tiles(m, node, step)) for node in nodes)
 
 
-def segments(nest: Nest) -> tuple[Segment, ...]:
-    children = nest.body.children if isinstance(nest.body, Sequence) else (nest.body,)
-    return tuple(Segment(c, c.members[0] if isinstance(c, Band) else None) for c in children)
+def _tiles(m: Grid, node: Node, step: int) -> Fixed | None:
+    if not isinstance(node, Band) or step == 0:
+        return None
+    return Fixed(node.members[0], _tile_name(m, node.members[0]), step)
 
 
-def place(m: MappedNest, device: Device, decisions: Decisions = NO_DECISIONS, kernel: str = "") -> Placement:
-    """The placement of every access of `m`.
+def place(m: Grid, flow: Flow, device: Device, decisions: Decisions = NO_DECISIONS, kernel: str = "") -> Grid:
+    """`m` with every access in its memory space.
 
     Raises Diagnosed when tiles that were asked for do not fit in the device's shared memory.
     """
-    parts = segments(m.nest)
-    promoted = promote(m)
-    taken = {p.tuple_name for p in promoted} | written_arrays(m)
-    found = nest_patterns(m)
-    staged: list[Staged] = []
+    parts = segments(m, flow.step)
+    held = promote(m)
+    taken = {p.tuple_name for p in held} | written_arrays(m)
+    chosen: list[Candidate] = []
     budget = _budget(device)
     stage = decisions.find(kernel, "stage")
     asked = _asked(m, stage)
     on = (stage is None or stage.value != "off") and decisions.care < 3
-    for candidate in _candidates(m, parts, found, taken, device, asked) if on else ():
-        size = _bytes(m, candidate)
+    for candidate in _candidates(m, flow, parts, nest_patterns(m), taken, device, asked) if on else ():
+        size = _bytes(m, candidate, flow)
         if size <= budget:
             budget -= size
-            staged.append(candidate)
+            chosen.append(candidate)
         elif asked or any(decisions.find(kernel, key) for key in ("tile", "step", "stages")):
-            raise _too_large(m, candidate, size, budget, device)
-    for array in sorted(asked - {s.array for s in staged}) if on else ():
+            raise _too_large(m, candidate.box, size, budget, device)
+    for array in sorted(asked - {c.box.array for c in chosen}) if on else ():
         raise _not_staged(m, array, any(t == array or t.startswith(f"{array}.") for t in taken))
-    return Placement(parts, _named(staged), promoted)
+    named = _named(chosen)
+    block = series(_segment(k, s, named, flow) for k, s in enumerate(parts))
+    return replace(m, block=Held(held, block) if held else block)
+
+
+def _segment(number: int, segment: Segment, chosen: Sequence[Candidate], flow: Flow) -> Block:
+    """What is copied once around tiles, if any, with what is copied for each of them, around the code."""
+    mine = [c for c in chosen if c.segment == number]
+    block: Block = Run(segment.node)
+    stepped = tuple(c.box for c in mine if c.stepped)
+    if stepped:
+        assert segment.tiles is not None
+        t = segment.tiles
+        block = Tiles(t.member, t.name, t.width, Copied(stepped, block), flow.buffering, flow.stages)
+    whole = tuple(c.box for c in mine if not c.stepped)
+    return Copied(whole, block) if whole else block
 
 
 def _budget(device: Device) -> int:
@@ -116,7 +114,7 @@ def _budget(device: Device) -> int:
     return device.shared_per_block - device.shared_reserved - arguments
 
 
-def _asked(m: MappedNest, stage: Decision | None) -> frozenset[str]:
+def _asked(m: Grid, stage: Decision | None) -> frozenset[str]:
     """The arrays of the nest that a decision names. Raises Diagnosed for a name that is no array here."""
     if stage is None or not stage.arrays:
         return frozenset()
@@ -129,56 +127,55 @@ def _asked(m: MappedNest, stage: Decision | None) -> frozenset[str]:
     return frozenset(stage.arrays) & used
 
 
-def _not_staged(m: MappedNest, array: str, written: bool) -> Diagnosed:
+def _not_staged(m: Grid, array: str, written: bool) -> Diagnosed:
     why = "the kernel writes it" if written else "no tile of it has a constant size"
     message = f"'{array}' cannot go through shared memory: {why}"
     return _refused(m, "PG310", message, "leave the array out of the decision")
 
 
-def _refused(m: MappedNest, number: str, message: str, advice: str) -> Diagnosed:
+def _refused(m: Grid, number: str, message: str, advice: str) -> Diagnosed:
     position = m.p.statement(m.statements[0]).position
     return Diagnosed(Diagnostic(number, "error", message, position, advice))
 
 
-def _too_large(m: MappedNest, s: Staged, size: int, left: int, device: Device) -> Diagnosed:
+def _too_large(m: Grid, s: Box, size: int, left: int, device: Device) -> Diagnosed:
     message = f"the tile of '{s.array}' takes {size} bytes of shared memory; {device.title} has {left} left"
     return _refused(m, "PG305", message, "ask for a smaller tile or step")
 
 
-def _named(staged: list[Staged]) -> tuple[Staged, ...]:
+def _named(chosen: list[Candidate]) -> list[Candidate]:
     counts: dict[str, int] = {}
-    result: list[Staged] = []
-    for s in sorted(staged, key=lambda s: (s.segment, s.tuple_name, sorted(map(str, s.references)))):
-        number = counts[s.array] = counts.get(s.array, 0) + 1
-        result.append(replace(s, name=f"{s.array}_s" if number == 1 else f"{s.array}_s{number}"))
-    return tuple(result)
+    result: list[Candidate] = []
+    for c in sorted(chosen, key=lambda c: (c.segment, c.box.tuple_name, sorted(map(str, c.box.references)))):
+        number = counts[c.box.array] = counts.get(c.box.array, 0) + 1
+        name = f"{c.box.array}_s" if number == 1 else f"{c.box.array}_s{number}"
+        result.append(replace(c, box=replace(c.box, name=name)))
+    return result
 
 
-def _bytes(m: MappedNest, s: Staged) -> int:
-    total = SIZES.get(m.p.array(s.array).element, 4)
-    total *= m.mapping.stages if s.stepped and m.mapping.buffering == "ring" else 1
-    for k, extent in enumerate(s.extents):
-        total *= extent + (s.padding if k == len(s.extents) - 1 else 0)
-    return total
+def _bytes(m: Grid, c: Candidate, flow: Flow) -> int:
+    copies = flow.stages if c.stepped and flow.buffering == "ring" else 1
+    return SIZES.get(m.p.array(c.box.array).element, 4) * copies * prod(c.box.extents)
 
 
 def _candidates(
-    m: MappedNest,
+    m: Grid,
+    flow: Flow,
     parts: tuple[Segment, ...],
     found: list[Pattern],
     taken: set[str],
     device: Device,
     asked: frozenset[str],
-) -> list[Staged]:
+) -> list[Candidate]:
     """What is worth staging, the most valuable first: uncoalesced accesses, then reuse.
 
     With arrays `asked` for it is those instead.
     """
-    result: list[tuple[int, Staged]] = []
+    result: list[tuple[int, Candidate]] = []
     for number, segment in enumerate(parts):
         mine = [p for p in found if p.statement in segment.node.statements]
         for group in _groups([p for p in mine if array_tuple(p.access.reference) not in taken]):
-            reason = _reason(m, group, device)
+            reason = _reason(m, flow, group, device)
             if asked:
                 named = group[0].access.reference.array in asked and _is_stageable(m, group)
                 reason = (reason or "asked for") if named else ""
@@ -205,11 +202,11 @@ def _groups(found: list[Pattern]) -> list[list[Pattern]]:
     return [groups[key] for key in sorted(groups, key=str)]
 
 
-def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
+def _reason(m: Grid, flow: Flow, group: list[Pattern], device: Device) -> str:
     """Why the accesses of `group` go to shared memory: "uncoalesced", "reuse", or "" when they do not."""
     if not _is_stageable(m, group):
         return ""
-    lane = len(m.mapping.axes) - 1
+    lane = len(m.axes) - 1
     if any(p.kind(lane) in ("strided", "reverse") for p in group):
         return "uncoalesced"
     strict, uncached = device.rule == "cc10", device.rule != "sector"
@@ -219,26 +216,26 @@ def _reason(m: MappedNest, group: list[Pattern], device: Device) -> str:
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
     if broadcast and deep and (uncached or _stages_others(m, group)):
         return "uncoalesced" if strict else "reuse"
-    streams = len(m.mapping.axes) == 1 and m.mapping.buffering != "none"
+    streams = len(m.axes) == 1 and flow.buffering != "none"
     if deep and streams and all(p.kind(lane) == "unit" for p in group):
         return "in flight"
-    shared_by = max((a.tile for d, a in enumerate(m.mapping.axes) if _unmoved(group, d)), default=1)
+    shared_by = max((a.tile for d, a in enumerate(m.axes) if _unmoved(group, d)), default=1)
     return "reuse" if shared_by > 1 and deep and (uncached or _registers(m)) else ""
 
 
-def _is_stageable(m: MappedNest, group: list[Pattern]) -> bool:
+def _is_stageable(m: Grid, group: list[Pattern]) -> bool:
     """Whether the accesses of `group` are elements of an array at affine places."""
     references = [p.access.reference for p in group]
     plain = all(r.subscripts and not r.field for r in references)
-    return bool(m.nest.parallel) and plain and all(p.access.affine for p in group)
+    return bool(m.axes) and plain and all(p.access.affine for p in group)
 
 
-def _stages_others(m: MappedNest, group: list[Pattern]) -> bool:
-    return _registers(m) or len(m.mapping.axes) == 1
+def _stages_others(m: Grid, group: list[Pattern]) -> bool:
+    return _registers(m) or len(m.axes) == 1
 
 
-def _registers(m: MappedNest) -> bool:
-    return any(a.per_thread > 1 for a in m.mapping.axes)
+def _registers(m: Grid) -> bool:
+    return any(a.per_thread > 1 for a in m.axes)
 
 
 def _unmoved(group: list[Pattern], d: int) -> bool:
@@ -255,11 +252,10 @@ def _aligned(p: Pattern, lanes: int) -> bool:
     return all(c % lanes == 0 for c in constants)
 
 
-def step_name(m: MappedNest, segment: Segment) -> str:
-    assert segment.step is not None
-    names = {single_iterator(segment.step.rows[s]) for s in segment.step.statements}
+def _tile_name(m: Grid, member: Member) -> str:
+    names = {single_iterator(member.rows[s]) for s in member.statements}
     name = names.pop() if len(names) == 1 else None
-    taken = {n for a in m.mapping.axes for n in (a.name, a.origin)} | {f.name for f in m.outer} | m.p.names()
+    taken = {n for a in m.axes for n in (a.name, a.origin)} | {f.name for f in m.outer} | m.p.names()
     base = c_name(name) if name else "s"
     candidate = f"{base}_tile"
     while candidate in taken:
@@ -267,18 +263,11 @@ def step_name(m: MappedNest, segment: Segment) -> str:
     return candidate
 
 
-def step_of(m: MappedNest, segment: Segment) -> Fixed | None:
-    """The strip-mined loop of the segment: its tile's first value, `mapping.step` values long."""
-    if segment.step is None or m.mapping.step == 0:
-        return None
-    return Fixed(segment.step, step_name(m, segment), m.mapping.step)
-
-
 def _stage(
-    m: MappedNest, number: int, segment: Segment, group: list[Pattern], reason: str, device: Device
-) -> Staged | None:
+    m: Grid, number: int, segment: Segment, group: list[Pattern], reason: str, device: Device
+) -> Candidate | None:
     whole = box(_footprint(m, group, ()))
-    step = step_of(m, segment)
+    step = segment.tiles
     stepped = False
     size = SIZES.get(m.p.array(group[0].access.reference.array).element, 4)
     if whole is None or _volume(whole) > min(4096, _budget(device) // size):
@@ -291,18 +280,9 @@ def _stage(
         whole = (*whole[:-1], _aligned_side(whole[-1], device.request_lanes))
     reference = group[0].access.reference
     order = _layout(m, group, len(whole))
-    return Staged(
-        reference.array,
-        array_tuple(reference),
-        "",
-        number,
-        stepped,
-        whole,
-        order,
-        0,
-        reason,
-        frozenset(reference_key(p.statement, p.access.reference) for p in group),
-    )
+    keys = frozenset(reference_key(p.statement, p.access.reference) for p in group)
+    made = Box(reference.array, array_tuple(reference), "", whole, order, reason, keys)
+    return Candidate(made, number, stepped)
 
 
 def _aligned_side(side: Side, lanes: int) -> Side:
@@ -325,7 +305,7 @@ def _volume(sides: tuple[Side, ...]) -> int:
     return total
 
 
-def _footprint(m: MappedNest, group: list[Pattern], fixed: tuple[Fixed, ...]) -> isl.Set:
+def _footprint(m: Grid, group: list[Pattern], fixed: tuple[Fixed, ...]) -> isl.Set:
     footprint: isl.Set | None = None
     for p in group:
         touched = m.domain(p.statement, (*m.tiles(), *fixed)).apply(p.access.relation)
@@ -334,14 +314,14 @@ def _footprint(m: MappedNest, group: list[Pattern], fixed: tuple[Fixed, ...]) ->
     return footprint
 
 
-def _layout(m: MappedNest, group: list[Pattern], count: int) -> tuple[int, ...]:
+def _layout(m: Grid, group: list[Pattern], count: int) -> tuple[int, ...]:
     """Array dimensions in the order they are stored.
 
     A dimension that a register-tiled axis moves goes last when no axis moves the last one: a thread then
     reads its consecutive points from consecutive words.
     """
     moved: dict[int, Axis] = {}
-    for d, axis in enumerate(m.mapping.axes):
+    for d, axis in enumerate(m.axes):
         for p in group:
             step = p.steps[d]
             for k in range(count):

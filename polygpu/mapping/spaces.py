@@ -17,8 +17,8 @@ from polygpu.model.decisions import SPACES, Decision, Decisions
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
 from polygpu.model.kernel import ArrayArgument, ArraySpace, Buffer, Kernel, Move, Region, Statement
+from polygpu.model.kernel_walk import statements
 from polygpu.model.structures import size_of
-from polygpu.perf.names import bodies
 from polygpu.support.diagnostics import Diagnostic
 
 WIDEST = 16  # bytes of a wide access: constant arrays are aligned to it and padded to whole ones
@@ -160,7 +160,4 @@ def _warning(message: str, region: Region | None) -> Diagnostic:
 
 def _copied_later(body: Sequence[Statement]) -> Iterator[str]:
     """The arrays that asynchronous copies read."""
-    for s in body:
-        if isinstance(s, Move) and s.asynchronous:
-            yield s.source.array
-        yield from _copied_later(bodies(s))
+    return (s.source.array for s in statements(body) if isinstance(s, Move) and s.asynchronous)

@@ -1,4 +1,7 @@
-"""Rebuilding expressions and statement bodies with some nodes replaced."""
+"""The shape of expressions and actions: their parts, walks over them, and copies with some parts replaced.
+
+`polygpu.model.kernel_walk` has the same of kernel statements.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from polygpu.model.scop import Action, Branch, Let, Store
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
+    """The operands of an expression, in order."""
     match expr:
         case Unary(_, operand) | Cast(_, operand):
             return (operand,)
@@ -56,13 +60,37 @@ def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    """`expr` and all its parts, those of a part right behind it."""
+    left = [expr]
+    while left:
+        part = left.pop()
+        yield part
+        left.extend(reversed(children(part)))
 
 
 def references(expr: Expr) -> Iterator[Reference]:
+    """Every array element in `expr`."""
     return (e for e in walk(expr) if isinstance(e, Reference))
+
+
+def reads_memory(expr: Expr) -> bool:
+    """Whether there is any array element in `expr`."""
+    return any(True for _ in references(expr))
+
+
+def scalars_in(*exprs: Expr) -> set[str]:
+    """Names of scalars, those in subscripts included."""
+    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
+
+
+def names_in(*exprs: Expr) -> frozenset[str]:
+    """Names of scalars and of arrays."""
+    return frozenset(
+        e.name if isinstance(e, Name) else e.array
+        for x in exprs
+        for e in walk(x)
+        if isinstance(e, Name | Reference)
+    )
 
 
 ReferenceChange = Callable[[Reference, bool], Reference]
@@ -98,3 +126,14 @@ def actions(body: tuple[Action, ...]) -> Iterator[Action]:
         if isinstance(a, Branch):
             yield from actions(a.then)
             yield from actions(a.otherwise)
+
+
+def action_expressions(action: Action) -> tuple[Expr, ...]:
+    """What an action reads and writes itself, without the actions of its branches."""
+    match action:
+        case Store(target, value):
+            return (target, value)
+        case Let(_, _, value):
+            return (value,)
+        case Branch(test):
+            return (test,)

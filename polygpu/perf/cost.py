@@ -29,9 +29,11 @@ from polygpu.model.expr import (
 )
 from polygpu.model.expr import Literal as Constant
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement
+from polygpu.model.kernel_walk import has_barrier, operands
 from polygpu.model.linear import linear
+from polygpu.model.rewrite import names_in, references
 from polygpu.perf.hoist import Hoister
-from polygpu.perf.names import Space, has_barrier, names_in, operands, references, reloaded
+from polygpu.perf.names import Space, reloaded
 
 Cost: TypeAlias = Counter[str]
 

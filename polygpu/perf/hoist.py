@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name
 from polygpu.model.kernel import Assign, Declare, For, If, Statement
-from polygpu.perf.names import names_in, references
+from polygpu.model.rewrite import names_in, references
 
 Charge: TypeAlias = Callable[[Counter[str]], None]
 

@@ -18,8 +18,10 @@ from typing import TypeAlias
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Move, Statement
+from polygpu.model.kernel_walk import operands, statements
 from polygpu.model.linear import linear
-from polygpu.perf.names import bodies, children, element, names_in, operands, references
+from polygpu.model.rewrite import children, names_in, references
+from polygpu.perf.names import element
 
 _WORD = 4  # bytes of a register
 
@@ -122,7 +124,7 @@ class _Liveness:
     def loop(self, s: For, live: Live, looped: bool) -> Live:
         """An innermost loop has the loads of several iterations in flight."""
         ahead = self.ahead
-        if not any(isinstance(inner, For) for inner in _inside(s.body)):
+        if not any(isinstance(inner, For) for inner in statements(s.body)):
             self.ahead += (self.device.loads_ahead - 1) * self.loads(s.body)
         before = self.around(s, live, looped)
         self.ahead = ahead
@@ -130,9 +132,9 @@ class _Liveness:
 
     def loads(self, body: Sequence[Statement]) -> int:
         """Words of the elements in memory that `body` reads before it writes others of their array."""
-        read = {element(r) for s in _inside(body) for e in sources(s) for r in references(e)}
+        read = {element(r) for s in statements(body) for e in sources(s) for r in references(e)}
         read = {r for r in read if r.array in self.arrays}
-        targets = (s.target for s in _inside(body) if isinstance(s, Assign))
+        targets = (s.target for s in statements(body) if isinstance(s, Assign))
         written = {element(target) for target in targets if isinstance(target, Reference)}
         if any(w.array == r.array and w != r for w in written for r in read):
             return 0
@@ -233,12 +235,6 @@ def _iterations(s: For) -> int:
 def sources(s: Statement) -> tuple[Expr, ...]:
     """What a statement reads, the subscripts of its target apart."""
     return tuple(e for e in operands(s) if not (isinstance(s, Assign | Move) and e is s.target))
-
-
-def _inside(body: Sequence[Statement]) -> Iterator[Statement]:
-    for s in body:
-        yield s
-        yield from _inside(bodies(s))
 
 
 def _references(exprs: Iterable[Expr]) -> Iterator[Reference]:

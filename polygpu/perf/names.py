@@ -1,24 +1,14 @@
-"""Which names kernel code uses, and what the emulator makes of each."""
+"""What the emulator makes of the names of kernel code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Literal, TypeAlias
 
-from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
-from polygpu.model.kernel import (
-    ArrayArgument,
-    Assign,
-    Barrier,
-    Declare,
-    For,
-    If,
-    Move,
-    Statement,
-)
-from polygpu.model.rewrite import rewrite
+from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.kernel import ArrayArgument
+from polygpu.model.rewrite import references, rewrite
 
 Space: TypeAlias = Literal["global", "constant", "texture", "shared", "private"]
 
@@ -76,30 +66,6 @@ def spell(name: str) -> str:
     return f"{name}_" if stem in ("pg", "polygpu") or stem.startswith(("pg_", "polygpu_")) else name
 
 
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """The operands of an expression, in order."""
-    match expr:
-        case Unary(_, operand) | Cast(_, operand):
-            return (operand,)
-        case Binary(_, left, right):
-            return (left, right)
-        case Select(test, yes, no):
-            return (test, yes, no)
-        case Call(_, arguments, _):
-            return arguments
-        case Reference():
-            return expr.subscripts
-    return ()
-
-
-def references(expr: Expr) -> Iterator[Reference]:
-    """Every array element in `expr`, those in subscripts first."""
-    for child in children(expr):
-        yield from references(child)
-    if isinstance(expr, Reference):
-        yield expr
-
-
 def element(r: Reference) -> Reference:
     """The element that `r` is, wherever the source mentions it."""
     return replace(r, site=-1)
@@ -111,50 +77,3 @@ def reloaded(test: Expr, side: Expr) -> Expr:
     return rewrite(
         side, lambda e: Name(e.array, e.type) if isinstance(e, Reference) and element(e) in known else None
     )
-
-
-def names_in(expr: Expr) -> frozenset[str]:
-    """Names of scalars and arrays."""
-    own = {expr.name} if isinstance(expr, Name) else {expr.array} if isinstance(expr, Reference) else set()
-    return frozenset(own).union(*(names_in(child) for child in children(expr)))
-
-
-def operands(statement: Statement) -> tuple[Expr, ...]:
-    """The expressions of a statement, those of its bodies excluded."""
-    match statement:
-        case Declare(value=value):
-            return () if value is None else (value,)
-        case Assign(target, value):
-            return (value, target)
-        case Move(target, source):
-            return (source, target)
-        case For(lower=lower, upper=upper):
-            return (lower, upper)
-        case If(test=test):
-            return (test,)
-    return ()
-
-
-def bodies(statement: Statement) -> tuple[Statement, ...]:
-    """The statements inside a statement."""
-    match statement:
-        case For(body=body):
-            return body
-        case If(then=then, otherwise=otherwise):
-            return (*then, *otherwise)
-    return ()
-
-
-def names_used(statements: Iterable[Statement]) -> frozenset[str]:
-    """Names that the statements mention, at any depth."""
-    used: set[str] = set()
-    for statement in statements:
-        for expr in operands(statement):
-            used |= names_in(expr)
-        used |= names_used(bodies(statement))
-    return frozenset(used)
-
-
-def has_barrier(statement: Statement) -> bool:
-    """Whether the statement is a barrier or contains one."""
-    return isinstance(statement, Barrier) or any(has_barrier(s) for s in bodies(statement))

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from polygpu.model.expr import Binary, Expr, Reference, Select
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Statement
-from polygpu.perf.names import children, names_in, operands, references, reloaded
+from polygpu.model.kernel_walk import operands
+from polygpu.model.rewrite import children, names_in, references
+from polygpu.perf.names import reloaded
 
 
 def is_oblivious(kernel: Kernel) -> bool:

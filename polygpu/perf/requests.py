@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
+from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references, walk
-from polygpu.model.walk import expressions_of
 from polygpu.perf.lanes import Value, evaluate, spread
 from polygpu.perf.launches import SIZE, Block, TypicalLaunch
 
@@ -248,7 +248,7 @@ def _places(body: tuple[Statement, ...], arrays: Collection[str]) -> dict[Place,
     found: dict[Place, Reference] = {}
     for s in _statements(body):
         target = s.target if isinstance(s, Assign | Move) else None
-        for expr in expressions_of(s):
+        for expr in operands(s):
             found |= {_place(r, r is target): r for r in references(expr) if r.array in arrays}
     return found
 
@@ -268,7 +268,7 @@ def _moving(kernel: Kernel) -> frozenset[str]:
             found |= _names(s.test)
         if isinstance(s, For):
             found |= _names(s.lower) | _names(s.upper)
-        for expr in expressions_of(s):
+        for expr in operands(s):
             for r in references(expr):
                 if r.array in arrays and r.subscripts:
                     found |= _names(r.subscripts[-1])

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement, WaitCopies
-from polygpu.perf.names import names_in, operands, references
+from polygpu.model.kernel_walk import operands
+from polygpu.model.rewrite import names_in, references
 
 
 @dataclass(slots=True)

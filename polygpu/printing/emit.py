@@ -73,7 +73,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "weak": weak,
         "weak_end": weak_end,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
-        "conditional_barriers": any(map(uses.conditional_barrier, _kernels(unit))),
+        "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
         "doubles": _doubles(unit, [*structures, *functions]),
     }
 

@@ -13,17 +13,17 @@ from polygpu.model.kernel import (
     Buffer,
     DeclareArray,
     Kernel,
-    Launch,
     Region,
     SharedArray,
 )
+from polygpu.model.kernel_walk import statements
+from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
 from polygpu.printing.printer import AnyArray, Names, indented
 from polygpu.printing.statements import print_body
 from polygpu.printing.transfers import row_pitch
-from polygpu.printing.uses import host_statements, statements
 
 SHORT_GRID = 65535  # the limit of grid dimensions that real programs exceed
 AXES = "xyz"
@@ -133,7 +133,7 @@ def _arrays(kernel: Kernel) -> dict[str, AnyArray]:
 
 def _grid(kernel: Kernel, region: Region, device: Device, dialect: Dialect) -> tuple[str, dict[str, int]]:
     """The axes a launch gives, and those of them that one launch may not cover."""
-    launches = [s for s in host_statements(region.body) if isinstance(s, Launch) and s.kernel == kernel.name]
+    launches = [launch for launch in uses.launches(region.body) if launch.kernel == kernel.name]
     extents = {axis: [launch.grid[k] for launch in launches] for k, axis in enumerate(AXES)}
     axes = [axis for axis in AXES if any(extent != Int(1) for extent in extents[axis])]
     limits = {axis: limit for axis, limit in zip(AXES, device.max_grid, strict=True) if limit <= SHORT_GRID}

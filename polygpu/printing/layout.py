@@ -9,6 +9,7 @@ from polygpu.mapping.spaces import WIDEST, Constant
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
 from polygpu.model.kernel import Buffer, Launch, Region
+from polygpu.model.rewrite import names_in
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
@@ -144,7 +145,7 @@ def pointer_type(buffer: Buffer, dialect: Dialect) -> str:
 def _unused(region: Region, used: Iterable[Buffer]) -> tuple[str, ...]:
     integers = {s.name for s in region.integers}  # a profile has their values
     copied = {b.name for b in used if b.host and (b.copy_in or b.copy_out)}
-    named = uses.names(uses.host_expressions(region.body)) | integers | copied
+    named = names_in(*uses.host_expressions(region.body)) | integers | copied
     parameters = [*(s.name for s in region.scalars), *(b.name for b in region.buffers if b.host)]
     return tuple(HOST_C.spell(name) for name in parameters if name not in named)
 

@@ -17,46 +17,38 @@ from polygpu.model.kernel import (
     Kernel,
     Launch,
     Move,
-    Statement,
     WaitCopies,
 )
+from polygpu.model.kernel_walk import Body, operands, statements
 from polygpu.model.rewrite import walk
-from polygpu.model.walk import expressions_of
-from polygpu.perf.names import bodies
 from polygpu.printing.printer import quotient
 
 
-def statements(body: Iterable[Statement]) -> Iterator[Statement]:
-    """Those of `body`, at any depth."""
-    for statement in body:
-        yield statement
-        yield from statements(bodies(statement))
-
-
-def host_statements(body: Iterable[HostStatement]) -> Iterator[HostStatement]:
-    """Those of `body`, at any depth."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, HostFor | HostIf):
-            yield from host_statements(statement.body)
+def launches(body: Iterable[HostStatement]) -> Iterator[Launch]:
+    """Those of a host body, at any depth."""
+    for s in body:
+        if isinstance(s, Launch):
+            yield s
+        else:
+            yield from launches(s.body)
 
 
 def host_expressions(body: Iterable[HostStatement]) -> Iterator[Expr]:
     """The bounds, tests, grids and arguments of a host body."""
-    for statement in host_statements(body):
-        match statement:
-            case HostFor(lower=lower, upper=upper):
-                yield from (lower, upper)
-            case HostIf(test=test):
-                yield test
-            case Launch(grid=grid, scalars=scalars):
-                yield from (*grid, *scalars)
+    for s in body:
+        match s:
+            case HostFor():
+                yield from (s.lower, s.upper, *host_expressions(s.body))
+            case HostIf():
+                yield from (s.test, *host_expressions(s.body))
+            case Launch():
+                yield from (*s.grid, *s.scalars)
 
 
 def kernel_expressions(kernel: Kernel) -> Iterator[Expr]:
     """The expressions of its statements, and those that offsets into its arrays are computed of."""
-    for statement in statements(kernel.body):
-        yield from expressions_of(statement)
+    for s in statements(kernel.body):
+        yield from operands(s)
     for array in kernel.arrays:
         sizes = (*array.extents[1:-1], array.pitch)
         yield from (*array.origin, *(size for size in sizes if size is not None))
@@ -70,13 +62,6 @@ def functions(expressions: Iterable[Expr]) -> frozenset[str]:
         for c in calls
         if len(c.arguments) > 1 or c.function not in ("min", "max")
     )
-
-
-def names(expressions: Iterable[Expr]) -> frozenset[str]:
-    """The names of scalars and arrays."""
-    nodes = [e for expression in expressions for e in walk(expression)]
-    arrays = (e.array for e in nodes if isinstance(e, Reference))
-    return frozenset((*(e.name for e in nodes if isinstance(e, Name)), *arrays))
 
 
 def types(kernel: Kernel) -> frozenset[str]:
@@ -96,11 +81,7 @@ def asynchronous(kernel: Kernel) -> bool:
     )
 
 
-def conditional_barrier(kernel: Kernel) -> bool:
+def conditional_barrier(body: Body) -> bool:
     """Whether a barrier stands under a test, outside of loops."""
-    return any(isinstance(s, If) and _outside_loops(s) for s in kernel.body)
-
-
-def _outside_loops(branch: If) -> bool:
-    inner = (*branch.then, *branch.otherwise)
-    return any(isinstance(s, Barrier) or (isinstance(s, If) and _outside_loops(s)) for s in inner)
+    inner = (part for s in body if isinstance(s, If) for part in (s.then, s.otherwise))
+    return any(conditional_barrier(part) or any(isinstance(s, Barrier) for s in part) for part in inner)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from polygpu.analysis.index_sets import Split
 from polygpu.analysis.verdicts import loop_verdicts
-from polygpu.lower.nest import NestLowering
-from polygpu.mapping.mapped import Axis, Mapping
+from polygpu.lower.points import Points
+from polygpu.mapping.program import Axis, Grid, Tiles, walk
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int
 from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, RegionFacts
@@ -42,28 +42,28 @@ def explain(compilation: Compilation) -> CompilationFacts:
 
 
 def _region(r: CompiledRegion, device: Device) -> RegionFacts:
-    pairs = list(zip(r.lowered, r.padded, strict=True))
-    accesses = tuple(fact for low, padded in pairs for fact in _accesses(r, low, padded.kernel, device))
+    pairs = list(zip(r.grids, r.padded, strict=True))
+    accesses = tuple(fact for grid, padded in pairs for fact in _accesses(r, grid, padded.kernel, device))
     return RegionFacts(
         r.scop.name,
         r.scop.function,
         r.scop.position,
         loop_verdicts(r.polyhedra, r.dependences),
-        tuple(_kernel(r, low, padded.kernel, device) for low, padded in pairs),
+        tuple(_kernel(r, grid, padded.kernel, device) for grid, padded in pairs),
         accesses,
         tuple(_decisions(r, accesses)),
         _notes(r),
     )
 
 
-def _accesses(r: CompiledRegion, low: NestLowering, kernel: Kernel, device: Device) -> tuple[AccessFact, ...]:
-    registers = frozenset(p.array for p in low.placement.promoted)
+def _accesses(r: CompiledRegion, grid: Grid, kernel: Kernel, device: Device) -> tuple[AccessFact, ...]:
+    registers = frozenset(h.array for h in grid.held)
     launch = typical_launch(r.region, kernel.name)
     return access_facts(kernel, r.region.sites, device, registers, launch)
 
 
 def _decisions(r: CompiledRegion, accesses: Sequence[AccessFact]) -> Iterator[str]:
-    nests = {low.name: low.m for low in r.lowered}
+    nests = {padded.kernel.name: grid for grid, padded in zip(r.grids, r.padded, strict=True)}
     yield from schedule_text(r.polyhedra, r.scheduled, nests, accesses)
 
 
@@ -84,19 +84,19 @@ def _loops(count: int) -> str:
     return "1 loop" if count == 1 else f"{count} loops"
 
 
-def _kernel(r: CompiledRegion, low: NestLowering, kernel: Kernel, device: Device) -> KernelFact:
+def _kernel(r: CompiledRegion, grid: Grid, kernel: Kernel, device: Device) -> KernelFact:
     registers = registers_of(kernel, device)
     occupied = resident(replace(kernel, registers=registers), device)
-    mapping = low.m.mapping
     names = r.polyhedra.source_names()
-    axes = list(zip(mapping.axes, "zyx"[3 - len(mapping.axes) :], strict=True))
+    points = Points(grid)
+    axes = list(zip(grid.axes, "zyx"[3 - len(grid.axes) :], strict=True))
     return KernelFact(
         kernel.name,
         r.scop.name,
-        r.polyhedra.statement(low.m.statements[0]).position,
+        r.polyhedra.statement(grid.statements[0]).position,
         kernel.block,
-        " x ".join(_count(low.points.blocks(k)) for k in reversed(range(len(axes)))) or "1",
-        _tile(mapping, names, any(s.stepped for s in low.placement.staged)),
+        " x ".join(_count(points.blocks(k)) for k in reversed(range(len(axes)))) or "1",
+        _tile(grid, names),
         "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
         shared_bytes(kernel),
         registers,
@@ -123,16 +123,17 @@ def _division(expr: Expr) -> Expr | None:
     return None
 
 
-def _tile(mapping: Mapping, names: dict[str, str], stepped: bool) -> str:
+def _tile(grid: Grid, names: dict[str, str]) -> str:
     """`128 j x 64 i, staged 16 iterations at a time, the next ones fetched ahead`."""
-    tile = " x ".join(f"{a.tile} {names.get(a.name, a.name)}" for a in reversed(mapping.axes))
-    if not stepped or not mapping.step:
+    tile = " x ".join(f"{a.tile} {names.get(a.name, a.name)}" for a in reversed(grid.axes))
+    tiles = next((t for t in walk(grid.block) if isinstance(t, Tiles)), None)
+    if tiles is None:
         return tile
     ahead = {
         "prefetch": ", the next ones fetched into registers",
-        "ring": f", in a ring of {mapping.stages} copied asynchronously",
+        "ring": f", in a ring of {tiles.stages} copied asynchronously",
     }
-    return f"{tile}, staged {mapping.step} iterations at a time{ahead.get(mapping.buffering, '')}"
+    return f"{tile}, staged {tiles.width} iterations at a time{ahead.get(tiles.buffering, '')}"
 
 
 def _dealt(axis: Axis, name: str, letter: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
-from polygpu.mapping.mapped import MappedNest
+from polygpu.mapping.program import Grid
 from polygpu.model.decisions import SPACES
 from polygpu.model.facts import AccessFact
 from polygpu.schedule.adjacency import AdjacencySolution, ArrayReference, Instance, Row, classify
@@ -17,7 +17,7 @@ Use: TypeAlias = tuple[str, PolyAccess]  # statement, access
 
 
 def schedule_text(
-    p: Polyhedra, scheduled: Scheduled, nests: Mapping[str, MappedNest], accesses: Sequence[AccessFact]
+    p: Polyhedra, scheduled: Scheduled, nests: Mapping[str, Grid], accesses: Sequence[AccessFact]
 ) -> Iterator[str]:
     """One sentence a component: its schedule, and the accesses that do and do not coalesce under it.
 
@@ -35,7 +35,7 @@ def _component(
     p: Polyhedra,
     names: tuple[str, ...],
     solution: AdjacencySolution | None,
-    nests: Mapping[str, MappedNest],
+    nests: Mapping[str, Grid],
     accesses: Sequence[AccessFact],
 ) -> str:
     facts = {
@@ -85,14 +85,14 @@ def _row(p: Polyhedra, name: str, row: Row) -> str:
 
 
 def _lanes(
-    p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution, nests: Mapping[str, MappedNest]
+    p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution, nests: Mapping[str, Grid]
 ) -> str:
     """What the lanes of the first kernel do that does not follow the solution; "" when all follow it."""
     for name in names:
-        nest = next(m.nest for m in nests.values() if name in m.statements)
-        if not nest.parallel:
+        grid = next(m for m in nests.values() if name in m.statements)
+        if not grid.axes:
             return "it leaves nothing to run in parallel"
-        row = row_text(nest.parallel[-1].rows[name]).strip("()")
+        row = row_text(grid.axes[-1].member.rows[name]).strip("()")
         if row != solution.lane.affine(name, p.statement(name).iterators):
             return f"lanes run along {p.source_names().get(row, row)}"
     return ""

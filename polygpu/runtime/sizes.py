@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polygpu.mapping.program import Tiles, walk
 from polygpu.pipeline import CompiledRegion
 
 SMALL = (0, 1, 2, 3)
@@ -14,8 +15,8 @@ LARGEST = 1100
 
 def tiles(region: CompiledRegion) -> tuple[int, ...]:
     """The sizes of the tiles and steps of its kernels."""
-    found = {axis.tile for low in region.lowered for axis in low.m.mapping.axes}
-    found |= {low.m.mapping.step for low in region.lowered}
+    found = {axis.tile for grid in region.grids for axis in grid.axes}
+    found |= {block.width for grid in region.grids for block in walk(grid.block) if isinstance(block, Tiles)}
     return tuple(sorted(found))
 
 

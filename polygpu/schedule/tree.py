@@ -45,6 +45,9 @@ class Member:
     def merged(self, other: Member) -> Member:
         return Member({**self.rows, **other.rows})
 
+    def reversed(self) -> Member:
+        return Member({s: row.neg() for s, row in self.rows.items()})
+
     def text(self) -> str:
         return "; ".join(f"{s}: {row_text(self.rows[s])}" for s in self.statements)
 

@@ -26,8 +26,8 @@ from polygpu.model.kernel import (
     Statement,
     WaitCopies,
 )
+from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references, walk
-from polygpu.model.walk import expressions_of
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
@@ -80,7 +80,7 @@ class KernelWalk:
             raise UnclearError("budget")
         here = state.at(position)
         if not isinstance(s, For):
-            self.computed.compute(state.scope, expressions_of(s))
+            self.computed.compute(state.scope, operands(s))
         match s:
             case Declare():
                 return self.declare(s, here)

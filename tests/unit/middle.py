@@ -14,10 +14,11 @@ from polygpu.analysis.expand import expand
 from polygpu.analysis.index_sets import split
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.buffers import layouts
-from polygpu.lower.nest import NestLowering
-from polygpu.mapping.map import map_nest
-from polygpu.mapping.mapped import MappedNest
+from polygpu.lower.kernels import lower
+from polygpu.mapping.map import Flow, map_nest
 from polygpu.mapping.place import place
+from polygpu.mapping.program import Grid
+from polygpu.model.kernel import Kernel
 from polygpu.schedule.driver import Scheduled, schedule
 from polygpu.schedule.nests import nests
 from polygpu.schedule.tree import describe
@@ -58,19 +59,28 @@ def host_text(parameters: str, body: str) -> list[str]:
     return describe(scheduled(parameters, body)[1].host)
 
 
-def mapped(parameters: str, body: str, device: str = "8800gtx", number: int = 0) -> MappedNest:
-    """Kernel `number` of the region, which must not be inside a host loop."""
+def drawn(parameters: str, body: str, device: str = "8800gtx", number: int = 0) -> tuple[Grid, Flow]:
+    """Kernel `number` of the region, which must not be inside a host loop, before anything is placed."""
     p, found = scheduled(parameters, body)
     return map_nest(p, nests(found.host)[number], (), devices.load(device))
 
 
-def lowered(parameters: str, body: str, device: str = "8800gtx") -> NestLowering:
+def mapped(parameters: str, body: str, device: str = "8800gtx", number: int = 0) -> Grid:
+    return drawn(parameters, body, device, number)[0]
+
+
+def placed(parameters: str, body: str, device: str = "8800gtx") -> Grid:
     """The first kernel, mapped and placed."""
+    grid, flow = drawn(parameters, body, device)
+    return place(grid, flow, devices.load(device))
+
+
+def lowered(parameters: str, body: str, device: str = "8800gtx") -> Kernel:
+    """The first kernel."""
     p, d, _ = expanded(parameters, body)
     chip = devices.load(device)
-    nest = nests(schedule(p, d).host)[0]
-    m = map_nest(p, nest, (), chip)
-    return NestLowering(m, place(m, chip), layouts(p, d), "k")
+    grid, flow = map_nest(p, nests(schedule(p, d).host)[0], (), chip)
+    return lower(place(grid, flow, chip), layouts(p, d), "k")[0]
 
 
 def same_map(found: isl.UnionMap | isl.Map, text: str) -> bool:

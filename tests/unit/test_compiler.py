@@ -12,6 +12,8 @@ import pytest
 import polygpu
 from polygpu import cli
 from polygpu.compiler import RefutedError, compile_certified
+from polygpu.lower import blocks, kernels
+from polygpu.lower.context import KernelContext
 from polygpu.lower.points import Points
 from polygpu.lower.staging import Copy
 from polygpu.model.decisions import CARE
@@ -139,14 +141,12 @@ def _without_corners(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _without_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from polygpu.lower.nest import NestLowering
-
-    def kernel(self: NestLowering) -> Kernel:
-        made = clean(self)
+    def kernel(c: KernelContext) -> Kernel:
+        made = clean(c)
         return replace(made, body=_unsynchronised(made.body))
 
-    clean = NestLowering.kernel
-    monkeypatch.setattr(NestLowering, "kernel", kernel)
+    clean = kernels._kernel
+    monkeypatch.setattr(kernels, "_kernel", kernel)
 
 
 def _unsynchronised(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -207,17 +207,16 @@ def test_more_care_until_it_is_right(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Tiles that are fetched ahead without a clamp: without fetching ahead all is right."""
-    from polygpu.lower.segments import Segments
 
-    def careless(self: Segments, step: Any, ahead: int) -> Any:
-        return clean(self, step, 0)
+    def careless(c: KernelContext, around: Any, ahead: int) -> Any:
+        return clean(c, around, 0)
 
     text = PRODUCT.replace("int n, int m, int p, ", "")
     for name in "nmp":
         text = text.replace(f"[{name}]", "[256]").replace(f"restrict {name}]", "restrict 256]")
         text = text.replace(f"< {name};", "< 256;")
-    clean = Segments._copy_context
-    monkeypatch.setattr(Segments, "_copy_context", careless)
+    clean = blocks._copy_context
+    monkeypatch.setattr(blocks, "_copy_context", careless)
     status, files = written(text, "--device", "h100")
     assert (status, files) == (0, {"file_host.c", "file_cuda.cu"})
     said = capfd.readouterr().err
@@ -229,14 +228,13 @@ def test_more_care_until_it_is_right(
 
 def _misplaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each global store goes one element too far."""
-    from polygpu.lower.nest import NestLowering
 
-    def kernel(self: NestLowering) -> Kernel:
-        made = clean(self)
+    def kernel(c: KernelContext) -> Kernel:
+        made = clean(c)
         return replace(made, body=_moved(made.body, {a.name for a in made.arrays}))
 
-    clean = NestLowering.kernel
-    monkeypatch.setattr(NestLowering, "kernel", kernel)
+    clean = kernels._kernel
+    monkeypatch.setattr(kernels, "_kernel", kernel)
 
 
 def _moved(body: tuple[Statement, ...], arrays: set[str]) -> tuple[Statement, ...]:

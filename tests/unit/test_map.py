@@ -9,10 +9,10 @@ import pytest
 
 from polygpu import devices
 from polygpu.mapping.map import NestClass, buffering, classify, map_nest, tile_sizes
-from polygpu.mapping.mapped import Axis, MappedNest
 from polygpu.mapping.owned import nest_patterns
+from polygpu.mapping.program import Grid
 from polygpu.schedule.tree import Leaf, Member, Nest
-from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled
+from tests.unit.middle import MATRICES, VECTORS, drawn, mapped, scheduled
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 LATER = TWO.replace("i = 0", "i = 1")
@@ -20,8 +20,8 @@ CUBE = "int n, int m, float A[restrict n][m], float B[restrict m][m], float C[re
 PRODUCT = TWO + "for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j];"
 
 
-def lanes(m: MappedNest) -> str:
-    return m.mapping.axes[-1].name
+def lanes(m: Grid) -> str:
+    return m.axes[-1].name
 
 
 def nest_class(parameters: str, body: str, device: str = "8800gtx") -> NestClass:
@@ -55,13 +55,13 @@ def test_lanes_follow_neighbours(body: str, lane: str) -> None:
 def test_lanes_walk_forwards(body: str, walked: str) -> None:
     p, _ = scheduled(VECTORS, f"for (int i = 0; i < n; i++) {body}")
     along = Member({"S0": isl.PwAff("[n] -> { S0[i] -> [(i)] }")})
-    m = map_nest(p, Nest((along,), Leaf(("S0",))), (), devices.load("8800gtx"))
-    assert m.nest.parallel[0].text() == f"S0: {walked}"
+    m, _ = map_nest(p, Nest((along,), Leaf(("S0",))), (), devices.load("8800gtx"))
+    assert m.axes[0].member.text() == f"S0: {walked}"
 
 
 def test_names_of_axes_differ_from_everything_else() -> None:
     m = mapped("int n, float i_tile[restrict n]", "for (int i = 0; i < n; i++) i_tile[i] = 0;")
-    assert [a.name for a in m.mapping.axes] == ["i2"]
+    assert [a.name for a in m.axes] == ["i2"]
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_buffering() -> None:
 
 
 def test_products_on_a_current_device_are_register_tiled() -> None:
-    m = mapped(CUBE, PRODUCT, "h100")
-    assert m.mapping.axes == (Axis("i", 8, 8, 4), Axis("j", 16, 8, 4))
-    assert (m.mapping.block, m.mapping.step, m.mapping.buffering) == ((16, 8, 1), 16, "prefetch")
-    assert [a.tile for a in m.mapping.axes] == [64, 128]
+    m, flow = drawn(CUBE, PRODUCT, "h100")
+    assert [(a.name, a.threads, a.per_thread, a.group) for a in m.axes] == [("i", 8, 8, 4), ("j", 16, 8, 4)]
+    assert (m.shape, flow.step, flow.buffering) == ((16, 8, 1), 16, "prefetch")
+    assert [a.tile for a in m.axes] == [64, 128]
 
 
 def test_one_thread() -> None:
     m = mapped(VECTORS, "for (int i = 1; i < n; i++) x[i] = x[i - 1];")
-    assert m.mapping.axes == ()
-    assert m.mapping.block == (1, 1, 1)
+    assert m.axes == ()
+    assert m.shape == (1, 1, 1)

@@ -98,5 +98,5 @@ def test_rows_by_columns_of_a_compiled_kernel() -> None:
     """ICS'08's mv: 16-way conflicts become none."""
     parameters = "int n, int m, float A[restrict n][m], float x[restrict n], float y[restrict m]"
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += A[i][j] * y[j];"
-    choice = pad(lowered(parameters, body).kernel(), OLD).choices["A_s"]
+    choice = pad(lowered(parameters, body), OLD).choices["A_s"]
     assert (choice.pad, choice.degree_before, choice.degree_after) == (1, 16, 1)

@@ -121,7 +121,7 @@ def test_a_compiled_product() -> None:
     parameters = "int n, float A[restrict n][n], float B[restrict n][n], float C[restrict n][n]"
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
     body += " for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];"
-    found = [r for r in requests(lowered(parameters, body).kernel(), 16) if r.lanes]
+    found = [r for r in requests(lowered(parameters, body), 16) if r.lanes]
     steps: dict[tuple[str, bool], set[tuple[int, ...]]] = {}
     for r in found:
         zero, second = r.lanes[0][:2]

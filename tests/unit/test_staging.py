@@ -10,7 +10,7 @@ import pytest
 from polygpu.lower.buffers import Layout
 from polygpu.lower.staging import Copy
 from polygpu.mapping.footprint import Side
-from polygpu.mapping.place import Staged
+from polygpu.mapping.program import Box
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Buffer, Declare, DeclareArray, For, If, Move, Statement
 from polygpu.perf.lanes import uniform
@@ -31,12 +31,12 @@ def copy(
     """Copies the box of `sizes` that starts at (r, c) of `A`, whose names are multiples of `aligned`."""
     names = ("r", "c")[-len(sizes) :]
     sides = tuple(Side(isl.PwAff("{ [(0)] }"), size) for size in sizes)
-    staged = Staged("A", "A", "A_s", 0, stepped, sides, order or tuple(range(len(sizes))), 0, "reuse")
+    box = Box("A", "A", "A_s", sides, order or tuple(range(len(sizes))), "reuse", frozenset())
     shape = tuple(Int(e) for e in extents[-len(sizes) :])
     pitch = Int(-(-extents[-1] // 32) * 32) if len(sizes) > 1 else None
     layout = Layout(Buffer("A", "float", shape, shape, (), pitch, True, True, False), {})
     offsets, multiples = tuple(Name(n) for n in names), dict.fromkeys(names, aligned)
-    return Copy(staged, offsets, layout, threads, 7, frozenset(names), multiples, widest)
+    return Copy(box, offsets, layout, threads, 7, frozenset(names), multiples, widest, stepped=stepped)
 
 
 def run(body: tuple[Statement, ...], values: dict[str, int], moves: Moves) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from polygpu.model.expr import Expr
-from polygpu.perf.names import names_in, references
+from polygpu.model.rewrite import names_in, references
 from polygpu.perf.predict.values import Value, evaluate
 
 Kind = Literal["uniform", "lanes", "private"]

@@ -29,10 +29,12 @@ from polygpu.model.kernel import (
     Move,
     Statement,
 )
+from polygpu.model.kernel_walk import has_barrier
+from polygpu.model.rewrite import children, references
 from polygpu.model.structures import field_place
 from polygpu.perf.cost import Coster
 from polygpu.perf.hoist import Hoister
-from polygpu.perf.names import Space, children, has_barrier, references, reloaded
+from polygpu.perf.names import Space, reloaded
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import OF_ACCESSES, Counts
 from polygpu.perf.predict.masks import active, below, joint, lanes_where

@@ -15,7 +15,9 @@ from itertools import groupby
 from polygpu.model.device import WARP
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import Barrier, Comment, Declare, For, If, Statement
-from polygpu.perf.names import Kind, Symbol, has_barrier, names_in, names_used
+from polygpu.model.kernel_walk import has_barrier, names_used
+from polygpu.model.rewrite import names_in
+from polygpu.perf.names import Kind, Symbol
 from polygpu.printing.emulator.lanes import Lanes, Mask
 from polygpu.printing.emulator.warp import Warp, loop_head
 from polygpu.printing.emulator.writer import KernelWriter

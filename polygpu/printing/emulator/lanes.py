@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from polygpu.model.device import WARP
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Reference, Select, Unary
+from polygpu.model.rewrite import references
 from polygpu.model.text import Text, parenthesised, row_major
-from polygpu.perf.names import Kind, Symbol, element, references, reloaded
+from polygpu.perf.names import Kind, Symbol, element, reloaded
 from polygpu.printing.emulator.writer import KernelWriter
 
 _HARMLESS = frozenset({"min", "max", "fabs", "fabsf", "sqrtf", "sqrt", "fminf", "fmaxf", "fmin", "fmax"})

@@ -26,12 +26,13 @@ from polygpu.model.kernel import (
     Statement,
     Unit,
 )
+from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.model.text import INTEGERS, c_string
 from polygpu.perf.coalescing import Coalescing, Memory
 from polygpu.perf.cost import CLASSES, accesses
-from polygpu.perf.names import bodies, spell
+from polygpu.perf.names import spell
 from polygpu.perf.oblivious import is_oblivious
 from polygpu.perf.resources import wave
 from polygpu.perf.site_entries import site_entry
@@ -260,8 +261,5 @@ def _uses_doubles(region: Region) -> bool:
     return "double" in types
 
 
-def _declared(statements: tuple[Statement, ...]) -> Iterator[str]:
-    for statement in statements:
-        if isinstance(statement, Declare | DeclareArray):
-            yield statement.type
-        yield from _declared(bodies(statement))
+def _declared(body: tuple[Statement, ...]) -> Iterator[str]:
+    return (s.type for s in statements(body) if isinstance(s, Declare | DeclareArray))

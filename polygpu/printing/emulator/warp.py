@@ -20,8 +20,9 @@ from polygpu.model.kernel import (
     Statement,
     WaitCopies,
 )
+from polygpu.model.rewrite import references
 from polygpu.model.text import parenthesised
-from polygpu.perf.names import Kind, Symbol, references
+from polygpu.perf.names import Kind, Symbol
 from polygpu.printing.emulator.lanes import Lanes, Mask, Place, size_text
 from polygpu.printing.emulator.writer import KernelWriter
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from polygpu.model.device import WARP
 from polygpu.model.expr import SIZES, Expr, Reference
 from polygpu.model.kernel import ArrayArgument, For, Kernel, SharedArray
+from polygpu.model.rewrite import names_in, references
 from polygpu.model.text import PLAIN
 from polygpu.perf.cost import Coster
 from polygpu.perf.hoist import Hoister
-from polygpu.perf.names import Kind, Space, Symbol, names_in, references, spell
+from polygpu.perf.names import Kind, Space, Symbol, spell
 from polygpu.perf.rounds import Rounds
 
 

@@ -6,65 +6,54 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import PolyStatement, array_tuple
+from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.checked_scan import scan
-from polygpu.lower.instances import Instances, Stage
+from polygpu.lower.context import KernelContext
+from polygpu.lower.instances import Instance, local_index
 from polygpu.lower.points import names_in
 from polygpu.lower.rows import in_a_row, loop_length
-from polygpu.lower.scan import (
-    Scan,
-    ScanBlock,
-    ScanFor,
-    ScanIf,
-    ScanLeaf,
-)
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
 from polygpu.mapping.flatten import entries, flatten
 from polygpu.mapping.map import member_name
-from polygpu.mapping.mapped import Axis, Fixed
-from polygpu.mapping.place import Segment, Staged, step_of
-from polygpu.model.expr import (
-    Binary,
-    Expr,
-    Int,
-    Name,
-    Reference,
-    is_floating,
-    type_of,
-)
-from polygpu.model.kernel import (
-    For,
-    If,
-    Statement,
-)
+from polygpu.mapping.program import Axis, Box, Fixed
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference, is_floating, type_of
+from polygpu.model.kernel import For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, simplify
 from polygpu.model.rewrite import actions, substitute
 from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
-from polygpu.schedule.tree import Member, single_iterator
+from polygpu.schedule.tree import Member, Node, single_iterator
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import c_name
 
-INSIDE = "inside the step"  # stands for the position in a step's tile; no C name
+
+def inside_of(step: Fixed) -> str:
+    """Stands for the position in a tile of the step; no C name."""
+    return f"inside {step.name}"
 
 
 @dataclass(frozen=True)
-class Stages(Instances):
-    """Code of stages."""
+class RunCode:
+    """Code of `node` inside of loops over tiles of `steps`, outermost first."""
 
-    def _stage(self, number: int, segment: Segment, step: Fixed | None) -> tuple[Statement, ...]:
-        fixed = (*self.m.points(), *((step,) if step is not None else ()))
-        order = flatten(self.m, segment.node, fixed, shift=step)
-        context = self.points.hull
-        if step is not None:
-            context = context.intersect(self._step_context(step))
-        tree = scan(order, context, self._loop_names(segment, step))
-        stage = Stage(number, step, guarded=not self._runs_anywhere(segment, tree))
-        uniform = frozenset(self._uniform_names(step))
-        body = self._emit(tree, stage, self.m.mapping.axes, stage.guarded, uniform)
-        full = self._full_tile() if stage.guarded else None
+    c: KernelContext
+    node: Node
+    steps: tuple[Fixed, ...]
+
+    def code(self) -> tuple[Statement, ...]:
+        fixed = (*self.c.m.points(), *self.steps)
+        order = flatten(self.c.m, self.node, fixed, shift=self.steps)
+        context = self.c.points.hull
+        for k, step in enumerate(self.steps):
+            context = context.intersect(self.c.step_context(step, self.steps[:k]))
+        tree = scan(order, context, self._loop_names())
+        guarded = not self._runs_anywhere(tree)
+        uniform = frozenset(self._uniform_names())
+        body = self._emit(tree, guarded, self.c.m.axes, guarded, uniform)
+        full = self._full_tile() if guarded else None
         if full is None:
             return body
-        free = self._emit(tree, stage, self.m.mapping.axes, False, uniform)
+        free = self._emit(tree, guarded, self.c.m.axes, False, uniform)
         return (If(full, free, body, uniform=True),)
 
     def _full_tile(self) -> Expr | None:
@@ -72,53 +61,53 @@ class Stages(Instances):
 
         Without guards the compiler of the target can share what neighbouring points of a thread load.
         """
-        if not self._registers() or self.points.corner_test is not None:
+        if not self.c.registers() or self.c.points.corner_test is not None:
             return None
         tests: list[Expr] = []
-        for k, axis in enumerate(self.m.mapping.axes):
-            origin, bounds = Name(axis.origin), self.points.bounds[k]
-            for test in self.points.guards(k):
+        for k, axis in enumerate(self.c.m.axes):
+            origin, bounds = Name(axis.origin), self.c.points.bounds[k]
+            for test in self.c.points.guards(k):
                 if test == Binary(">=", Name(axis.name), bounds.lower):
                     tests.append(Binary(">=", origin, bounds.lower))
                 else:
                     tests.append(Binary("<=", add(origin, axis.tile), bounds.upper))
         return conjunction(tests)
 
-    def _uniform_names(self, step: Fixed | None) -> set[str]:
-        names = set(self.m.p.parameters) | {f.name for f in self.m.outer}
-        names |= {a.origin for a in self.m.mapping.axes} | {
-            s for layout in self.layouts.values() for s in layout.sizes
+    def _uniform_names(self) -> set[str]:
+        names = set(self.c.m.p.parameters) | {f.name for f in self.c.m.outer}
+        names |= {a.origin for a in self.c.m.axes} | {
+            s for layout in self.c.layouts.values() for s in layout.sizes
         }
-        names |= {a.name for a in self.m.mapping.axes if a.threads == 1 and a.per_thread == 1}
-        return names | ({step.name} if step is not None else set())
+        names |= {a.name for a in self.c.m.axes if a.threads == 1 and a.per_thread == 1}
+        return names | {step.name for step in self.steps}
 
-    def _loop_names(self, segment: Segment, step: Fixed | None) -> tuple[str, ...]:
+    def _loop_names(self) -> tuple[str, ...]:
         """Names for the schedule dimensions below the points: iterators where they are the dimension."""
-        taken = {n for a in self.m.mapping.axes for n in (a.name, a.origin)}
-        taken |= {f.name for f in self.m.outer} | self.m.p.names()
-        lines = [entries(segment.node, s) for s in segment.node.statements]
+        taken = {n for a in self.c.m.axes for n in (a.name, a.origin)}
+        taken |= {f.name for f in self.c.m.outer} | self.c.m.p.names()
+        lines = [entries(self.node, s) for s in self.node.statements]
         names: list[str] = []
         for d in range(max(len(line) for line in lines) or 1):
             rows = {
                 s: row
-                for s, line in zip(segment.node.statements, lines, strict=True)
+                for s, line in zip(self.node.statements, lines, strict=True)
                 if d < len(line) and isinstance(row := line[d], isl.PwAff)
             }
-            name = member_name(self.m.p, Member(rows), f"c{d}", taken) if rows else f"c{d}"
-            if step is not None and rows and any(r is step.member.rows.get(s) for s, r in rows.items()):
+            name = member_name(self.c.m.p, Member(rows), f"c{d}", taken) if rows else f"c{d}"
+            if any(r is step.member.rows.get(s) for step in self.steps for s, r in rows.items()):
                 name = f"{name}_in"
             taken.add(name)
             names.append(name)
         return tuple(names)
 
-    def _runs_anywhere(self, segment: Segment, tree: Scan) -> bool:
+    def _runs_anywhere(self, tree: Scan) -> bool:
         """Whether points outside the nest may run the code too: registers change, nothing else is read."""
-        if not self._registers() or not self._unconditional(tree):
+        if not self.c.registers() or not self._unconditional(tree):
             return False
-        return all(self._harmless(self.m.p.statement(s), segment) for s in segment.node.statements)
+        return all(self._harmless(self.c.m.p.statement(s)) for s in self.node.statements)
 
     def _unconditional(self, tree: Scan) -> bool:
-        names = {a.name for a in self.m.mapping.axes}
+        names = {a.name for a in self.c.m.axes}
         match tree:
             case ScanBlock(children):
                 return all(self._unconditional(c) for c in children)
@@ -128,84 +117,81 @@ class Stages(Instances):
                 return False
         return True
 
-    def _harmless(self, s: PolyStatement, segment: Segment) -> bool:
+    def _harmless(self, s: PolyStatement) -> bool:
         """Whether `s` may run at any point of the tile: it uses registers and shared tiles only."""
         stores = [a for a in actions(s.body) if isinstance(a, Store)]
         if len(stores) != len(s.body) or any(not is_floating(type_of(a.value)) for a in stores):
             return False
         for a in s.accesses:
-            if self.placement.promotion(array_tuple(a.reference)) is not None:
+            if self.c.held_for(s.name, a.reference) is not None:
                 continue
-            staged = None if a.write else self.placement.staged_for(s.name, a.reference)
-            if staged is None or not self._covers_tile(staged, s, a.reference, segment):
+            found = None if a.write else self.c.box_of(s.name, a.reference)
+            if found is None or not self._covers_tile(found[0], s, a.reference):
                 return False
         return True
 
-    def _covers_tile(self, staged: Staged, s: PolyStatement, r: Reference, segment: Segment) -> bool:
+    def _covers_tile(self, box: Box, s: PolyStatement, r: Reference) -> bool:
         """Whether the shared box holds what the reference would read at every point of the tile."""
         ranges = {
-            n: range(a.threads)
-            for k, a in enumerate(self.m.mapping.axes)
-            for n in [self.points.thread_name(k)]
+            n: range(a.threads) for k, a in enumerate(self.c.m.axes) for n in [self.c.points.thread_name(k)]
         }
-        for a in self._registers():
-            names = self.points.register_names(a)
+        for a in self.c.registers():
+            names = self.c.points.register_names(a)
             counts = (a.per_thread,) if len(names) == 1 else (a.per_thread // a.group, a.group)
             ranges |= {n: range(c) for n, c in zip(names, counts, strict=True)}
-        step = step_of(self.m, segment)
-        for subscript, side in zip(r.subscripts, staged.sides, strict=True):
-            local = self._local(self._in_points(subscript, s, step), side.offset)
-            low, high = _interval(local, ranges, step.width if step is not None else 1)
+        ranges |= {inside_of(step): range(step.width) for step in self.steps}
+        for subscript, side in zip(r.subscripts, box.sides, strict=True):
+            low, high = _interval(local_index(self.c, self._in_points(subscript, s), side.offset), ranges)
             if low is None or high is None or low < 0 or high >= side.size:
                 return False
         return True
 
-    def _in_points(self, subscript: Expr, s: PolyStatement, step: Fixed | None) -> Expr:
+    def _in_points(self, subscript: Expr, s: PolyStatement) -> Expr:
         """The subscript with iterators that are points or the step's dimension written as such."""
         values: dict[str, Expr] = {}
-        for member, axis in zip(self.m.nest.parallel, self.m.mapping.axes, strict=True):
-            iterator = single_iterator(member.rows[s.name])
+        for axis in self.c.m.axes:
+            iterator = single_iterator(axis.member.rows[s.name])
             if iterator is not None:
                 values[c_name(iterator)] = Name(axis.name)
-        if step is not None and s.name in step.member.rows:
-            iterator = single_iterator(step.member.rows[s.name])
+        for step in self.steps:
+            iterator = single_iterator(step.member.rows[s.name]) if s.name in step.member.rows else None
             if iterator is not None:
-                values[c_name(iterator)] = Binary("+", Name(step.name), Name(INSIDE))
+                values[c_name(iterator)] = Binary("+", Name(step.name), Name(inside_of(step)))
         return simplify(substitute(subscript, values))
 
     def _emit(
-        self, tree: Scan, stage: Stage, pending: tuple[Axis, ...], guarded: bool, uniform: frozenset[str]
+        self, tree: Scan, guards: bool, pending: tuple[Axis, ...], guarded: bool, uniform: frozenset[str]
     ) -> tuple[Statement, ...]:
         """`tree` for all points along `pending`: their loops open as deep inside as bounds allow."""
         single = tuple(a for a in pending if a.per_thread == 1)
         if single:
             rest = tuple(a for a in pending if a.per_thread > 1)
-            return self._open(tree, stage, single, rest, guarded, uniform)
+            return self._open(tree, guards, single, rest, guarded, uniform)
         match tree:
             case ScanBlock(children):
-                return tuple(s for c in children for s in self._emit(c, stage, pending, guarded, uniform))
+                return tuple(s for c in children for s in self._emit(c, guards, pending, guarded, uniform))
             case ScanFor(index, lower, upper, step, body):
                 needed = self._needed(pending, names_in(lower) | names_in(upper))
                 if needed:
                     rest = tuple(a for a in pending if a not in needed)
-                    return self._open(tree, stage, needed, rest, guarded, uniform)
+                    return self._open(tree, guards, needed, rest, guarded, uniform)
                 even = names_in(lower) | names_in(upper) <= uniform
-                inner = self._emit(body, stage, pending, guarded, uniform | {index} if even else uniform)
-                return self._loop(For(index, lower, upper, step, inner, uniform=even), stage)
+                inner = self._emit(body, guards, pending, guarded, uniform | {index} if even else uniform)
+                return self._loop(For(index, lower, upper, step, inner, uniform=even))
             case ScanIf(test, then, otherwise):
                 needed = self._needed(pending, names_in(test))
                 if needed:
                     rest = tuple(a for a in pending if a not in needed)
-                    return self._open(tree, stage, needed, rest, guarded, uniform)
-                first = self._emit(then, stage, pending, guarded, uniform)
+                    return self._open(tree, guards, needed, rest, guarded, uniform)
+                first = self._emit(then, guards, pending, guarded, uniform)
                 second = (
-                    self._emit(otherwise, stage, pending, guarded, uniform) if otherwise is not None else ()
+                    self._emit(otherwise, guards, pending, guarded, uniform) if otherwise is not None else ()
                 )
                 return (If(test, first, second, uniform=names_in(test) <= uniform),)
             case ScanLeaf():
                 if pending:
-                    return self._open(tree, stage, pending, (), guarded, uniform)
-                return self._instance(tree, stage)
+                    return self._open(tree, guards, pending, (), guarded, uniform)
+                return Instance(self.c, tree, guards).code()
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
         return tuple(a for a in pending if a.name in names)
@@ -213,27 +199,27 @@ class Stages(Instances):
     def _open(
         self,
         tree: Scan,
-        stage: Stage,
+        guards: bool,
         axes: tuple[Axis, ...],
         rest: tuple[Axis, ...],
         guarded: bool,
         uniform: frozenset[str],
     ) -> tuple[Statement, ...]:
-        inner = self._emit(tree, stage, rest, guarded, uniform)
-        if guarded and not rest and self.points.corner_test is not None:
-            inner = (If(self.points.corner_test, inner, (), uniform=False),)
-        return self.points.open(axes, inner, guarded)
+        inner = self._emit(tree, guards, rest, guarded, uniform)
+        if guarded and not rest and self.c.points.corner_test is not None:
+            inner = (If(self.c.points.corner_test, inner, (), uniform=False),)
+        return self.c.points.open(axes, inner, guarded)
 
-    def _loop(self, loop: For, stage: Stage) -> tuple[Statement, ...]:
+    def _loop(self, loop: For) -> tuple[Statement, ...]:
         """A loop over a step's tile: unrolled when the tile is full, with its own bound when not.
 
         An innermost loop follows the decision where there is one.
         """
         limit = _constant_limit(loop)
-        asked = self.m.mapping.unroll
+        asked = self.c.m.unroll
         if asked is not None and not any(True for _ in rolled_loops(loop.body)):
-            return self._unrolled(loop, limit if stage.step is not None else None, asked)
-        if limit is None or stage.step is None or limit > 64:
+            return self._unrolled(loop, limit if self.steps else None, asked)
+        if limit is None or not self.steps or limit > 64:
             short = isinstance(loop.lower, Int) and isinstance(loop.upper, Int)
             return (replace(loop, unroll=short and loop.upper.value - loop.lower.value <= 16),)  # type: ignore[union-attr]
         unrolled = replace(loop, upper=Int(limit), unroll=True)
@@ -255,19 +241,17 @@ class Stages(Instances):
         return in_a_row(loop, count or max(length or 1, 1))
 
     def _endless(self, loop: For) -> Diagnostic:
-        position = self.m.p.statement(self.m.statements[0]).position
+        position = self.c.m.p.statement(self.c.m.statements[0]).position
         message = f"the loop over '{loop.index}' has no constant length: it cannot be unrolled fully"
         return Diagnostic("PG311", "error", message, position, "unroll by a number, as in unroll=4")
 
 
-def _interval(expr: Expr, ranges: dict[str, range], width: int) -> tuple[int | None, int | None]:
+def _interval(expr: Expr, ranges: dict[str, range]) -> tuple[int | None, int | None]:
     """The least and greatest value of a sum of the names in `ranges`; None when others occur."""
     sum_ = linear(expr)
     low = high = sum_.constant
     for atom, c in sum_.terms:
         known = ranges.get(atom.name) if isinstance(atom, Name) else None
-        if known is None and atom == Name(INSIDE):
-            known = range(width)
         if known is None:
             return None, None
         ends = (c * known[0], c * known[-1])

@@ -1,0 +1,289 @@
+"""Blocks of a grid as code: loops over tiles, copies and barriers.
+
+tiles ::= for each tile: copies, barrier, block, barrier
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import reduce
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.lower.buffers import Layout
+from polygpu.lower.checked_scan import scan
+from polygpu.lower.context import KernelContext
+from polygpu.lower.registers import loads, stores
+from polygpu.lower.runs import RunCode
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
+from polygpu.lower.staging import Copy
+from polygpu.lower.tidy import substituted
+from polygpu.mapping.footprint import Side
+from polygpu.mapping.program import (
+    Block,
+    Box,
+    Copied,
+    Fixed,
+    Grid,
+    Held,
+    Meet,
+    Run,
+    Series,
+    Tiles,
+    children,
+    reference_key,
+    statements,
+)
+from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.kernel import Barrier, CommitCopies, Declare, For, If, Statement, WaitCopies
+from polygpu.model.linear import add
+from polygpu.support.isl_idioms import D
+
+Code: TypeAlias = tuple[Statement, ...]
+Leaf: TypeAlias = Callable[[ScanLeaf], Code]
+Around: TypeAlias = tuple[Tiles, ...]  # the loops over tiles around a block, outermost first
+
+
+def context_of(m: Grid, layouts: dict[str, Layout], name: str) -> KernelContext:
+    """The context of a grid's lowering, which knows what goes through rings."""
+    plain = KernelContext(m, layouts, name)
+    return replace(plain, rings=tuple(_rings(plain, m.block, ())))
+
+
+def _rings(c: KernelContext, block: Block, around: Around) -> Iterable[bool]:
+    """Of each loop over tiles whether it is a ring's: its slots are numbered from tile 0 up.
+
+    Tiles that several loops visit, one after the other, or that some are left out of, have no common number.
+    """
+    if isinstance(block, Tiles):
+        step, outer = block.fixed, _fixed(around)
+        ring = block.buffering == "ring" and c.m.widest > 0 and c.starts_positive(step, outer)
+        yield ring and _one_loop(_visit(c, block, around, ()), step)
+        around = (*around, block)
+    for inner in children(block):
+        yield from _rings(c, inner, around)
+
+
+def _fixed(around: Around) -> tuple[Fixed, ...]:
+    return tuple(t.fixed for t in around)
+
+
+def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
+    """What the threads of a block run, in step with each other."""
+    match block:
+        case Held(arrays, inner):
+            return (*loads(c, arrays), *code(c, inner, around), *stores(c, arrays))
+        case Copied(boxes, inner):
+            # a loop over tiles that copies has a barrier before anything is used
+            meet = () if isinstance(inner, Tiles) and isinstance(inner.block, Copied) else (Barrier(),)
+            return (*_copies(c, boxes, around), *meet, *code(c, inner, around))
+        case Tiles(block=Copied(boxes, inner)):
+            return _staged(c, block, boxes, inner, around)
+        case Tiles():
+            return _visit(c, block, around, code(c, block.block, (*around, block)))
+        case Series(blocks):
+            return tuple(s for b in blocks for s in code(c, b, around))
+        case Meet():
+            return (Barrier(),)
+        case Run(node):
+            return RunCode(c, node, _fixed(around)).code()
+
+
+def _staged(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], inner: Block, around: Around) -> Code:
+    """The tiles, with what is copied for each of them."""
+    within = (*around, tiles)
+    used = code(c, inner, within)
+    if c.in_ring(tiles):
+        return _ring(c, tiles, boxes, used, around)
+    if tiles.buffering == "prefetch" and _one_loop(_visit(c, tiles, around, ()), tiles.fixed):
+        return _prefetched(c, tiles, boxes, used, around)
+    return _visit(c, tiles, around, (*_copies(c, boxes, within), Barrier(), *used, Barrier()))
+
+
+def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
+    """The boxes copied one after another.
+
+    Where few loads are in flight, those of one element a thread are on their way during the others.
+    """
+    copies = [_copy(c, box, around) for box in boxes]
+    ahead = [x for x in copies if x.loads and x.single and len(copies) > 1]
+    return (
+        *(s for x in ahead for s in (x.registers(), *x.fetch())),
+        *(s for x in copies if x not in ahead for s in x.direct()),
+        *(s for x in ahead for s in x.put()),
+    )
+
+
+def _prefetched(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], used: Code, around: Around) -> Code:
+    """The next tile travels in registers while this one is used."""
+    within = (*around, tiles)
+    copies = [_copy(c, box, within, 1) for box in boxes]
+    ahead = {tiles.name: add(Name(tiles.name), tiles.width)}
+    body: list[Statement] = [x for copy in copies for x in copy.put()]
+    body.append(Barrier())
+    body.extend(substituted(tuple(x for copy in copies for x in copy.fetch()), ahead))
+    body.extend([*used, Barrier()])
+    loop = _visit(c, tiles, around, tuple(body))
+    head: list[Statement] = [copy.registers() for copy in copies]
+    before = [_copy(c, box, within) for box in boxes]
+    start = substituted(tuple(x for copy in before for x in copy.fetch()), {tiles.name: _first_of(loop)})
+    return (*head, *_unless_empty(loop, (*start, *loop)))
+
+
+def _ring(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], used: Code, around: Around) -> Code:
+    """Tiles in flight: `stages` slots, each filled `stages - 1` tiles before it is used."""
+    stages, width = tiles.stages, tiles.width
+    copies = [_copy(c, box, (*around, tiles), stages - 1) for box in boxes]
+    here = Binary("%", Binary("/", Name(tiles.name), Int(width)), Int(stages))
+
+    def fill(tiles_ahead: int, base: Expr) -> Code:
+        moves = tuple(x for copy in copies for x in copy.in_flight(here))
+        return (*substituted(moves, {tiles.name: add(base, tiles_ahead * width)}), CommitCopies())
+
+    body = (
+        WaitCopies(stages - 2),
+        Barrier(),
+        *fill(stages - 1, Name(tiles.name)),
+        Declare(tiles.slot, "int", here),
+        *used,
+    )
+    loop = _visit(c, tiles, around, body)
+    first = _first_of(loop)
+    start = tuple(x for k in range(stages - 1) for x in fill(k, first))
+    return _unless_empty(loop, (*start, *loop, WaitCopies(0)))
+
+
+def _first_of(loop: Code) -> Expr:
+    """Where the loop over tiles starts: its lower bound, or the only value."""
+    match loop[0]:
+        case For(_, lower, _, _, _, _, _):
+            return lower
+        case Declare(_, _, value, _) if value is not None:
+            return value
+        case If(_, then, _, _):
+            return _first_of(then)
+    return Int(0)
+
+
+def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
+    """The copy of a box for a tile of the innermost loop `around`, or for one up to `ahead` tiles later."""
+    multiples = {a.origin: a.tile for a in c.m.axes} | {t.name: t.width for t in around}
+    # an asynchronous copy moves consecutive elements to consecutive places
+    single = bool(around) and c.in_ring(around[-1]) and box.transposed
+    starts = (t for k, t in enumerate(around) if c.starts_positive(t.fixed, _fixed(around[:k])))
+    places = _copy_context(c, around, ahead)
+    extents = (c.layouts[box.array].extent(k) for k in range(len(box.sides)))
+    return Copy(
+        box,
+        tuple(c.offset(side.offset) for side in box.sides),
+        c.layouts[box.array],
+        c.threads,
+        c.site(box.tuple_name),
+        c.positive | {t.name for t in starts},
+        multiples,
+        0 if single or (c.m.loads and box.transposed) else c.m.widest,
+        c.m.loads,
+        tuple(_stays_inside(side, extent, places) for side, extent in zip(box.sides, extents, strict=True)),
+        _always_used(c, box, around),
+        bool(around),
+    )
+
+
+def _always_used(c: KernelContext, box: Box, around: Around) -> bool:
+    """Whether some block uses the box wherever it is copied, whatever the data are."""
+    users = {
+        name
+        for name in {statement for statement, _, _ in box.references}
+        for a in c.m.p.statement(name).accesses
+        if a.must and not a.write and reference_key(name, a.reference) in box.references
+    }
+    within = statements(around[-1]) if around else c.m.statements
+    return bool(users) and _happens(c, within).is_subset(_happens(c, users))
+
+
+def _happens(c: KernelContext, names: Iterable[str]) -> isl.Set:
+    return reduce(isl.Set.union, (c.m.domain(name, ()).params() for name in sorted(names)))
+
+
+def _copy_context(c: KernelContext, around: Around, ahead: int) -> isl.Set:
+    """What holds of the tile origins, and of the tiles `around`, where something is copied.
+
+    The last iterations of the innermost also copy up to `ahead` tiles behind the last one. Loops elsewhere
+    say nothing: they may have the same name, or visit no tile.
+    """
+    places = c.block_context()
+    for axis in c.m.axes:
+        position = places.find_dim_by_name(D.param, axis.origin)
+        local = isl.LocalSpace.from_space(places.get_space())
+        origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
+        rest = origin.mod_val(isl.Val(axis.tile))
+        places = places.intersect(rest.eq_set(rest.sub(rest)))
+    for k, tiles in enumerate(around):
+        further = ahead if tiles is around[-1] else 0
+        places = places.intersect(c.visits(tiles.fixed, _fixed(around[:k]), further))
+    return places
+
+
+def _visit(c: KernelContext, tiles: Tiles, around: Around, inner: Code) -> Code:
+    """The uniform loop over the tiles that any point of the block needs."""
+    starts = c.visited(tiles.fixed, _fixed(around)).set_tuple_name("tile")
+    order = isl.UnionMap.from_map(starts.identity().reset_tuple_id(D.out))
+    context = c.block_context()
+    for k, outer in enumerate(around):
+        context = context.intersect(c.visits(outer.fixed, _fixed(around[:k])))
+    tree = scan(order, context, (tiles.name,))
+
+    def leaf(found: ScanLeaf) -> Code:
+        value = found.arguments[0]
+        return inner if value == Name(tiles.name) else (Declare(tiles.name, "int", value), *inner)
+
+    return _emit_uniform(tree, leaf)
+
+
+def _emit_uniform(tree: Scan, leaf: Leaf) -> Code:
+    match tree:
+        case ScanBlock(parts):
+            return tuple(s for part in parts for s in _emit_uniform(part, leaf))
+        case ScanFor(index, lower, upper, step, body):
+            return (For(index, lower, upper, step, _emit_uniform(body, leaf), uniform=True),)
+        case ScanIf(test, then, otherwise):
+            other = _emit_uniform(otherwise, leaf) if otherwise is not None else ()
+            return (If(test, _emit_uniform(then, leaf), other, uniform=True),)
+        case ScanLeaf():
+            return leaf(tree)
+
+
+def _stays_inside(side: Side, extent: Expr | None, places: isl.Set) -> bool:
+    """Whether nothing at `places` moves the side out of an array dimension of constant `extent`."""
+    if not isinstance(extent, Int):
+        return False
+    beyond = side.offset.add_constant_val(isl.Val(side.size - extent.value)).pos_set()
+    outside = beyond.union(side.offset.neg().pos_set())
+    return bool(outside.intersect(places).is_empty())
+
+
+def _one_loop(loop: tuple[Statement, ...], step: Fixed) -> bool:
+    """Whether tiles are visited by one loop that leaves none out, perhaps behind a test, or are just one.
+
+    Only then is the next tile one width ahead. `loop` is the one around nothing.
+    """
+    match loop:
+        case (For(step.name, _, _, step.width, (), _, _),) | (Declare(),):
+            return True
+        case (If(_, then, (), True),):
+            return _one_loop(then, step)
+    return False
+
+
+def _unless_empty(loop: tuple[Statement, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """`body` where the loop over tiles has any: what is fetched ahead of it must exist."""
+    match loop[0]:
+        case For(_, Int(lower), Int(upper), _, _, _, _):
+            return body if lower < upper else ()
+        case For(_, lower, upper, _, _, _, _):
+            return (If(Binary("<", lower, upper), body, (), uniform=True),)
+        case If(test, then, (), True) if isinstance(then[0], For | If):
+            return (If(test, _unless_empty(then, body), (), uniform=True),)
+    return body

@@ -1,0 +1,114 @@
+"""A grid as a kernel.
+
+kernel ::= origins, [block test], the block's code
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polygpu.lower.blocks import code, context_of
+from polygpu.lower.buffers import Layout
+from polygpu.lower.context import KernelContext
+from polygpu.lower.points import names_in
+from polygpu.lower.tidy import tidy, typed
+from polygpu.mapping.program import Box, Grid, Tiles
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name
+from polygpu.model.kernel import (
+    ArrayArgument,
+    Declare,
+    If,
+    Kernel,
+    Launch,
+    ScalarArgument,
+    SharedArray,
+    Statement,
+)
+from polygpu.model.kernel_walk import free_names, touched
+from polygpu.model.linear import simplify
+
+
+def lower(m: Grid, layouts: dict[str, Layout], name: str) -> tuple[Kernel, Launch]:
+    """The kernel of a grid, and its launch."""
+    c = context_of(m, layouts, name)
+    kernel = _kernel(c)
+    known = _host_values(c)
+    scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
+    blocks = [c.points.blocks(k) for k in range(len(m.axes))]
+    x, y, z, *_ = *reversed(blocks), Int(1), Int(1), Int(1)
+    return kernel, Launch(kernel.name, (x, y, z), scalars)
+
+
+def _kernel(c: KernelContext) -> Kernel:
+    cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
+    body = tidy(typed(_body(c), cast))
+    arrays = _arrays(c, body)
+    free = free_names(body)
+    for a in arrays:
+        sizes = (e for e in (*a.extents, a.pitch, *a.origin) if e is not None)
+        free.extend(n for e in sizes for n in sorted(names_in(e)) if n not in free)
+    types = {s.name: s.passed for s in c.m.p.scop.scalars}
+    return Kernel(
+        name=c.name,
+        comment=tuple(_comment(c)),
+        scalars=tuple(ScalarArgument(n, types.get(n, "int")) for n in free),
+        arrays=arrays,
+        block=c.m.shape,
+        shared=tuple(_shared(c, box, tiles) for box, tiles in c.m.boxes),
+        body=body,
+    )
+
+
+def _body(c: KernelContext) -> tuple[Statement, ...]:
+    body = code(c, c.m.block)
+    if c.points.block_test is not None:
+        body = (If(c.points.block_test, body, (), uniform=True),)
+    head: list[Statement] = [*c.points.origins()]
+    if c.m.boxes:
+        head.append(Declare("tid", "int", _linear_thread(c)))
+    return (*head, *body)
+
+
+def _linear_thread(c: KernelContext) -> Expr:
+    x, y, z = c.m.shape
+    result: Expr = Name("thread_x")
+    if y > 1:
+        result = Binary("+", result, Binary("*", Int(x), Name("thread_y")))
+    if z > 1:
+        result = Binary("+", result, Binary("*", Int(x * y), Name("thread_z")))
+    return simplify(result)
+
+
+def _comment(c: KernelContext) -> Iterator[str]:
+    for s in (c.m.p.statement(n) for n in c.m.statements):
+        yield f"{s.position.file.rsplit('/', 1)[-1]}:{s.position.line}: {s.text}"
+    for k, a in enumerate(c.m.axes):
+        deal = f", {a.per_thread} points a thread" if a.per_thread > 1 else ""
+        place = c.points.block_name(k).replace("_", " ")
+        yield f"{a.name}: tiles of {a.tile} to {place}, {a.threads} threads{deal}"
+
+
+def _shared(c: KernelContext, box: Box, tiles: Tiles | None) -> SharedArray:
+    ring = (tiles.stages,) if tiles is not None and c.in_ring(tiles) else ()
+    ctype = c.layouts[box.array].buffer.type
+    grouped = any(a.group > 1 and a.group % 4 == 0 for a in c.m.axes)
+    alignment = 16 if grouped and SIZES.get(ctype) == 4 else SIZES.get(ctype, 16)
+    return SharedArray(box.name, ctype, (*ring, *box.extents), box.padding, alignment)
+
+
+def _host_values(c: KernelContext) -> dict[str, Expr]:
+    """What the host passes for the kernel's scalars that are not its own variables."""
+    values: dict[str, Expr] = {}
+    for layout in c.layouts.values():
+        values.update(layout.sizes)
+    for k in range(len(c.m.axes)):
+        first = c.points.first_name(k)
+        if isinstance(first, Name):
+            values[first.name] = c.points.first(k)
+    return values
+
+
+def _arrays(c: KernelContext, body: tuple[Statement, ...]) -> tuple[ArrayArgument, ...]:
+    read, written = touched(body)
+    used = sorted((read | written) & set(c.layouts))
+    return tuple(c.layouts[a].argument(a in read, a in written) for a in used)

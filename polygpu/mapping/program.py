@@ -1,0 +1,326 @@
+"""The mapped program: which thread runs what, and where data lie while it does. Lowering spells it out.
+
+    host  ::= HostSequence host* | HostLoop dimension host | Grid
+    grid  ::= outer loops, axes, block                    a kernel
+    axis  ::= dimension, threads, points of a thread and how they are dealt
+    block ::= Held array* block                           elements in registers while block runs
+            | Copied box* block                           boxes in shared memory while block runs
+            | Tiles dimension width block                 a loop over tiles, equal in all threads
+            | Series block*
+            | Meet                                        all threads of the block wait for each other
+            | Run node                                    what a thread runs of the schedule, at its points
+
+A dimension is a `Member` of the schedule: one affine row for each statement. Tiles nest, of any dimension: of
+time, of one that is itself a tile, of single values (width 1) where a block goes through them step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.mapping.footprint import Side
+from polygpu.model.expr import Expr, Reference
+from polygpu.schedule.tree import Member, Node, sequence
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, identifier
+
+ReferenceKey: TypeAlias = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
+Buffering: TypeAlias = Literal["none", "prefetch", "ring"]
+
+
+def reference_key(statement: str, reference: Reference) -> ReferenceKey:
+    return statement, array_tuple(reference), reference.subscripts
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One parallel dimension: a tile of `threads * per_thread` points a block.
+
+    Point r of thread t is `(r // group) * threads * group + t * group + r % group`: cyclic when `group`
+    is 1, blocked when it is `per_thread`, grouped-cyclic between.
+    """
+
+    name: str
+    member: Member
+    threads: int = 1
+    per_thread: int = 1
+    group: int = 1
+
+    @property
+    def tile(self) -> int:
+        return self.threads * self.per_thread
+
+    @property
+    def origin(self) -> str:
+        return f"{self.name}_tile"
+
+
+@dataclass(frozen=True)
+class HeldArray:
+    """`array` kept in registers: `element` maps a point to the one element it owns.
+
+    It is loaded before and stored after what runs inside, as `load` and `store` say, at `points`.
+    """
+
+    array: str
+    tuple_name: str
+    name: str
+    element: isl.PwMultiAff
+    points: isl.Set
+    load: bool
+    store: bool
+    references: frozenset[ReferenceKey]
+
+
+@dataclass(frozen=True)
+class Box:
+    """`array` copied to shared memory: the elements in `sides`, one a dimension of the array.
+
+    `order[k]` is the array dimension stored as dimension k; rows of the last one are `padding` elements
+    longer. `references` are the accesses that find the array there, `reason` says why they do.
+    """
+
+    array: str
+    tuple_name: str
+    name: str
+    sides: tuple[Side, ...]
+    order: tuple[int, ...]
+    reason: str
+    references: frozenset[ReferenceKey]
+    padding: int = 0
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(self.sides[k].size for k in self.order)
+
+    @property
+    def transposed(self) -> bool:
+        """Whether elements next to each other in the array are not so in shared memory."""
+        return self.order[-1] != len(self.order) - 1
+
+
+@dataclass(frozen=True)
+class Held:
+    arrays: tuple[HeldArray, ...]
+    block: Block
+
+
+@dataclass(frozen=True)
+class Copied:
+    """The boxes are copied before `block` runs, and a barrier stands between."""
+
+    boxes: tuple[Box, ...]
+    block: Block
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A loop over tiles of `width` values of a dimension: the first value of a tile has the `name`.
+
+    `buffering` says how the boxes that its block copies follow each other from tile to tile: "none" (copied,
+    then used), "prefetch" (the next tile travels in registers) or "ring" (of `stages` tiles that asynchronous
+    copies fill).
+    """
+
+    member: Member
+    name: str
+    width: int
+    block: Block
+    buffering: Buffering = "none"
+    stages: int = 3
+
+    @property
+    def fixed(self) -> Fixed:
+        return Fixed(self.member, self.name, self.width)
+
+    @property
+    def slot(self) -> str:
+        """The name of the ring's slot that a tile is in."""
+        return f"{self.name}_slot"
+
+
+@dataclass(frozen=True)
+class Series:
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Meet:
+    """A barrier."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Code without barriers: `node` of the schedule, at the points of a thread."""
+
+    node: Node
+
+
+Block: TypeAlias = Held | Copied | Tiles | Series | Meet | Run
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A schedule dimension whose value has a name: a host loop's index, a point, a tile's origin.
+
+    With `width` 1 the member equals the parameter `name`; else it lies in [name, name + width).
+    """
+
+    member: Member
+    name: str
+    width: int = 1
+
+    def restrict(self, domain: isl.Set, statement: str) -> isl.Set:
+        if statement not in self.member.rows:
+            return domain
+        row = self.member.rows[statement]
+        space = row.get_domain_space()
+        if space.find_dim_by_name(D.param, self.name) < 0:
+            space = space.add_dims(D.param, 1)
+            space = space.set_dim_id(D.param, space.dim(D.param) - 1, identifier(self.name))
+        position = space.find_dim_by_name(D.param, self.name)
+        value = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
+        if self.width == 1:
+            return domain.intersect(row.eq_set(value))
+        last = value.add_constant_val(isl.Val(self.width - 1))
+        return domain.intersect(row.ge_set(value)).intersect(row.le_set(last))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A kernel: `axes` in grid order, the last on threadIdx.x; `outer` are the host loops around it.
+
+    A lane copies up to `widest` bytes at once (0: one element) and has `loads` loads in flight (0: all of a
+    copy). Innermost loops run `unroll` iterations in a row: 0 all, 1 one by one, None as is usual for their
+    length.
+    """
+
+    p: Polyhedra
+    axes: tuple[Axis, ...]
+    block: Block
+    outer: tuple[Fixed, ...] = ()
+    widest: int = 0
+    loads: int = 0
+    unroll: int | None = None
+
+    @cached_property
+    def statements(self) -> tuple[str, ...]:
+        return self.node.statements
+
+    @cached_property
+    def node(self) -> Node:
+        """What the points run, as a schedule: tiles are visited in order, so they change nothing."""
+        return sequence(run.node for run in walk(self.block) if isinstance(run, Run))
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Threads along x, y and z."""
+        sizes = [a.threads for a in reversed(self.axes)] + [1, 1, 1]
+        return sizes[0], sizes[1], sizes[2]
+
+    @cached_property
+    def boxes(self) -> tuple[tuple[Box, Tiles | None], ...]:
+        """The boxes in shared memory, each with the loop over tiles in which it is copied.
+
+        In the order of the code that uses them, then of the arrays.
+        """
+        runs = [b for b in walk(self.block) if isinstance(b, Run)]
+        place = {s: k for k, run in enumerate(runs) for s in run.node.statements}
+
+        def key(found: tuple[Box, Tiles | None]) -> tuple[int, str, list[str]]:
+            box = found[0]
+            return (
+                min(place[s] for s, _, _ in box.references),
+                box.tuple_name,
+                sorted(map(str, box.references)),
+            )
+
+        return tuple(sorted(_boxes(self.block, None), key=key))
+
+    @cached_property
+    def held(self) -> tuple[HeldArray, ...]:
+        return tuple(h for b in walk(self.block) if isinstance(b, Held) for h in b.arrays)
+
+    def points(self) -> tuple[Fixed, ...]:
+        return tuple(Fixed(a.member, a.name) for a in self.axes)
+
+    def tiles(self) -> tuple[Fixed, ...]:
+        return tuple(Fixed(a.member, a.origin, a.tile) for a in self.axes)
+
+    def domain(self, statement: str, fixed: tuple[Fixed, ...] = ()) -> isl.Set:
+        """Instances of `statement` in one iteration of the host loops, and of `fixed`."""
+        domain = self.p.statement(statement).domain
+        for f in (*self.outer, *fixed):
+            domain = f.restrict(domain, statement)
+        return domain
+
+    def context(self) -> isl.Set:
+        """What holds of the parameters and the host loops' indices whenever the kernel runs.
+
+        Raises TooLongError where that is too much to make code for in limited time.
+        """
+        context = isl.Set.empty(self.p.context.get_space())
+        for s in self.statements:
+            context = context.union(self.domain(s).params())
+        return few_floors(isl.Set.from_basic_set(context.intersect(self.p.context).simple_hull())).params()
+
+    def hull(self) -> isl.Set:
+        """Convex hull, on the points' names, of the points at which anything runs."""
+        hull: isl.Set | None = None
+        for s in self.statements:
+            part = self.domain(s, self.points()).params()
+            hull = part if hull is None else hull.union(part)
+        assert hull is not None
+        hull = coalesced(hull).from_params()
+        places = [hull.find_dim_by_name(D.param, a.name) for a in self.axes]
+        for d, place in enumerate(places):  # points as set dimensions: the hull must be bounded in them
+            moved = sum(1 for p in places[:d] if p < place)
+            hull = hull.move_dims(D.set, d, D.param, place - moved, 1)
+        hull = bounded_hull(hull)
+        for axis in self.axes:
+            hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
+            hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
+        return hull.params()
+
+
+def walk(block: Block) -> Iterator[Block]:
+    """`block` and all that is inside it, in the order of the code."""
+    yield block
+    for inner in children(block):
+        yield from walk(inner)
+
+
+def children(block: Block) -> tuple[Block, ...]:
+    match block:
+        case Held() | Copied() | Tiles():
+            return (block.block,)
+        case Series(blocks):
+            return blocks
+    return ()
+
+
+def series(blocks: Iterable[Block]) -> Block:
+    found = tuple(blocks)
+    return found[0] if len(found) == 1 else Series(found)
+
+
+def _boxes(block: Block, tiles: Tiles | None) -> Iterator[tuple[Box, Tiles | None]]:
+    match block:
+        case Copied(boxes, inner):
+            yield from ((box, tiles) for box in boxes)
+            yield from _boxes(inner, tiles)
+        case Tiles():
+            yield from _boxes(block.block, block)
+        case _:
+            for inner in children(block):
+                yield from _boxes(inner, tiles)
+
+
+def statements(block: Block) -> tuple[str, ...]:
+    """The statements that run inside."""
+    return tuple(sorted(s for b in walk(block) if isinstance(b, Run) for s in b.node.statements))

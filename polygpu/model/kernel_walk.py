@@ -1,0 +1,117 @@
+"""The shape of kernel statements: their expressions and bodies, and walks over them.
+
+`polygpu.model.rewrite` has the same of expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.kernel import (
+    BUILT_IN,
+    Assign,
+    Barrier,
+    Declare,
+    DeclareArray,
+    For,
+    If,
+    Move,
+    Statement,
+)
+from polygpu.model.rewrite import names_in, references, walk
+
+Body = tuple[Statement, ...]
+
+
+def bodies(s: Statement) -> tuple[Body, ...]:
+    """The bodies of a loop or a branch; none of another statement."""
+    match s:
+        case For():
+            return (s.body,)
+        case If():
+            return s.then, s.otherwise
+    return ()
+
+
+def with_bodies(s: Statement, new: Iterable[Body]) -> Statement:
+    """`s` with other `bodies`."""
+    match s:
+        case For():
+            (body,) = new
+            return replace(s, body=body)
+        case If():
+            then, otherwise = new
+            return replace(s, then=then, otherwise=otherwise)
+    return s
+
+
+def statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    """All statements of `body`, those inside of one right behind it."""
+    for s in body:
+        yield s
+        for inner in bodies(s):
+            yield from statements(inner)
+
+
+def operands(s: Statement) -> tuple[Expr, ...]:
+    """The expressions of a statement, those of its bodies excluded: a target goes first."""
+    match s:
+        case Declare(value=value):
+            return () if value is None else (value,)
+        case Assign(target, value):
+            return target, value
+        case Move(target, source):
+            return target, source
+        case For():
+            return s.lower, s.upper
+        case If():
+            return (s.test,)
+    return ()
+
+
+def written(s: Statement) -> Reference | Name | None:
+    """What a statement assigns to."""
+    return s.target if isinstance(s, Assign | Move) else None
+
+
+def reads(s: Statement) -> tuple[Expr, ...]:
+    """What a statement reads: its operands, of a target only the subscripts."""
+    match written(s):
+        case None:
+            return operands(s)
+        case Reference() as target:
+            return *target.subscripts, *operands(s)[1:]
+    return operands(s)[1:]
+
+
+def names_used(body: Iterable[Statement]) -> frozenset[str]:
+    """Names of scalars and arrays that the statements mention, at any depth."""
+    return names_in(*(expr for s in statements(body) for expr in operands(s)))
+
+
+def free_names(body: Body) -> list[str]:
+    """Scalars that `body` uses and does not declare, the built-in indices apart, in order of use."""
+    used: dict[str, None] = {}
+    known = set(BUILT_IN)
+    for s in statements(body):
+        for expr in operands(s):
+            used.update(dict.fromkeys(e.name for e in walk(expr) if isinstance(e, Name)))
+        match s:
+            case Declare(name=name) | DeclareArray(name=name) | For(index=name):
+                known.add(name)
+    return [n for n in used if n not in known]
+
+
+def touched(body: Body) -> tuple[set[str], set[str]]:
+    """Names of arrays that `body` reads and writes (in any space)."""
+    inside = tuple(statements(body))
+    read = {r.array for s in inside for expr in reads(s) for r in references(expr)}
+    targets = (written(s) for s in inside)
+    return read, {target.array for target in targets if isinstance(target, Reference)}
+
+
+def has_barrier(s: Statement) -> bool:
+    """Whether the statement is a barrier or contains one."""
+    return any(isinstance(inner, Barrier) for inner in statements((s,)))
