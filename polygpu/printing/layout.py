@@ -40,7 +40,6 @@ class BufferText:
 
     name: str
     type: str
-    host_type: str
     sizes: tuple[tuple[str, str], ...]
     elements: str
     copy_in: bool
@@ -183,7 +182,6 @@ def _buffer_text(buffer: Buffer, dialect: Dialect) -> BufferText:
     return BufferText(
         name=buffer.name,
         type=host.stored_type(buffer.type),
-        host_type=pointer_type(buffer, host),
         sizes=tuple((name, print_expr(size)) for name, size in sizes(buffer).items()),
         elements=print_expr(elements(buffer)),
         copy_in=buffer.host and buffer.copy_in,
