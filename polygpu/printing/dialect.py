@@ -51,9 +51,7 @@ class Dialect:
     texture_load: str = ""  # a load through the texture cache; "": the compiler chooses the path
     alignment: str = ""
     static_shared: int = 0  # bytes that a kernel of C++ may declare; more come with the launch; 0: all
-    chunked_grids: bool = (
-        False  # a launch has no more blocks than the device's grid; else the runtime sees to it
-    )
+    chunked_grids: bool = False  # a launch has no more blocks than the device's grid; else any number
     barrier: str = ""
     unroll: str = ""
     wide_access: str = ""  # an aligned vector as an lvalue
