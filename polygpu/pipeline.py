@@ -42,6 +42,7 @@ from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.rewrite import substitute
 from polygpu.model.scop import LARGEST_SIZE, Scalar, Scop
+from polygpu.printing.dialects import find
 from polygpu.printing.emit import emit_device
 from polygpu.printing.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
 from polygpu.schedule.coordinates import coordinate_tests
@@ -59,7 +60,6 @@ T = TypeVar("T")
 _ABOUT_LOOPS = frozenset({"PG161", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 Certification: TypeAlias = Literal["full", "quick", "off"]
-DEFAULT_DEVICES = {"emulator": "8800gtx", "cuda": "generic", "opencl": "generic"}
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class _Clock:
 def compile_file(path: str, options: Options) -> Compilation:
     """Compiles the C file at `path`. Raises Diagnosed for errors in it or in the options."""
     clock = _Clock()
-    device = devices.load(options.device or DEFAULT_DEVICES[options.target])
+    device = devices.load(options.device or find(options.target).device)
     decisions, values = _decisions(options), parse_assumptions(options.assume)
     lifted = clock.run("front end", lambda: lift(path, options.frontend()))
     set_options()

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from polygpu.printing import dialects
+
 if TYPE_CHECKING:
     from polygpu.pipeline import Options
-
-TARGETS = ("cuda", "opencl", "emulator")
-DEVICE_FILES = {"cuda": ("_cuda.cu",), "opencl": ("_opencl.c", "_opencl.cl"), "emulator": ("_emulator.c",)}
 
 # Options of gcc that take their value in the same word too, and that click would not split.
 _JOINED = ("-include", "-MF", "-MT")
@@ -38,8 +37,27 @@ def split_joined(arguments: list[str]) -> list[str]:
     return words
 
 
+class Target(click.types.StringParamType):
+    """The name of a target. Those of installed packages take a while to find: only where one may be meant."""
+
+    name = "target"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return dialects.find(value).name
+        except ValueError:
+            return _targets().convert(value, param, ctx)
+
+    def get_metavar(self, *context: Any, **more: Any) -> str | None:
+        return _targets().get_metavar(*context, **more)
+
+
+def _targets() -> click.Choice[str]:
+    return click.Choice([dialect.name for dialect in dialects.registered()])
+
+
 _SOURCE_OPTIONS = (
-    click.option("-t", "--target", type=click.Choice(TARGETS), default="cuda", show_default=True,
+    click.option("-t", "--target", type=Target(), default="cuda", show_default=True,
                  help="What to generate."),
     click.option("-d", "--device", default="", metavar="NAME|FILE.toml",
                  help="The GPU to compile for; see `polygpu devices`."),

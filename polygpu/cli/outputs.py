@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from polygpu.cli.options import DEVICE_FILES
+from polygpu.printing.dialects import find
 
 HOST = "_host.c"
 
@@ -19,7 +19,7 @@ def place(source: str, output: str | None, target: str) -> dict[str, Path]:
     or the host file, or a stem that the suffixes are added to. None: the source's name, in the current
     directory.
     """
-    suffixes = (HOST, *DEVICE_FILES[target])
+    suffixes = (HOST, *find(target).files)
     if output is None:
         return _with_suffixes(Path(Path(source).stem), suffixes)
     path = Path(output)

@@ -15,7 +15,7 @@ import click
 from polygpu.cli import console
 from polygpu.cli.options import GccStyleCommand, language_flags, roofline_option, source_options
 from polygpu.cli.outputs import place
-from polygpu.support.diagnostics import Diagnosed
+from polygpu.printing import dialects
 
 if TYPE_CHECKING:
     from polygpu.pipeline import Compilation
@@ -86,7 +86,7 @@ def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # f
     emulator counts, and times are modelled, with what launching takes beside them. On a GPU (--target cuda
     or opencl) times are measured, without what launching takes; what --device would count is predicted.
     """
-    if values["model_only"] and (values["target"] != "emulator" or values["check"]):
+    if values["model_only"] and (values["check"] or not dialects.find(values["target"]).counts):
         raise click.UsageError("--model-only goes with --target emulator, and not with --check")
     plan = Plan(source, arguments, values)
     return console.diagnosed(lambda: _run(plan), values["style"])
@@ -116,7 +116,7 @@ def _run_in(directory: Path, plan: Plan) -> int:
     from polygpu.cli.compile import compile_source
     from polygpu.runtime import build
 
-    _check_device(plan.values["target"])
+    build.check_target(plan.values["target"])
     compilation = compile_source(plan.source, plan.values)
     console.show(compilation.diagnostics, plan.values["style"])
     recipe = _recipe(plan)
@@ -129,14 +129,6 @@ def _run_in(directory: Path, plan: Plan) -> int:
     with console.progress(f"building {original.name}"):
         build.build_original(Path(plan.source), original, recipe)
     return _check(program, original, plan, compilation)
-
-
-def _check_device(target: str) -> None:
-    from polygpu.runtime import errors, toolchain
-
-    if target == "cuda" and not toolchain.has_cuda_device():
-        help_text = "use --target emulator, or `polygpu compile` here and build where a GPU is"
-        raise Diagnosed(errors.error("PG902", "no CUDA device to run on", help_text))
 
 
 def _write(compilation: Compilation, directory: Path, plan: Plan) -> dict[str, Path]:

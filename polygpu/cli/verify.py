@@ -14,6 +14,7 @@ import click
 from polygpu.cli import console
 from polygpu.cli.options import GccStyleCommand, language_flags, source_options
 from polygpu.cli.outputs import place
+from polygpu.printing import dialects
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
@@ -108,13 +109,12 @@ def command(context: click.Context, /, source: str, arguments: tuple[str, ...], 
 
 def _devices(device: str, target: str) -> dict[str, tuple[str, ...]]:
     """The devices to verify for, with the targets that are meant."""
-    from polygpu.pipeline import DEFAULT_DEVICES
-
-    targets = (target,) if target else tuple(sorted(DEFAULT_DEVICES))
+    targets = (dialects.find(target),) if target else dialects.registered()
     if device:
-        return {device: targets if target else ()}
-    found = dict.fromkeys(DEFAULT_DEVICES[t] for t in targets)
-    return {d: tuple(t for t in targets if DEFAULT_DEVICES[t] == d) for d in found}
+        return {device: (target,) if target else ()}
+    return {
+        d: tuple(t.name for t in targets if t.device == d) for d in dict.fromkeys(t.device for t in targets)
+    }
 
 
 def _verify(plan: Plan) -> int:

@@ -1,74 +1,14 @@
-"""The C dialects as tables of strings: CUDA C++, OpenCL C 1.2, and the plain C99 of host code."""
+"""The dialects: CUDA C++, OpenCL C 1.2, the plain C99 of host code; and which of them are targets.
+
+A package adds one of its own with an entry point of the group `polygpu.dialects` that is its `Dialect`, a
+program with `register`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from polygpu.printing.dialect import Dialect, words
 
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one language spells what the others spell differently.
-
-    `types` maps canonical C types to other spellings, `stored` those that differ again in memory;
-    `calls` maps C's functions. Formats take their parts by name; an empty one stands for nothing to
-    print. `reserved` are words that a C program may use as names and this dialect may not, `functions`
-    those it may not use as names of functions, beside the names that `polygpu.frontend` gives up everywhere.
-
-    Textures. CUDA: `__ldg`, the read-only data path, which is the texture unit's cache on every chip that
-    nvcc 13 compiles for (compute capability 7.5 and later; texture references are gone, and texture objects
-    take the same path). OpenCL: a plain `__global const` pointer that is `restrict`, which is what compilers
-    need to know to take that path by themselves. Images would change what is computed, as they have no
-    doubles and no 64-bit integers, limit the sizes, and lay rows out in their own way.
-    """
-
-    name: str
-    types: Mapping[str, str] = field(default_factory=dict)
-    stored: Mapping[str, str] = field(default_factory=dict)
-    calls: Mapping[str, str] = field(default_factory=dict)
-    builtins: Mapping[str, str] = field(default_factory=dict)
-    long_suffix: str = "LL"
-    float_functions: bool = True  # sqrtf beside sqrt
-    restrict: str = "restrict"
-    function: str = "static"
-    global_space: str = ""
-    shared_space: str = ""
-    constant_space: str = ""  # of an argument
-    constants_apart: bool = False  # constant arrays are no arguments but variables of the file
-    texture_load: str = ""  # a load through the texture cache; "": the compiler chooses the path
-    alignment: str = ""
-    barrier: str = ""
-    unroll: str = ""
-    wide_access: str = ""  # an aligned vector as an lvalue
-    wide_value: str = ""
-    vectors: Mapping[str, str] = field(default_factory=dict)  # type -> stem of its vector types
-    copy: str = ""  # one asynchronous copy of 4, 8 or 16 bytes from global to shared memory
-    commit: str = ""
-    wait: str = ""
-    reserved: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
-
-    def type(self, ctype: str) -> str:
-        """The spelling of a canonical type, or of a structure's name."""
-        return self.types.get(ctype, ctype)
-
-    def stored_type(self, ctype: str) -> str:
-        """The spelling in arrays and arguments."""
-        return self.stored.get(ctype) or self.types.get(ctype) or " ".join(map(self.spell, ctype.split()))
-
-    def spell(self, name: str) -> str:
-        """A user's name, with `_` appended to words of the dialect: distinct names stay distinct."""
-        return f"{name}_" if name.rstrip("_") in self.reserved else name
-
-    def spell_function(self, name: str) -> str:
-        """The name of a user's function."""
-        return f"{name}_" if name.rstrip("_") in self.reserved | self.functions else name
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
+GROUP = "polygpu.dialects"
 
 _LANES = {
     "float": "float", "double": "double", "int": "int", "unsigned int": "uint", "short": "short",
@@ -104,14 +44,18 @@ _HOST_NAMES = words("""
 """)
 )
 
+C = Dialect("c")  # the user's own
+
 HOST_C = Dialect(
     name="c",
-    calls={"min": "polygpu_min", "max": "polygpu_max", "floord": "polygpu_floord"},
+    calls={"min": "polygpu_min", "max": "polygpu_max", "floord": "polygpu_floord",
+           "floord_long": "polygpu_floord"},
     reserved=_CPP | _HOST_NAMES,
-)
+)  # fmt: skip
 
 CUDA = Dialect(
     name="cuda",
+    files={"_cuda.cu": "cuda/file.cu.j2"},
     types={"_Bool": "bool", "long": "long long", "unsigned long": "unsigned long long"},
     calls={"labs": "llabs"},
     builtins={
@@ -119,11 +63,14 @@ CUDA = Dialect(
         **{f"block_{d}": f"(int)blockIdx.{d}" for d in "xyz"},
     },
     restrict="__restrict__",
-    function="[[maybe_unused]] static __device__",
+    function="static __device__",
+    maybe_unused="[[maybe_unused]]",
     shared_space="__shared__ ",
     constants_apart=True,
     texture_load="__ldg(&{place})",
     alignment="__align__({bytes}) ",
+    static_shared=48 * 1024,
+    chunked_grids=True,
     barrier="__syncthreads();",
     unroll="#pragma unroll",
     wide_access="*reinterpret_cast<{const}{vector} *>(&{place})",
@@ -135,10 +82,15 @@ CUDA = Dialect(
     wait="__pipeline_wait_prior({pending});",
     reserved=_CPP | _CUDA_NAMES,
     functions=_RUNTIME,
+    host_region="polygpu_region &region",
+    host_region_argument="region",
+    host_flag="bool",
+    weak=('extern "C" {\n__attribute__((weak))', "\n}"),
 )  # fmt: skip
 
 OPENCL = Dialect(
     name="opencl",
+    files={"_opencl.c": "opencl/file.c.j2", "_opencl.cl": "opencl/file.cl.j2"},
     types={"_Bool": "bool", "signed char": "char", "long long": "long",
            "unsigned long long": "unsigned long"},
     stored={"_Bool": "unsigned char"},
@@ -161,4 +113,51 @@ OPENCL = Dialect(
     vectors={**_LANES, "long": "long", "long long": "long", "unsigned long": "ulong",
              "unsigned long long": "ulong"},
     reserved=_OPENCL_NAMES,
+    host=C,
+    host_array="cl_mem {name}",
 )  # fmt: skip
+
+EMULATOR = Dialect(
+    name="emulator",
+    files={"_emulator.c": "emulator/emulator.c.j2"},
+    device="8800gtx",
+    printer="polygpu.printing.emulator.program:print_files",
+    counts=True,
+)
+
+_registered: dict[str, Dialect] = {}
+
+
+def register(dialect: Dialect) -> None:
+    """Makes `dialect` a target. Raises ValueError where it has no files, or its name is another's."""
+    if not dialect.files:
+        raise ValueError(f"the dialect {dialect.name} has no files")
+    if _registered.setdefault(dialect.name, dialect) != dialect:
+        raise ValueError(f"there are two dialects {dialect.name}")
+
+
+def find(name: str) -> Dialect:
+    """The target of that name. Raises ValueError where there is none."""
+    if name not in _registered:
+        _register_installed()
+    if name not in _registered:
+        raise ValueError(f"no target {name}; there are {', '.join(_registered)}")
+    return _registered[name]
+
+
+def registered() -> tuple[Dialect, ...]:
+    """All targets, polygpu's own first."""
+    _register_installed()
+    return tuple(_registered.values())
+
+
+def _register_installed() -> None:
+    """Registers what installed packages bring along; looking for them takes a while."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - polygpu's own dialects do without
+
+    for point in entry_points(group=GROUP):
+        register(point.load())
+
+
+for _own in (CUDA, OPENCL, EMULATOR):
+    register(_own)

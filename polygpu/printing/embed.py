@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from polygpu.printing.dialects import CUDA, Dialect
+from polygpu.printing.dialect import Dialect
 from polygpu.printing.printer import MATH
 
 _WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?<!\w)[A-Za-z_]\w*')
@@ -35,8 +35,9 @@ def device_structure(definition: str, dialect: Dialect) -> str:
 def _function(text: str, dialect: Dialect) -> str:
     head, brace, body = text.partition("{")
     plain = _QUALIFIER.sub("", head) + brace + body
-    qualifier = f"{dialect.function} " if dialect.function else ""
-    return qualifier + _translated(plain, dialect, stored=False).strip()
+    return _qualified(
+        _translated(plain, dialect, stored=False).strip(), dialect.maybe_unused, dialect.function
+    )
 
 
 def _translated(text: str, dialect: Dialect, stored: bool) -> str:
@@ -70,19 +71,24 @@ def _wrapper(name: str, dialect: Dialect) -> str:
     letters = "xyz"[: 3 if base in _TERNARY else 2 if base in _BINARY else 1]
     parameters = ", ".join(f"{ctype} {letter}" for letter in letters)
     call = f"{dialect.calls.get(base, base)}({', '.join(letters)})"
-    qualifier = f"{dialect.function} " if dialect.function else ""
-    return f"{qualifier}{ctype} c_{name}({parameters}) {{ return {call}; }}"
+    definition = f"{ctype} c_{name}({parameters}) {{ return {call}; }}"
+    return _qualified(definition, dialect.maybe_unused, dialect.function)
 
 
-def floor_division(text: str, dialect: Dialect) -> list[str]:
-    """Definitions of the quotients rounded down that `text` calls (divisor > 0)."""
-    names = {"floord": "int", "floord_long": "long long"}
-    qualifier = "static __device__ " if dialect is CUDA else ""
+def _qualified(definition: str, *qualifiers: str) -> str:
+    return " ".join((*filter(None, qualifiers), definition))
+
+
+def floor_division(functions: Collection[str], dialect: Dialect) -> list[str]:
+    """Definitions of those of the quotients rounded down that are among `functions` (divisor > 0)."""
+    types = {"floord": dialect.type("int"), "floord_long": dialect.type("long long")}
     return [
-        f"{qualifier}{dialect.type(ctype)} {name}({dialect.type(ctype)} a, {dialect.type(ctype)} b) "
-        "{ return (a < 0 ? a - b + 1 : a) / b; }"
-        for name, ctype in names.items()
-        if re.search(rf"\b{name}\(", text)
+        _qualified(
+            f"{ctype} {name}({ctype} a, {ctype} b) {{ return (a < 0 ? a - b + 1 : a) / b; }}",
+            dialect.function,
+        )
+        for name, ctype in types.items()
+        if name in functions
     ]
 
 
@@ -94,10 +100,6 @@ _HOST_HELPERS = {
 }
 
 
-def host_helpers(text: str) -> list[str]:
-    """C definitions of the functions that printed host code calls and C lacks: those that `text` uses."""
-    return [
-        f"static long long {name}({rest}"
-        for name, rest in _HOST_HELPERS.items()
-        if re.search(rf"\b{name}\(", text)
-    ]
+def host_helpers(functions: Collection[str]) -> list[str]:
+    """C definitions of those of `functions` that printed host code calls and C lacks."""
+    return [f"static long long {name}({rest}" for name, rest in _HOST_HELPERS.items() if name in functions]

@@ -1,131 +1,101 @@
-"""Device files: a Unit as CUDA, OpenCL or emulator text, laid out by the templates."""
+"""Device files: a Unit as the text of a target, laid out by the templates of its dialect."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from pkgutil import resolve_name
 from typing import Any
 
 from polygpu.model.device import Device
-from polygpu.model.kernel import Barrier, If, Statement, Unit
+from polygpu.model.kernel import Kernel, Unit
 from polygpu.model.scop import LARGEST_SIZE
-from polygpu.printing.dialects import CUDA, OPENCL, Dialect
+from polygpu.printing import uses
+from polygpu.printing.dialect import Dialect
+from polygpu.printing.dialects import find
 from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
-from polygpu.printing.layout import RegionText, region_text
+from polygpu.printing.layout import region_text
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
 
-_PLAIN = Dialect("c")
-TARGETS = ("cuda", "opencl", "emulator")
 _DOUBLE = re.compile(r"\bdouble\d?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?(?![\w.])")
 
 
 def emit_device(unit: Unit, device: Device, target: str) -> dict[str, str]:
     """The device files of `unit` by the suffix of their names (`{"_cuda.cu": text}`)."""
-    match target:
-        case "cuda":
-            return {"_cuda.cu": _emit_cuda(unit, device)}
-        case "opencl":
-            return _emit_opencl(unit, device)
-        case "emulator":
-            from polygpu.printing.emulator.program import print_emulator  # noqa: PLC0415 - only this target pays for it
-
-            return {"_emulator.c": print_emulator(unit, device)}
-    raise ValueError(f"no target {target}")
+    dialect = find(target)
+    if dialect.printer:
+        made: dict[str, str] = resolve_name(dialect.printer)(unit, device)
+        return made
+    return print_files(unit, device, dialect)
 
 
-def _emit_cuda(unit: Unit, device: Device) -> str:
-    regions = [region_text(region, device, CUDA) for region in unit.regions]
-    bodies = _render("cuda/region.cu.j2", regions)
-    kernels = [kernel for region in regions for kernel in region.kernels]
-    return _template(
-        "cuda/file.cu.j2",
-        **_common(unit, regions, CUDA, bodies),
-        target="cuda",
-        weak='extern "C" {\n__attribute__((weak))',
-        weak_end="\n}",
-        asynchronous=any("__pipeline_" in kernel.body for kernel in kernels),
-        constants=[constant for region in regions for constant in region.constants],
-    )
+def print_files(unit: Unit, device: Device, dialect: Dialect) -> dict[str, str]:
+    """The files of `unit` by the templates of `dialect`."""
+    templates = environment(dialect.templates)
+    templates.filters |= {"fill": fill, "literal": literal}
+    values = template_values(unit, device, dialect)
+    return {suffix: templates.get_template(name).render(values) for suffix, name in dialect.files.items()}
 
 
-def _emit_opencl(unit: Unit, device: Device) -> dict[str, str]:
-    regions = [region_text(region, device, OPENCL) for region in unit.regions]
-    bodies = _render("opencl/region.c.j2", regions)
-    values = _common(unit, regions, OPENCL, bodies)
-    text = "".join(kernel.body for region in regions for kernel in region.kernels) + "".join(
-        values["definitions"]
-    )
-    kernels = _template(
-        "opencl/file.cl.j2",
-        **values,
-        doubles=_DOUBLE.search(text) is not None,
-        wide=any(kernel.wide for region in regions for kernel in region.kernels),
-    )
-    host = _template(
-        "opencl/file.c.j2",
-        **values,
-        target="opencl",
-        weak="__attribute__((weak))",
-        weak_end="",
-        most_kernels=max(len(region.kernels) for region in regions),
-        lines=[_literal(line) for line in kernels.splitlines()],
-        conditional_barriers=any(_conditional_barrier(k.body) for r in unit.regions for k in r.kernels),
-    )
-    return {"_opencl.c": host, "_opencl.cl": kernels}
+def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, Any]:
+    """What templates are given beside the filters `fill` and `literal`.
 
-
-def _conditional_barrier(body: Sequence[Statement]) -> bool:
-    """Whether a barrier stands under a test, outside of loops."""
-    return any(isinstance(s, If) and _has_barrier((*s.then, *s.otherwise)) for s in body)
-
-
-def _has_barrier(body: Sequence[Statement]) -> bool:
-    return any(
-        isinstance(s, Barrier) or (isinstance(s, If) and _has_barrier((*s.then, *s.otherwise))) for s in body
-    )
-
-
-def _common(unit: Unit, regions: Sequence[RegionText], dialect: Dialect, bodies: str) -> dict[str, Any]:
+    `definitions` are what kernels need before them: structures, the user's functions, quotients rounded
+    down; `structures` and `helpers` what host code needs. `regions` and their kernels are RegionText and
+    KernelText.
+    """
+    regions = [region_text(region, device, dialect) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]
+    structures = _structures(unit)
+    functions = device_functions((text for region in unit.regions for text in region.functions), dialect)
+    weak, weak_end = dialect.weak
     return {
         "source": basename(unit.source),
-        "definitions": _definitions(unit, regions, dialect),
+        "target": dialect.name,
+        "definitions": [
+            *(device_structure(text, dialect) for text in structures),
+            *functions,
+            *floor_division(_functions(unit), dialect),
+        ],
+        "structures": [device_structure(text, dialect.host_language) for text in structures],
+        "helpers": host_helpers({name for region in regions for name in region.functions}),
+        "regions": regions,
         "kernels": [kernel for region in regions for kernel in region.kernels],
-        "regions": bodies,
-        "helpers": host_helpers(bodies),
-        "structures": [device_structure(definition, _PLAIN) for definition in _structures(unit)],
+        "constants": [constant for region in regions for constant in region.constants],
         "most_buffers": max(len(region.buffers) for region in regions),
-        "sized": any(region.sized for region in regions),
-        "largest": LARGEST_SIZE,
+        "most_kernels": max(len(region.kernels) for region in regions),
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),
+        "sized": any(region.sized for region in regions),
+        "largest": LARGEST_SIZE,
+        "wide": any(kernel.wide for region in regions for kernel in region.kernels),
+        "weak": weak,
+        "weak_end": weak_end,
+        "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
+        "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
+        "doubles": _doubles(unit, [*structures, *functions]),
     }
 
 
-def _definitions(unit: Unit, regions: Iterable[RegionText], dialect: Dialect) -> list[str]:
-    """What kernels need before them: structures, the user's functions, division rounded down."""
-    functions = device_functions((text for region in unit.regions for text in region.functions), dialect)
-    bodies = "".join(kernel.body for region in regions for kernel in region.kernels)
-    structures = [device_structure(definition, dialect) for definition in _structures(unit)]
-    return [*structures, *functions, *floor_division(bodies, dialect)]
+def _kernels(unit: Unit) -> list[Kernel]:
+    return [kernel for region in unit.regions for kernel in region.kernels]
+
+
+def _functions(unit: Unit) -> frozenset[str]:
+    """What kernels call."""
+    return uses.functions(e for kernel in _kernels(unit) for e in uses.kernel_expressions(kernel))
+
+
+def _doubles(unit: Unit, texts: Iterable[str]) -> bool:
+    """Whether kernels compute with doubles, or the user's own `texts`."""
+    return any("double" in uses.types(kernel) for kernel in _kernels(unit)) or any(map(_DOUBLE.search, texts))
 
 
 def _structures(unit: Unit) -> list[str]:
     """The C definitions of the arrays' structures, each once."""
     buffers = (buffer for region in unit.regions for buffer in region.buffers)
-    found = [buffer.structure for buffer in buffers if buffer.structure]
-    return list(dict.fromkeys(structure.definition for structure in found))
-
-
-def _render(template: str, regions: Iterable[RegionText]) -> str:
-    return "\n".join(_template(template, region=region) for region in regions).rstrip("\n")
-
-
-def _template(name: str, **values: Any) -> str:
-    templates = environment()
-    templates.filters["fill"] = fill
-    return templates.get_template(name).render(values)
+    return list(dict.fromkeys(buffer.structure.definition for buffer in buffers if buffer.structure))
 
 
 def fill(head: str, items: Iterable[str], tail: str, width: int = 110) -> str:
@@ -144,7 +114,7 @@ def fill(head: str, items: Iterable[str], tail: str, width: int = 110) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _literal(line: str) -> str:
+def literal(line: str) -> str:
     """A C string literal of one source line; question marks could make trigraphs."""
     escaped = line.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
     encoded = "".join(c if " " <= c <= "~" else _octal(c) for c in escaped)

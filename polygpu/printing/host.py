@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
+from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Select
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.offsets import product_of
-from polygpu.model.rewrite import substitute
+from polygpu.model.rewrite import rewrite, substitute
 from polygpu.model.scop import Array, Scop
-from polygpu.printing.dialects import Dialect
+from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.printer import Names, print_expr
 from polygpu.support.position import basename
 
-_USER = Names(Dialect("c"))  # the user's own names, in the user's own file
+_USER = Names(C)  # the user's own names, in the user's own file
 _PRAGMA = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(?:scop|endscop|polygpu)\b.*$"
     r'|_Pragma\s*\(\s*"(?:scop|endscop|polygpu)\b[^"]*"\s*\)',
@@ -190,6 +190,10 @@ def print_user(expr: Expr) -> str:
 
 
 def _plain(expr: Expr) -> Expr:
+    return rewrite(expr, _spelled_out)
+
+
+def _spelled_out(expr: Expr) -> Expr | None:
     match expr:
         case Call("min" | "max" as function, (first, *rest), ctype):
             left = _plain(first)
@@ -201,15 +205,7 @@ def _plain(expr: Expr) -> Expr:
             a, b = _plain(a), _plain(b)
             below = Binary("+", Binary("-", a, b), Int(1))
             return Binary("/", Select(Binary("<", a, Int(0)), below, a), b)
-        case Binary(op, left, right):
-            return Binary(op, _plain(left), _plain(right))
-        case Unary(op, operand):
-            return Unary(op, _plain(operand))
-        case Cast(ctype, operand):
-            return Cast(ctype, _plain(operand))
-        case Select(test, yes, no):
-            return Select(_plain(test), _plain(yes), _plain(no))
-    return expr
+    return None
 
 
 def emit_host(text: str, scops: tuple[Scop, ...], calls: tuple[HostCall, ...]) -> str:

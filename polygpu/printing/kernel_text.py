@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -12,23 +12,19 @@ from polygpu.model.kernel import (
     ArrayArgument,
     Buffer,
     DeclareArray,
-    For,
-    HostFor,
-    HostIf,
-    HostStatement,
-    If,
     Kernel,
-    Launch,
     Region,
     SharedArray,
-    Statement,
 )
-from polygpu.printing.dialects import CUDA, HOST_C, Dialect
+from polygpu.model.kernel_walk import statements
+from polygpu.printing import uses
+from polygpu.printing.dialect import Dialect
+from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
 from polygpu.printing.printer import AnyArray, Names, indented
 from polygpu.printing.statements import print_body
+from polygpu.printing.transfers import row_pitch
 
-STATIC_SHARED = 48 * 1024  # bytes that CUDA allows without an attribute of the kernel
 SHORT_GRID = 65535  # the limit of grid dimensions that real programs exceed
 AXES = "xyz"
 
@@ -58,21 +54,17 @@ class KernelText:
     constants: tuple[str, ...]  # arrays that it reads from variables of the file
 
 
-def host_dialect(dialect: Dialect) -> Dialect:
-    """The language of the host code beside kernels in `dialect`."""
-    return CUDA if dialect is CUDA else HOST_C
-
-
 def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dialect: Dialect) -> KernelText:
     """Prints the parts of one kernel of `region`."""
     offset = _offset_type(kernel, region)
     axes, chunks = _grid(kernel, region, device, dialect)
     constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
     names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
-    dynamic = _shared_bytes(kernel) if dialect is CUDA and _shared_bytes(kernel) > STATIC_SHARED else 0
+    shared = _shared_bytes(kernel)
+    dynamic = shared if 0 < dialect.static_shared < shared else 0
     body = [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
     threads = prod(kernel.block)
-    host = host_dialect(dialect)
+    host = dialect.host_language
     scalars = [f"{host.type(s.type)} {HOST_C.spell(s.name)}" for s in kernel.scalars]
     arguments = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
     return KernelText(
@@ -133,46 +125,24 @@ def _constant_count(buffer: Buffer) -> int | None:
     return prod(values) if len(values) == len(sizes) else None
 
 
-def row_pitch(buffer: Buffer) -> Expr:
-    """Elements from one row of the device copy to the next."""
-    return buffer.extents[-1] if buffer.pitch is None else buffer.pitch
-
-
 def _arrays(kernel: Kernel) -> dict[str, AnyArray]:
-    private = [s for s in _statements(kernel.body) if isinstance(s, DeclareArray)]
+    private = [s for s in statements(kernel.body) if isinstance(s, DeclareArray)]
     arrays: tuple[AnyArray, ...] = (*kernel.arrays, *kernel.shared, *private)
     return {array.name: array for array in arrays}
 
 
-def _statements(body: Iterable[Statement]) -> Iterator[Statement]:
-    for statement in body:
-        yield statement
-        match statement:
-            case For():
-                yield from _statements(statement.body)
-            case If():
-                yield from _statements((*statement.then, *statement.otherwise))
-
-
-def _launches(body: Iterable[HostStatement]) -> Iterator[Launch]:
-    for statement in body:
-        match statement:
-            case Launch():
-                yield statement
-            case HostFor() | HostIf():
-                yield from _launches(statement.body)
-
-
 def _grid(kernel: Kernel, region: Region, device: Device, dialect: Dialect) -> tuple[str, dict[str, int]]:
     """The axes a launch gives, and those of them that one launch may not cover."""
-    launches = [launch for launch in _launches(region.body) if launch.kernel == kernel.name]
+    launches = [launch for launch in uses.launches(region.body) if launch.kernel == kernel.name]
     extents = {axis: [launch.grid[k] for launch in launches] for k, axis in enumerate(AXES)}
     axes = [axis for axis in AXES if any(extent != Int(1) for extent in extents[axis])]
     limits = {axis: limit for axis, limit in zip(AXES, device.max_grid, strict=True) if limit <= SHORT_GRID}
     chunks = {
         axis: limits[axis]
         for axis in axes
-        if dialect is CUDA and axis in limits and any(_may_exceed(e, limits[axis]) for e in extents[axis])
+        if dialect.chunked_grids
+        and axis in limits
+        and any(_may_exceed(e, limits[axis]) for e in extents[axis])
     }
     return "".join(axes), chunks
 
@@ -191,9 +161,8 @@ def _grid_extent(axis: str, axes: str, chunks: dict[str, int]) -> str:
 
 
 def _launch_head(wide: bool, axes: str, dialect: Dialect) -> tuple[str, ...]:
-    region = "polygpu_region &region" if dialect is CUDA else "struct polygpu_region *region"
-    flag = ["bool wide" if dialect is CUDA else "int wide"] if wide else []
-    return (region, *flag, *(f"long long grid_{axis}" for axis in axes))
+    flag = [f"{dialect.host_flag} wide"] if wide else []
+    return (dialect.host_region, *flag, *(f"long long grid_{axis}" for axis in axes))
 
 
 def _chunk_builtins(chunks: dict[str, int], dialect: Dialect) -> dict[str, str]:
@@ -212,12 +181,10 @@ def _array_parameter(array: ArrayArgument, dialect: Dialect) -> str:
     return f"{element} *{dialect.restrict} {dialect.spell(array.name)}"
 
 
-def _launch_arrays(kernel: Kernel, dialect: Dialect) -> list[str]:
-    if dialect is not CUDA:
-        return [f"cl_mem {HOST_C.spell(array.name)}" for array in kernel.arrays]
-    arrays = array_arguments(kernel, dialect)
-    consts = {array.name: "" if array.written else "const " for array in arrays}
-    return [f"{consts[a.name]}{dialect.stored_type(a.type)} *{HOST_C.spell(a.name)}" for a in arrays]
+def _launch_arrays(kernel: Kernel, dialect: Dialect) -> Iterator[str]:
+    for array in array_arguments(kernel, dialect):
+        const, ctype = "" if array.written else "const ", dialect.host_language.stored_type(array.type)
+        yield dialect.host_array.format(const=const, type=ctype, name=HOST_C.spell(array.name))
 
 
 def _shared_size(array: SharedArray) -> int:
@@ -245,7 +212,8 @@ def _shared_lines(kernel: Kernel, dialect: Dialect, dynamic: int) -> list[str]:
     if not dynamic:
         return [_static_shared(array, dialect) for array in kernel.shared]
     alignment = max(16, *(array.alignment for array in kernel.shared))
-    head = f"extern __shared__ __align__({alignment}) unsigned char shared_memory[];"
+    aligned = dialect.alignment.format(bytes=alignment)
+    head = f"extern {dialect.shared_space}{aligned}unsigned char shared_memory[];"
     return [head, *(_carved(array, start, dialect) for array, start in _shared_places(kernel))]
 
 

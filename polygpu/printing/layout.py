@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 
 from polygpu.mapping.spaces import WIDEST, Constant
 from polygpu.model.device import Device
-from polygpu.model.expr import Binary, Expr, Int, Name, Select
+from polygpu.model.expr import Int
 from polygpu.model.kernel import Buffer, Launch, Region
-from polygpu.model.offsets import extent_of, last_row, linear_offset, product, sum_of
-from polygpu.printing.dialects import CUDA, HOST_C, Dialect
+from polygpu.model.rewrite import names_in
+from polygpu.printing import uses
+from polygpu.printing.dialect import Dialect
+from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
-from polygpu.printing.kernel_text import (
-    AXES,
-    KernelText,
-    array_arguments,
-    constant_name,
-    host_dialect,
-    kernel_text,
-    row_pitch,
-)
-from polygpu.printing.printer import (
-    HOST_NAMES,
-    indented,
-    print_expr,
-    print_host,
-)
+from polygpu.printing.kernel_text import AXES, KernelText, array_arguments, constant_name, kernel_text
+from polygpu.printing.printer import indented, print_expr, print_host
+from polygpu.printing.transfers import Transfer, elements, sizes, transfers
 from polygpu.support.position import basename
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferText:
     """One copy of a box between host and device, in elements, inside `loops` over outer dimensions."""
 
     loops: tuple[str, ...]
@@ -51,12 +40,11 @@ class BufferText:
 
     name: str
     type: str
-    host_type: str
     sizes: tuple[tuple[str, str], ...]
     elements: str
     copy_in: bool
     copy_out: bool
-    transfers: tuple[Transfer, ...]
+    transfers: tuple[TransferText, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +61,7 @@ class ConstantText:
 
 @dataclass(frozen=True, slots=True)
 class RegionText:
-    """One device function. `unused` are parameters that nothing of it names.
+    """One device function. `unused` are parameters that nothing of it names, `functions` what it calls.
 
     `scalar_names` and `scalar_values` are those of the integers among the parameters, as C text.
     """
@@ -89,6 +77,7 @@ class RegionText:
     unused: tuple[str, ...]
     sized: tuple[tuple[str, str], ...]  # parameters that must be in the range of sizes: names, C text
     wide: str  # the test that 32-bit offsets do not reach; "" where no kernel asks
+    functions: frozenset[str]
     body: str
 
 
@@ -104,15 +93,16 @@ def region_text(region: Region, device: Device, dialect: Dialect) -> RegionText:
     return RegionText(
         name=region.name,
         place=place_of(region),
-        parameters=region_parameters(region, host_dialect(dialect)) or ("void",),
+        parameters=region_parameters(region, dialect.host_language) or ("void",),
         scalar_names=tuple(f'"{s.name}"' for s in integers),
         scalar_values=tuple(f"(long long){HOST_C.spell(s.name)}" for s in integers),
         kernels=kernels,
         buffers=buffers,
         constants=tuple(_constants(region, kernels, dialect)),
-        unused=_unused(region, buffers, body),
+        unused=_unused(region, used),
         sized=tuple((name, HOST_C.spell(name)) for name in region.sized),
-        wide=_wide_test(used, buffers) if any(kernel.wide for kernel in kernels) else "",
+        wide=_wide_test(used) if any(kernel.wide for kernel in kernels) else "",
+        functions=_functions(region, used, kernels),
         body="\n".join(folded(indented(body))),
     )
 
@@ -151,125 +141,82 @@ def pointer_type(buffer: Buffer, dialect: Dialect) -> str:
     return f"{const}{'void' if buffer.structure else dialect.type(buffer.type)} *"
 
 
-def _unused(region: Region, buffers: tuple[BufferText, ...], body: Iterable[str]) -> tuple[str, ...]:
+def _unused(region: Region, used: Iterable[Buffer]) -> tuple[str, ...]:
     integers = {s.name for s in region.integers}  # a profile has their values
-    scalars = [s.name for s in region.scalars if s.name not in integers]
-    parameters = [*scalars, *(b.name for b in region.buffers if b.host)]
-    copied = [t for buffer in buffers if buffer.copy_in or buffer.copy_out for t in buffer.transfers]
-    sizes = [(buffer.sizes, buffer.elements) for buffer in buffers]
-    words = set(re.findall(r"\w+", f"{sizes} {[astuple(t) for t in copied]} {' '.join(body)}"))
-    return tuple(name for name in map(HOST_C.spell, parameters) if name not in words)
+    copied = {b.name for b in used if b.host and (b.copy_in or b.copy_out)}
+    named = names_in(*uses.host_expressions(region.body)) | integers | copied
+    parameters = [*(s.name for s in region.scalars), *(b.name for b in region.buffers if b.host)]
+    return tuple(HOST_C.spell(name) for name in parameters if name not in named)
 
 
-def _wide_test(used: tuple[Buffer, ...], buffers: tuple[BufferText, ...]) -> str:
-    pitched = [text for buffer, text in zip(used, buffers, strict=True) if len(buffer.extents) > 1]
-    return " ||\n        ".join(f"{text.elements} > INT_MAX" for text in pitched)
+def _functions(region: Region, used: Iterable[Buffer], kernels: Iterable[KernelText]) -> frozenset[str]:
+    """The functions that the host code calls and C lacks."""
+    computed = [
+        *uses.host_expressions(region.body),
+        *(e for b in used for e in (*sizes(b).values(), elements(b))),
+        *(e for b in used for t in _copies(b) for e in t.expressions()),
+    ]
+    cut = {"min"} if any(kernel.chunks for kernel in kernels) else set()
+    return frozenset(HOST_C.calls.get(name, name) for name in uses.functions(computed) | cut)
+
+
+def _wide_test(used: Iterable[Buffer]) -> str:
+    pitched = [buffer for buffer in used if len(buffer.extents) > 1]
+    return " ||\n        ".join(f"{print_expr(elements(buffer))} > INT_MAX" for buffer in pitched)
 
 
 def _launch(launch: Launch, kernel: KernelText, region: Region, dialect: Dialect) -> str:
     arrays = next(array_arguments(k, dialect) for k in region.kernels if k.name == launch.kernel)
     arguments = [
-        "region" if dialect is CUDA else "&region",
+        dialect.host_region_argument,
         *(["wide"] if kernel.wide else []),
-        *(
-            print_expr(e, HOST_NAMES)
-            for axis, e in zip(AXES, launch.grid, strict=True)
-            if axis in kernel.axes
-        ),
-        *(print_expr(scalar, HOST_NAMES) for scalar in launch.scalars),
+        *(print_expr(e) for axis, e in zip(AXES, launch.grid, strict=True) if axis in kernel.axes),
+        *(print_expr(scalar) for scalar in launch.scalars),
         *(f"device_{array.name}" for array in arrays),
     ]
     return f"launch_{kernel.name}({', '.join(arguments)});"
 
 
 def _buffer_text(buffer: Buffer, dialect: Dialect) -> BufferText:
-    host = host_dialect(dialect)
-    pitched = len(buffer.extents) > 1
-    sizes = (
-        {"rows": product(map(extent_of, buffer.extents[:-1])), "pitch": row_pitch(buffer)} if pitched else {}
-    )
-    rows, pitch = f"rows_of_{buffer.name}", f"pitch_of_{buffer.name}"
-    count = f"{rows} * {pitch}" if pitched else print_expr(product(map(extent_of, buffer.extents)))
+    host = dialect.host_language
     return BufferText(
         name=buffer.name,
-        type=_element(buffer, dialect),
-        host_type=pointer_type(buffer, host),
-        sizes=tuple((f"{key}_of_{buffer.name}", print_expr(size)) for key, size in sizes.items()),
-        elements=count,
+        type=host.stored_type(buffer.type),
+        sizes=tuple((name, print_expr(size)) for name, size in sizes(buffer).items()),
+        elements=print_expr(elements(buffer)),
         copy_in=buffer.host and buffer.copy_in,
         copy_out=buffer.host and buffer.copy_out,
-        transfers=tuple(_transfers(buffer, dialect)),
+        transfers=tuple(_transfer_text(transfer, buffer, host) for transfer in _copies(buffer)),
     )
 
 
-def _transfers(buffer: Buffer, dialect: Dialect) -> Iterator[Transfer]:
-    """The box of a buffer, or its rows up to that of the last element and then this one."""
-    box = _transfer(buffer, dialect)
-    if not buffer.last:
-        yield box
-        return
-    row, width = last_row(buffer)
-    some = Binary(">", buffer.extents[0], Int(0))
-    yield replace(box, rows=print_expr(Select(some, row, Int(0))))
-    start = linear_offset([*buffer.last[:-1], Int(0)], buffer.host_extents[1:], "long long")
-    yield replace(
-        box,
-        device_row=print_expr(row),
-        device_offset=f" + ({print_expr(row)}) * pitch_of_{buffer.name}",
-        host=_host_pointer(buffer, print_expr(start), dialect),
-        width=print_expr(width),
-        rows=print_expr(Select(some, Int(1), Int(0))),
-    )
+def _copies(buffer: Buffer) -> tuple[Transfer, ...]:
+    return tuple(transfers(buffer)) if buffer.host and (buffer.copy_in or buffer.copy_out) else ()
 
 
-def _transfer(buffer: Buffer, dialect: Dialect) -> Transfer:
-    """A box of `extents` at `origin` of the host array; dimensions the box spans fully are merged."""
-    extents, host = buffer.extents or (Int(1),), buffer.host_extents or (Int(1),)
-    origin = buffer.origin or (Int(0),) * len(extents)
-    rank = len(extents)
-    outer = max(rank - 2, 0)
-    while outer and extents[outer] == host[outer] and origin[outer] == Int(0):
-        outer -= 1
-    counters: list[Expr] = [Name(f"at_{d}", "long long") for d in range(outer)]
-    starts = [sum_of(o, c) for o, c in zip(origin, [*counters, *[Int(0)] * (rank - outer)], strict=True)]
-    offset = print_expr(linear_offset(starts, host[1:], "long long"))
-    row = print_expr(_device_row(counters, extents))
-    return Transfer(
+def _transfer_text(transfer: Transfer, buffer: Buffer, host: Dialect) -> TransferText:
+    pitch = f"pitch_of_{buffer.name}" if len(buffer.extents) > 1 else "0"
+    row = print_expr(transfer.row or Int(0))
+    return TransferText(
         loops=tuple(
-            f"for (long long at_{d} = 0; at_{d} < {print_expr(extent_of(extents[d]))}; ++at_{d})"
-            for d in range(outer)
+            f"for (long long {counter} = 0; {counter} < {print_expr(count)}; ++{counter})"
+            for counter, count in transfer.loops
         ),
         device_row=row,
-        device_offset=f" + ({row}) * pitch_of_{buffer.name}" if counters else "",
-        device_pitch=f"pitch_of_{buffer.name}" if rank > 1 else "0",
-        host=_host_pointer(buffer, offset, dialect),
-        host_pitch=print_expr(host[-1] or Int(0)) if rank > 1 else "0",
-        width=print_expr(extents[-1]),
-        rows=print_expr(product(map(extent_of, extents[outer:-1])))
-        if outer or rank < 2
-        else f"rows_of_{buffer.name}",
+        device_pitch=pitch,
+        device_offset=f" + ({row}) * {pitch}" if transfer.row else "",
+        host=_host_pointer(buffer, print_expr(transfer.offset), host),
+        host_pitch=print_expr(transfer.host_pitch),
+        width=print_expr(transfer.width),
+        rows=print_expr(transfer.rows),
     )
 
 
-def _device_row(counters: list[Expr], extents: tuple[Expr, ...]) -> Expr:
-    """The row where the part of the box at `counters` starts."""
-    if not counters:
-        return Int(0)
-    return linear_offset(
-        [*counters, *[Int(0)] * (len(extents) - 1 - len(counters))], map(extent_of, extents[1:-1])
-    )
-
-
-def _host_pointer(buffer: Buffer, offset: str, dialect: Dialect) -> str:
+def _host_pointer(buffer: Buffer, offset: str, host: Dialect) -> str:
     name = HOST_C.spell(buffer.name)
     if offset == "0":
         return name
     if buffer.structure:
         const = "" if buffer.copy_out else "const "
-        name = f"({const}{_element(buffer, dialect)} *){name}"
+        name = f"({const}{host.stored_type(buffer.type)} *){name}"
     return f"{name} + {offset}"
-
-
-def _element(buffer: Buffer, dialect: Dialect) -> str:
-    """The element type as the device file's host code names it."""
-    return CUDA.stored_type(buffer.type) if dialect is CUDA else buffer.type

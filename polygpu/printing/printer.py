@@ -33,7 +33,8 @@ from polygpu.model.kernel import (
     SharedArray,
 )
 from polygpu.model.offsets import linear_offset, negated, sum_of
-from polygpu.printing.dialects import HOST_C, Dialect, words
+from polygpu.printing.dialect import Dialect, words
+from polygpu.printing.dialects import HOST_C
 
 AnyArray: TypeAlias = ArrayArgument | SharedArray | DeclareArray
 
@@ -194,8 +195,7 @@ def _call(call: Call, names: Names) -> tuple[str, int]:
         case "min" | "max" if not is_floating(call.type):
             return _nested(call, names), PRIMARY
         case "floord":
-            long = "_long" if dialect is not HOST_C and size_of(call.type) > 4 else ""
-            spelled = dialect.calls.get(name, name) + long
+            spelled = dialect.calls.get(quotient(call), quotient(call))
         case _ if base in MATH:
             spelled = name if dialect.float_functions else dialect.calls.get(base, base)
         case _ if name in _ABSOLUTE:
@@ -205,6 +205,11 @@ def _call(call: Call, names: Names) -> tuple[str, int]:
             return f"{dialect.spell_function(name)}({plain})", PRIMARY
     arguments = ", ".join(print_expr(_converted(a, call.type), names) for a in call.arguments)
     return f"{spelled}({arguments})", UNARY if spelled.startswith("(") else PRIMARY
+
+
+def quotient(call: Call) -> str:
+    """`floord`, or what it is in long long."""
+    return "floord_long" if size_of(call.type) > 4 else "floord"
 
 
 def _nested(call: Call, names: Names) -> str:

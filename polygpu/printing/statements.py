@@ -20,7 +20,7 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.model.offsets import sum_of
-from polygpu.printing.dialects import Dialect
+from polygpu.printing.dialect import Dialect
 from polygpu.printing.printer import (
     Names,
     braced,

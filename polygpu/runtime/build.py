@@ -35,6 +35,19 @@ class Recipe:
     brief: bool = False
 
 
+def check_target(target: str) -> None:
+    """Raises Diagnosed (PG902) where programs for `target` cannot be built, or not be run here."""
+    elsewhere = "or `polygpu compile` here and build "
+    match target:
+        case "cuda" if not toolchain.has_cuda_device():
+            help_text = f"use --target emulator, {elsewhere}where a GPU is"
+            raise Diagnosed(error("PG902", "no CUDA device to run on", help_text))
+        case "cuda" | "opencl" | "emulator":
+            return
+    message = f"how programs for {target} are built is not known"
+    raise Diagnosed(error("PG902", message, f"use --target emulator, {elsewhere}by the manual of {target}"))
+
+
 def build_original(source: Path, program: Path, recipe: Recipe) -> None:
     """Builds the user's own file, sequentially. Raises Diagnosed (PG903)."""
     execute((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, str(source), "-o", str(program), "-lm"))

@@ -20,10 +20,14 @@ def template_directory() -> Path:
 
 
 @cache
-def environment() -> jinja2.Environment:
-    """Templates by their path below the template folder; an undefined name in one is an error."""
+def environment(folder: Path | None = None) -> jinja2.Environment:
+    """Templates by their path below `folder`, if there is one, or the template folder.
+
+    An undefined name in one is an error.
+    """
+    folders = (folder,) if folder else ()
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template_directory()),
+        loader=jinja2.FileSystemLoader((*folders, template_directory())),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -15,6 +15,7 @@ import pytest
 
 from polygpu.devices import load
 from polygpu.model.kernel import Unit
+from polygpu.pipeline import Options, compile_file
 from polygpu.printing.emit import emit_device, fill
 from polygpu.printing.folding import folded
 from polygpu.runtime.toolchain import find_nvcc, opencl_devices
@@ -251,6 +252,16 @@ def test_opencl_source_beside_is_what_is_embedded() -> None:
     lines = [line.strip() for line in array.splitlines()[1:]]
     embedded = "".join(json.loads(line.rstrip(",").replace("\\?", "?")) for line in lines)
     assert embedded == files["_opencl.cl"]
+
+
+@pytest.mark.parametrize("ctype", ["float", "double"])
+def test_opencl_is_told_of_doubles_that_are_only_copied(ctype: str, tmp_path: Path) -> None:
+    loop = "#pragma scop\nfor (int i = 0; i < n; i++) a[i] = b[i];\n#pragma endscop\n"
+    (tmp_path / "copy.c").write_text(
+        f"void f(int n, {ctype} *restrict a, {ctype} *restrict b)\n{{\n{loop}}}\n"
+    )
+    text = compile_file(str(tmp_path / "copy.c"), Options(target="opencl")).files["_opencl.cl"]
+    assert ("cl_khr_fp64 : enable" in text) == (ctype == "double")
 
 
 def test_fill_continues_long_lists() -> None:

@@ -45,6 +45,11 @@ from polygpu.support.position import basename
 from polygpu.support.templates import load_environment
 
 
+def print_files(unit: Unit, device: Device) -> dict[str, str]:
+    """The emulator's one file by its suffix."""
+    return {"_emulator.c": print_emulator(unit, device)}
+
+
 def print_emulator(unit: Unit, device: Device) -> str:
     """The text of the emulator file of `unit` on `device`. Compiles as C99, with OpenMP or without."""
     buffers = [buffer for region in unit.regions for buffer in region.buffers]
