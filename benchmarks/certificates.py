@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.polybench import Suite, Variant
 from polygpu import pipeline
-from polygpu.pipeline import CompiledRegion
+from polygpu.lower.realise import CompiledRegion
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import Certificate

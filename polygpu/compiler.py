@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polygpu import pipeline
+from polygpu.lower.realise import CompiledRegion
 from polygpu.model.decisions import CARE
-from polygpu.pipeline import Compilation, CompiledRegion, Options
+from polygpu.pipeline import Compilation, Options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.verify.certificate import certify_steadily
 from polygpu.verify.verdict import Certificate
@@ -30,11 +31,12 @@ def compile_certified(path: str, options: Options) -> Compilation:
     """
     if options.certify == "off":
         return pipeline.compile_file(path, options)
+    file, decisions = pipeline.File(path, options), pipeline.decisions_of(options)
     care = dict(options.care)
     warnings: list[Diagnostic] = []
     known: dict[str, Certificate] = {}
     while True:
-        made = pipeline.compile_file(path, replace(options, care=tuple(care.items())))
+        made = file.realise(decisions, care)
         for r in made.regions:
             if r.scop.name not in known:
                 known[r.scop.name] = certify_steadily(r, quick=options.certify == "quick")

@@ -12,7 +12,8 @@ from pathlib import Path
 from polygpu import pipeline
 from polygpu.model.expr import is_floating
 from polygpu.model.kernel import Region, Unit
-from polygpu.pipeline import Compilation, CompiledRegion
+from polygpu.lower.realise import CompiledRegion
+from polygpu.pipeline import Compilation
 from polygpu.printing.emit import emit_device
 from polygpu.runtime import trial
 from polygpu.runtime.region_driver import Driver, driver

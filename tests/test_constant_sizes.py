@@ -14,7 +14,8 @@ from benchmarks import programs
 from benchmarks.constant import constant_form
 from polygpu import pipeline
 from polygpu.analysis import polyhedra
-from polygpu.pipeline import Compilation, CompiledRegion
+from polygpu.lower.realise import CompiledRegion
+from polygpu.pipeline import Compilation
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
 

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu.model.kernel import Region
-from polygpu.pipeline import CompiledRegion
+from polygpu.lower.realise import CompiledRegion
 from tests.mutant_runs import Bench, Verdict, compiled
 from tests.unit import expression_mutants, kernel_mutants, pass_mutants
 

@@ -32,7 +32,7 @@ class Lifted:
     `text` is the file exactly as read (UTF-8 with surrogateescape, line ends kept); the offsets of the
     scops count its characters. `dependencies` are the user's files that were read, the source first;
     `system_dependencies` those of the system's directories. `sources` has the text of every file that
-    a position may name.
+    a position may name. Regions are `detected` where nobody marked any.
     """
 
     path: str
@@ -42,3 +42,4 @@ class Lifted:
     dependencies: tuple[str, ...]
     system_dependencies: tuple[str, ...]
     sources: dict[str, str]
+    detected: bool = False

@@ -5,7 +5,7 @@ tiles ::= for each tile: copies, barrier, block, barrier
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
@@ -46,9 +46,9 @@ Leaf: TypeAlias = Callable[[ScanLeaf], Code]
 Around: TypeAlias = tuple[Tiles, ...]  # the loops over tiles around a block, outermost first
 
 
-def context_of(m: Grid, layouts: dict[str, Layout], name: str) -> KernelContext:
+def context_of(m: Grid, layouts: Mapping[str, Layout]) -> KernelContext:
     """The context of a grid's lowering, which knows what goes through rings."""
-    plain = KernelContext(m, layouts, name)
+    plain = KernelContext(m, layouts)
     return replace(plain, rings=tuple(_rings(plain, m.block, ())))
 
 

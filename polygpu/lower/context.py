@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -21,7 +22,6 @@ from polygpu.mapping.program import (
     ReferenceKey,
     Tiles,
     reference_key,
-    walk,
 )
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
@@ -29,14 +29,13 @@ from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
 
 @dataclass(frozen=True)
 class KernelContext:
-    """A kernel's grid; `layouts` describe the region's arrays, `name` is the kernel's.
+    """A kernel's grid; `layouts` describe the region's arrays.
 
     `rings` says of each of the grid's loops over tiles whether its copies go through a ring.
     """
 
     m: Grid
-    layouts: dict[str, Layout]
-    name: str
+    layouts: Mapping[str, Layout]
     rings: tuple[bool, ...] = ()
 
     @cached_property
@@ -47,13 +46,9 @@ class KernelContext:
     def threads(self) -> int:
         return prod(self.m.shape)
 
-    @cached_property
-    def loops(self) -> tuple[Tiles, ...]:
-        return tuple(b for b in walk(self.m.block) if isinstance(b, Tiles))
-
     def in_ring(self, tiles: Tiles) -> bool:
         """Whether what is copied for each of the tiles goes through a ring."""
-        return bool(self.rings) and self.rings[next(k for k, t in enumerate(self.loops) if t is tiles)]
+        return bool(self.rings) and self.rings[next(k for k, t in enumerate(self.m.loops) if t is tiles)]
 
     def box_of(self, statement: str, reference: Reference) -> tuple[Box, Tiles | None] | None:
         """The box in which a reference finds its element, and the loop that copies it."""

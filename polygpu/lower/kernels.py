@@ -5,7 +5,7 @@ kernel ::= origins, [block test], the block's code
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
@@ -28,9 +28,12 @@ from polygpu.model.kernel_walk import free_names, touched
 from polygpu.model.linear import simplify
 
 
-def lower(m: Grid, layouts: dict[str, Layout], name: str) -> tuple[Kernel, Launch]:
-    """The kernel of a grid, and its launch."""
-    c = context_of(m, layouts, name)
+def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
+    """The kernel of a grid, and its launch.
+
+    Raises EndlessError where a loop of unknown length is to be unrolled fully.
+    """
+    c = context_of(m, layouts)
     kernel = _kernel(c)
     known = _host_values(c)
     scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
@@ -49,13 +52,14 @@ def _kernel(c: KernelContext) -> Kernel:
         free.extend(n for e in sizes for n in sorted(names_in(e)) if n not in free)
     types = {s.name: s.passed for s in c.m.p.scop.scalars}
     return Kernel(
-        name=c.name,
+        name=c.m.name,
         comment=tuple(_comment(c)),
         scalars=tuple(ScalarArgument(n, types.get(n, "int")) for n in free),
         arrays=arrays,
         block=c.m.shape,
         shared=tuple(_shared(c, box, tiles) for box, tiles in c.m.boxes),
         body=body,
+        registers=c.m.registers,
     )
 
 

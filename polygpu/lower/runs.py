@@ -23,8 +23,17 @@ from polygpu.model.rewrite import actions, substitute
 from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
 from polygpu.schedule.tree import Member, Node, single_iterator
-from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.isl_idioms import c_name
+
+
+class EndlessError(Exception):
+    """A loop of a kernel that cannot be unrolled fully."""
+
+    def __init__(self, kernel: str, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.kernel = kernel
+        self.diagnostic = diagnostic
 
 
 def inside_of(step: Fixed) -> str:
@@ -228,7 +237,7 @@ class RunCode:
     def _unrolled(self, loop: For, limit: int | None, count: int) -> tuple[Statement, ...]:
         """`loop` with `count` iterations in a row, 0 for all of them.
 
-        `limit` is the length of a full tile. Raises Diagnosed for all of an unknown number.
+        `limit` is the length of a full tile. Raises EndlessError for all of an unknown number.
         """
         if count == 1:
             return (loop,)
@@ -237,7 +246,7 @@ class RunCode:
             return (If(_is_full(loop, limit), full, (loop,), uniform=loop.uniform),)
         length = loop_length(loop)
         if count == 0 and length is None:
-            raise Diagnosed(self._endless(loop))
+            raise EndlessError(self.c.m.name, self._endless(loop))
         return in_a_row(loop, count or max(length or 1, 1))
 
     def _endless(self, loop: For) -> Diagnostic:

@@ -2,26 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from typing import cast
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.mapping.place import hold, stage
-from polygpu.mapping.program import Axis, Block, Buffering, Fixed, Grid, Run, Tiles, series
+from polygpu.mapping.program import (
+    Axis,
+    Block,
+    Buffering,
+    Each,
+    Fixed,
+    Grid,
+    HostTree,
+    InOrder,
+    Program,
+    Run,
+    Tiles,
+    series,
+)
 from polygpu.mapping.rules import buffering, classify, lane, tile_sizes
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError, Wanted, loop_names, runs_backwards
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
-from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, single_iterator
+from polygpu.schedule.tree import (
+    Band,
+    Host,
+    HostLoop,
+    HostSequence,
+    Member,
+    Nest,
+    Node,
+    Sequence,
+    single_iterator,
+)
 from polygpu.support.isl_idioms import c_name
 
 
-def map_nest(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device, asked: Wanted) -> Grid:
+def map_host(p: Polyhedra, host: Host, grid: Callable[[Nest, tuple[Fixed, ...], str], Grid]) -> Program:
+    """The program whose nests are what `grid` makes of each, of the loops around it, and of a name for it."""
+    stem, numbers = p.scop.name.removeprefix("polygpu_"), count()
+
+    def mapped(host: Host, outer: tuple[Fixed, ...]) -> HostTree:
+        match host:
+            case Nest():
+                return grid(host, outer, f"{stem}_k{next(numbers)}")
+            case HostSequence(children):
+                return InOrder(tuple(mapped(child, outer) for child in children))
+            case HostLoop(member, child):
+                taken = {f.name for f in outer} | p.names()
+                fixed = Fixed(member, member_name(p, member, f"c{len(outer)}", taken))
+                return Each(fixed, mapped(child, (*outer, fixed)))
+
+    return Program(p, mapped(host, ()))
+
+
+def map_nest(
+    p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device, asked: Wanted, name: str = "k"
+) -> Grid:
     """The kernel of `nest` on `device`: its parallel members in grid order (lanes last), all arrays placed.
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
-    grid = Grid(p, _axes(p, nest, outer), _parts(nest.body), outer)
+    registers = _registers(device, asked)
+    grid = Grid(p, _axes(p, nest, outer), _parts(nest.body), outer, name=name, registers=registers)
     if not nest.parallel:
         return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
@@ -149,6 +195,17 @@ def _access(device: Device, asked: Wanted) -> Access:
         loads.value if loads and isinstance(loads.value, int) else 0,
         1 if asked.care >= 3 else rows if isinstance(rows, int) else words[str(rows)],
     )
+
+
+def _registers(device: Device, asked: Wanted) -> int:
+    """The registers of a thread that are asked for; 0 for as many as it needs."""
+    decision, most = asked.find("registers"), device.max_registers_per_thread
+    if decision is None or not isinstance(decision.value, int):
+        return 0
+    if decision.value > most:
+        why = f"{device.title} has {most} registers a thread"
+        raise asked.refused(decision, "PG304", why, "ask for fewer registers")
+    return decision.value
 
 
 def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:

@@ -1,6 +1,7 @@
 """The mapped program: which thread runs what, and where data lie while it does. Lowering spells it out.
 
-    host  ::= HostSequence host* | HostLoop dimension host | Grid
+    program ::= polyhedra, host
+    host  ::= InOrder host* | Each dimension host | Grid
     grid  ::= outer loops, axes, block                    a kernel
     axis  ::= dimension, threads, points of a thread and how they are dealt
     block ::= Held array* block                           elements in registers while block runs
@@ -208,6 +209,9 @@ class Grid:
     loads: int = 0
     unroll: int | None = None
 
+    name: str = "k"
+    registers: int = 0
+
     @cached_property
     def statements(self) -> tuple[str, ...]:
         return self.node.statements
@@ -300,6 +304,46 @@ class Grid:
             hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
             hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
         return hull.params()
+
+
+@dataclass(frozen=True)
+class Each:
+    """A loop of the host: `child` for each value of a dimension."""
+
+    fixed: Fixed
+    child: HostTree
+
+
+@dataclass(frozen=True)
+class InOrder:
+    children: tuple[HostTree, ...]
+
+
+HostTree: TypeAlias = Grid | Each | InOrder
+
+
+@dataclass(frozen=True)
+class Program:
+    """A region as a device runs it."""
+
+    p: Polyhedra
+    host: HostTree
+
+    @cached_property
+    def grids(self) -> tuple[Grid, ...]:
+        """Its kernels, in the order of their first launches."""
+        return tuple(_grids(self.host))
+
+
+def _grids(host: HostTree) -> Iterator[Grid]:
+    match host:
+        case Grid():
+            yield host
+        case Each(_, child):
+            yield from _grids(child)
+        case InOrder(parts):
+            for part in parts:
+                yield from _grids(part)
 
 
 def walk(block: Block) -> Iterator[Block]:

@@ -16,11 +16,12 @@ from polygpu.support.position import basename
 
 
 class RefusedError(Diagnosed):
-    """A decision that a nest cannot follow."""
+    """A decision that the nest of `statements` cannot follow."""
 
-    def __init__(self, decision: Decision, *diagnostics: Diagnostic) -> None:
-        super().__init__(*diagnostics)
+    def __init__(self, decision: Decision, statements: tuple[str, ...], why: Diagnostic) -> None:
+        super().__init__(why)
         self.decision = decision
+        self.statements = statements
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,6 @@ class Wanted:
 
     def find(self, key: str) -> Decision | None:
         return next((d for d in reversed(self.decisions) if d.key == key), None)
-
-    def without(self, decision: Decision) -> Wanted:
-        return replace(self, decisions=tuple(d for d in self.decisions if d != decision))
 
     def follows(self, decision: Decision) -> bool:
         """Whether the decision is one for the nest that has what it names, or what replaces it has."""
@@ -62,7 +60,8 @@ class Wanted:
     def refused(self, decision: Decision, number: str, why: str, advice: str = "") -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
         position = self.p.statement(self.statements[0]).position
-        return RefusedError(decision, Diagnostic(number, "error", f"'{decision}': {why}", position, advice))
+        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice)
+        return RefusedError(decision, self.statements, reason)
 
     def value(self, key: str, loop: Member) -> Value:
         """The value that a decision gives a loop, or all loops; None where it says nothing of this one."""

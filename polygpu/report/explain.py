@@ -8,6 +8,7 @@ from dataclasses import replace
 from polygpu.analysis.index_sets import Split
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.points import Points
+from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.program import Axis, Grid, Tiles, walk
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int
@@ -17,7 +18,8 @@ from polygpu.model.linear import add
 from polygpu.model.rewrite import rewrite
 from polygpu.perf.launches import typical_launch
 from polygpu.perf.resources import allocated_bytes, registers_of, resident, shared_bytes
-from polygpu.pipeline import Compilation, CompiledRegion
+from polygpu.pipeline import Compilation
+from polygpu.printing.calls import overlaps
 from polygpu.printing.printer import print_expr
 from polygpu.report.access_facts import access_facts
 from polygpu.report.schedule_text import schedule_text
@@ -64,14 +66,14 @@ def _accesses(r: CompiledRegion, grid: Grid, kernel: Kernel, device: Device) -> 
 
 def _decisions(r: CompiledRegion, accesses: Sequence[AccessFact]) -> Iterator[str]:
     nests = {padded.kernel.name: grid for grid, padded in zip(r.grids, r.padded, strict=True)}
-    yield from schedule_text(r.polyhedra, r.scheduled, nests, accesses)
+    yield from schedule_text(r.polyhedra, r.prepared.scheduled, nests, accesses)
 
 
 def _notes(r: CompiledRegion) -> tuple[str, ...]:
-    expanded = [f"'{e.array}' is expanded by {_loops(e.depth)}" for e in r.expansions if e.depth]
-    cut = [_cut(r, s) for s in r.splits]
+    expanded = [f"'{e.array}' is expanded by {_loops(e.depth)}" for e in r.prepared.expansions if e.depth]
+    cut = [_cut(r, s) for s in r.prepared.splits]
     tested = [f"tested at run time: {c.reason}" for c in r.conditions]
-    apart = [f"tested at run time: no offload when {reason}" for reason in r.overlaps]
+    apart = [f"tested at run time: no offload when {reason}" for reason in overlaps(r)]
     return tuple(dict.fromkeys((*expanded, *cut, *tested, *apart)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from polygpu.pipeline import CompiledRegion
+from polygpu.lower.realise import CompiledRegion
 from polygpu.report.quantities import counted, duration
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial

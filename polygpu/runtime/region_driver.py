@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Expr, Int, Name, is_floating
 from polygpu.model.kernel import Buffer
 from polygpu.model.rewrite import walk
 from polygpu.model.scop import Array, Scop
-from polygpu.pipeline import CompiledRegion, call_of
+from polygpu.printing.calls import call_of, in_source
 from polygpu.printing.host import print_user, prologue, replacement
 
 GUARD = 64  # bytes before and after each array of the compiled region; the original's are the sanitizer's
@@ -96,7 +97,7 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     """The two programs for `region` of the file with `text`."""
     scop = region.scop
     scalars = tuple(_scalars(scop))
-    buffers = region.in_source.buffers
+    buffers = in_source(region).buffers
     parameters = [_parameter(a, buffers) for a in scop.arrays if a.storage != "region"]
     signature = ", ".join([*(f"{ctype} {name}" for name, ctype in scalars), *map(_declaration, parameters)])
     call = call_of(region)
@@ -157,7 +158,7 @@ def _function(region: CompiledRegion, signature: str, parameters: list[Parameter
     taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
     lines = [f"static void polygpu_region({signature or 'void'})", "{"]
     lines += [f"    {a.element_in_source} {a.name} = *polygpu_at_{a.name};" for a in variables]
-    lines += [f"    {s.type} {s.name} = {value};" for s, value in region.assumed.items()]
+    lines += [f"    {s.type} {s.name} = {value};" for s, value in region.prepared.assumed.items()]
     lines += [f"    int {name};" for name in _iterators(scop) if name not in taken]
     lines += [f'#line {scop.position.line} "{scop.file}"', body, "    ;"]
     lines += [f"    *polygpu_at_{a.name} = {a.name};" for a in variables]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.program import Tiles, walk
-from polygpu.pipeline import CompiledRegion
 
 SMALL = (0, 1, 2, 3)
 ODD = (5, 7, 17, 33, 100)

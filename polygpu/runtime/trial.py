@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import is_floating
-from polygpu.pipeline import CompiledRegion
 from polygpu.runtime import build
 from polygpu.runtime.compare import relative_difference
 from polygpu.runtime.region_driver import GUARD, Driver, driver

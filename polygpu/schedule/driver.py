@@ -51,6 +51,11 @@ class Scheduled:
     unsearched: tuple[str, ...] = ()
     fallback: bool = False
 
+    @staticmethod
+    def none() -> Scheduled:
+        """Of nothing."""
+        return Scheduled(Leaf(()), HostSequence(()), ())
+
 
 def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     """A legal host program for `p`.

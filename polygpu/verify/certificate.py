@@ -10,8 +10,8 @@ import islpy as isl
 
 from polygpu.analysis import polyhedra
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
-from polygpu.pipeline import CompiledRegion
 from polygpu.support.isl_idioms import set_options
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds

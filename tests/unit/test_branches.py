@@ -10,7 +10,8 @@ import pytest
 
 from polygpu.model.expr import Binary
 from polygpu.model.kernel import If, Kernel, Statement
-from polygpu.pipeline import CompiledRegion, Options, compile_file
+from polygpu.lower.realise import CompiledRegion
+from polygpu.pipeline import Options, compile_file
 from polygpu.verify.certificate import certify
 from tests.unit.emulated import assert_same, compiled
 

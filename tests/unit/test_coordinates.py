@@ -7,7 +7,8 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polygpu.pipeline import CompiledRegion, Options, compile_file
+from polygpu.lower.realise import CompiledRegion
+from polygpu.pipeline import Options, compile_file
 from tests.unit.emulated import assert_same, compiled
 
 SUMS = "int does not hold what kernels compute"

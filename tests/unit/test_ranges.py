@@ -10,7 +10,8 @@ import pytest
 
 from polygpu.model.expr import Binary, Int, Name
 from polygpu.model.kernel import If
-from polygpu.pipeline import CompiledRegion, Options, compile_file
+from polygpu.lower.realise import CompiledRegion
+from polygpu.pipeline import Options, compile_file
 from polygpu.support.child import in_child, patience
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import RANGES

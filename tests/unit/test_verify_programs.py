@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygpu import pipeline
-from polygpu.pipeline import CompiledRegion
+from polygpu.lower.realise import CompiledRegion
 from polygpu.verify.certificate import certify
 
 DEAD = """

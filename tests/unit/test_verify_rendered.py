@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from polygpu.pipeline import CompiledRegion
+from polygpu.lower.realise import CompiledRegion
 from polygpu.report.verify import certificate_lines
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import Certificate

@@ -13,7 +13,7 @@ from polygpu.frontend.names.structures import told_apart
 from polygpu.frontend.options import FrontendOptions, Lifted
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
-from polygpu.frontend.regions.nests import Check, anything, find_nests
+from polygpu.frontend.regions.nests import Vetoed, find_nests
 from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
 from polygpu.frontend.text.clean import Clean, clean
@@ -29,9 +29,9 @@ _CHANGES_TYPE = re.compile(r"\b_*(?:vector_size|ext_vector_type|mode)_*\b")
 _CHANGES_LAYOUT = re.compile(r"\b_*(?:packed|aligned|scalar_storage_order)_*\b")
 
 
-def lift(path: str, options: FrontendOptions | None = None, check: Check = anything) -> Lifted:
-    """Reads, preprocesses and lifts a file. Nests that are found without pragmas are left out if `check`
-    raises Diagnosed for them.
+def lift(path: str, options: FrontendOptions | None = None, vetoed: Vetoed | None = None) -> Lifted:
+    """Reads, preprocesses and lifts a file. Of nests that are found without pragmas those that are `vetoed`,
+    by their first and last character, are no regions, for the reasons given.
 
     Raises Diagnosed when the file cannot be read or parsed, when a marked region cannot be lifted (all
     such errors at once), and when there is no region at all.
@@ -39,14 +39,14 @@ def lift(path: str, options: FrontendOptions | None = None, check: Check = anyth
     options = options or FrontendOptions()
     text = read_source(path)
     try:
-        return _lift(path, text, options, check)
+        return _lift(path, text, options, vetoed or {})
     except RecursionError:
         message = "an expression or block is nested too deeply"
         help_text = "split it into several statements"
         raise Diagnosed(Diagnostic("PG005", "error", message, Position(path, 1, 1), help_text)) from None
 
 
-def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifted:
+def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lifted:
     preprocessed = preprocess(path, text, options)
     cleaned = clean(preprocessed, path)
     sources = _sources(path, text, cleaned.files)
@@ -55,10 +55,11 @@ def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifte
     tree, cleaned = parsed.tree, parsed.clean
     scope = file_scope(tree.root, _hidden(cleaned))
     context = FileContext(sources[path], expansion, tree.root, tree.positions, scope)
-    if has_pragmas(tree.root):
+    detected = not has_pragmas(tree.root)
+    if not detected:
         scops, diagnostics = _marked_regions(context, options.assume_no_alias)
     else:
-        nests = find_nests(context, options.assume_no_alias, check)
+        nests = find_nests(context, options.assume_no_alias, vetoed)
         scops, diagnostics = nests.scops, nests.diagnostics
     diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
     if not scops and not any(d.severity == "error" for d in diagnostics):
@@ -73,6 +74,7 @@ def _lift(path: str, text: str, options: FrontendOptions, check: Check) -> Lifte
         cleaned.files,
         cleaned.system_files,
         {file: source.text for file, source in sources.items()},
+        detected,
     )
 
 

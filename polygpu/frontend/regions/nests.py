@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -20,29 +20,25 @@ from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
-Check: TypeAlias = Callable[[Scop], None]
-
-
-def anything(scop: Scop) -> None:
-    """A check that finds nothing wrong."""
+Vetoed: TypeAlias = Mapping[tuple[int, int], Diagnostic]  # first and last character -> why it is no region
 
 
 @dataclass
 class Nests:
-    """Grows while the functions of a file are searched. `check` raises Diagnosed for what cannot be one."""
+    """Grows while the functions of a file are searched."""
 
     context: FileContext
     no_alias: bool
-    check: Check
+    vetoed: Vetoed
     scops: list[Scop] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     reported: set[Position | None] = field(default_factory=set)
 
 
-def find_nests(context: FileContext, no_alias: bool, check: Check = anything) -> Nests:
+def find_nests(context: FileContext, no_alias: bool, vetoed: Vetoed) -> Nests:
     """Lifts what can be lifted; diagnostics name each region and say why other loops are none."""
-    found = Nests(context, no_alias, check)
+    found = Nests(context, no_alias, vetoed)
     elsewhere: dict[str, Position] = {}
     threaded = openmp.called_by_threads(context.root)
     for sequence in functions(context):
@@ -142,8 +138,7 @@ def _problem(found: Nests, sequence: Sequence, start: int, first: int, last: int
     try:
         scop = _lift(found, sequence, start, first, last)
         if scop.statements:
-            found.check(scop)
-            return None
+            return found.vetoed.get((scop.start, scop.end))
     except Diagnosed as problem:
         return problem.diagnostics[0]
     position = found.context.at(sequence.items[first])

@@ -1,0 +1,209 @@
+"""A prepared region for a device, as decisions say: map -> lower -> pad. Prepared once, realised often."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+
+import islpy as isl
+
+from polygpu.analysis.conditions import Condition
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.lower.buffers import Layout, layouts
+from polygpu.lower.fitting import Fitting, combined, fitting_tests, sized
+from polygpu.lower.region import RegionLowering
+from polygpu.lower.runs import EndlessError
+from polygpu.mapping.map import map_host, map_nest
+from polygpu.mapping.padding import Padded, pad
+from polygpu.mapping.program import Fixed, Grid, Program
+from polygpu.mapping.record import asked_padding, taken
+from polygpu.mapping.wanted import RefusedError, Wanted, wanted
+from polygpu.model.decisions import Decision, Taken
+from polygpu.model.device import Device
+from polygpu.model.kernel import Kernel, Region
+from polygpu.model.scop import Scop
+from polygpu.schedule.coordinates import coordinate_tests
+from polygpu.schedule.prepare import Prepared
+from polygpu.schedule.tree import Nest
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import bounded, hurried
+from polygpu.support.passes import Passes
+
+_STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
+
+
+@dataclass(frozen=True)
+class CompiledRegion:
+    """One region after all passes: what reports, verification and search look at.
+
+    `asked` are the decisions for each kernel, `refused` those for all nests that single ones cannot follow.
+    """
+
+    prepared: Prepared
+    program: Program
+    asked: tuple[Wanted, ...]
+    refused: tuple[RefusedError, ...]
+    padded: tuple[Padded, ...]
+    region: Region
+    conditions: tuple[Condition, ...]
+
+    @property
+    def scop(self) -> Scop:
+        return self.prepared.scop
+
+    @property
+    def polyhedra(self) -> Polyhedra:
+        return self.prepared.polyhedra
+
+    @property
+    def dependences(self) -> Dependences:
+        return self.prepared.dependences
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        return self.program.grids
+
+    @cached_property
+    def taken(self) -> tuple[tuple[Taken, ...], ...]:
+        """All decisions of each kernel."""
+        kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
+        return tuple(taken(grid, kernel, asked) for grid, kernel, asked in kernels)
+
+    def with_kernels(self, region: Region) -> CompiledRegion:
+        """Another form of the region, kernel by kernel."""
+        pairs = zip(self.padded, region.kernels, strict=True)
+        return replace(self, region=region, padded=tuple(replace(p, kernel=k) for p, k in pairs))
+
+
+@dataclass
+class Realiser:
+    """Makes kernels of a prepared region; nests that are asked for the same are mapped and lowered once."""
+
+    prepared: Prepared
+    device: Device
+    passes: Passes = field(default_factory=Passes)
+    grids: dict[tuple[object, ...], Grid] = field(default_factory=dict)
+    padded: dict[int, tuple[Kernel, Padded]] = field(default_factory=dict)
+
+    @cached_property
+    def layouts(self) -> dict[str, Layout]:
+        return layouts(self.prepared.polyhedra, self.prepared.dependences)
+
+    @cached_property
+    def lowering(self) -> RegionLowering:
+        return RegionLowering(self.prepared.polyhedra, self.layouts)
+
+    def realise(
+        self, decisions: tuple[Decision, ...] = (), care: int = 0, budget: float = inf
+    ) -> CompiledRegion:
+        """The region's kernels, in the source's order where those of its schedule take isl longer than
+        `budget` seconds, or where int does not hold what they compute.
+
+        Raises RefusedError for a decision with a place that its nest cannot follow, and Diagnosed where there
+        is no code of either order.
+        """
+        prepared = self.prepared
+        lowering = self.lowering
+        end = time.monotonic() + budget
+        found: list[tuple[int, CompiledRegion]] = []
+        made = False
+        for order in (prepared, prepared.in_source_order) if care < 4 else (prepared.in_source_order,):
+            seconds = max(end - time.monotonic(), 1.0) if order is prepared else inf
+            region = self._in_time(order, lowering, decisions, care, seconds)
+            made = made or region is not None
+            fitting = self._fitting(region) if region is not None else None
+            if region is not None and fitting is not None:
+                found.append((fitting.limit, self._tested(region, fitting)))
+                if not fitting.restrictive:
+                    break
+        if found:
+            return max(found, key=lambda pair: pair[0])[1]
+        message = "isl finds no code for these loops in reasonable time"
+        if made:
+            message = "int does not hold what kernels would compute for these loops"
+        position = prepared.scop.position
+        raise Diagnosed(Diagnostic("PG314", "error", message, position, "make bounds and tests simpler"))
+
+    def _fitting(self, r: CompiledRegion) -> Fitting | None:
+        return fitting_tests(r.polyhedra, r.region, r.conditions)
+
+    def _tested(self, r: CompiledRegion, fitting: Fitting) -> CompiledRegion:
+        """The region with the tests that its call needs, and padded."""
+        tests = combined(r.conditions, fitting.tests)
+        padded = self.passes.run("pad", lambda: tuple(map(self._pad, r.region.kernels, r.grids, r.asked)))
+        region = replace(r.region, sized=sized(r.polyhedra, tests), kernels=tuple(k.kernel for k in padded))
+        return replace(r, padded=padded, region=region, conditions=tests)
+
+    def _pad(self, kernel: Kernel, grid: Grid, asked: Wanted) -> Padded:
+        if asked.find("pad") is not None:
+            return pad(kernel, self.device, asked_padding(grid, asked))
+        if id(kernel) not in self.padded:
+            self.padded[id(kernel)] = kernel, pad(kernel, self.device)
+        return self.padded[id(kernel)][1]
+
+    def _in_time(
+        self,
+        order: Prepared,
+        lowering: RegionLowering,
+        decisions: tuple[Decision, ...],
+        care: int,
+        seconds: float,
+    ) -> CompiledRegion | None:
+        """None where isl takes too long for the code, or for a part of it.
+
+        What a nest cannot follow of decisions for all nests is left out for it.
+        """
+        refused: list[RefusedError] = []
+        try:
+            with hurried(seconds), bounded(_STEPS):
+                while True:
+                    try:
+                        return self._attempt(order, lowering, decisions, care, refused)
+                    except RefusedError as problem:
+                        if problem.decision.place is not None:
+                            raise
+                        refused.append(problem)
+        except isl.Error:
+            return None
+
+    def _attempt(
+        self,
+        order: Prepared,
+        lowering: RegionLowering,
+        decisions: tuple[Decision, ...],
+        care: int,
+        refused: list[RefusedError],
+    ) -> CompiledRegion:
+        p, host = order.polyhedra, order.scheduled.host
+        left = {(problem.statements, problem.decision) for problem in refused}
+        asked: list[Wanted] = []
+
+        def grid(nest: Nest, outer: tuple[Fixed, ...], name: str) -> Grid:
+            mine = tuple(d for d in decisions if (nest.statements, d) not in left)
+            asked.append(wanted(p, nest.statements, mine, care))
+            return self._map(nest, outer, name, asked[-1])
+
+        program = self.passes.run("map", lambda: map_host(p, host, grid))
+        region = self.passes.run("lower", lambda: _lower(lowering, program, asked))
+        conditions = (*order.conditions, *coordinate_tests(p, host, order.conditions))
+        return CompiledRegion(order, program, tuple(asked), tuple(refused), (), region, conditions)
+
+    def _map(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
+        key = id(nest), name, asked.decisions, asked.care
+        if key not in self.grids:
+            self.grids[key] = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
+        return self.grids[key]
+
+
+def _lower(lowering: RegionLowering, program: Program, asked: list[Wanted]) -> Region:
+    """Raises RefusedError where loops cannot be unrolled as is asked for."""
+    try:
+        return lowering.region(program)
+    except EndlessError as problem:
+        mine = next(a for g, a in zip(program.grids, asked, strict=True) if g.name == problem.kernel)
+        decision = mine.find("unroll")
+        assert decision is not None, "nothing else is unrolled fully"
+        raise RefusedError(decision, mine.statements, problem.diagnostic) from None

@@ -1,0 +1,61 @@
+"""What the compiler has to say about regions that it compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from polygpu.analysis.verdicts import loop_verdicts
+from polygpu.lower.realise import CompiledRegion
+from polygpu.model.decisions import SPACES, Decision
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+
+
+def simple_schedules(regions: Iterable[CompiledRegion]) -> Iterator[Diagnostic]:
+    """A warning for each region whose schedule was not searched for to the end."""
+    for r in regions:
+        if r.prepared.scheduled.fallback:
+            message = "isl finds no code for a better schedule: these loops run in the source's order"
+            help_text = "make bounds, tests and strides simpler, or give more time with --time-budget"
+            yield Diagnostic("PG315", "warning", message, r.scop.position, help_text)
+        elif r.prepared.scheduled.unsearched:
+            message = "the time budget ended the search for a better schedule"
+            help_text = "give more time with --time-budget, or accept a schedule that is legal and simple"
+            yield Diagnostic("PG308", "warning", message, r.scop.position, help_text)
+
+
+def has_parallelism(r: CompiledRegion) -> bool:
+    return any(grid.axes for grid in r.grids)
+
+
+def left_on_host(regions: Iterable[CompiledRegion]) -> list[Diagnostic]:
+    """A warning for each region without parallelism that nobody asked to offload."""
+    message = "these loops stay on the host: none of them is parallel"
+    help_text = "`polygpu inspect` names the dependences; '#pragma scop' offloads them all the same"
+    return [Diagnostic("PG309", "warning", message, r.scop.position, help_text) for r in regions]
+
+
+def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
+    """A warning for each source loop whose iterations one thread runs."""
+    alone = [grid for grid in r.grids if not grid.axes]
+    numbers = {k for m in alone for s in m.statements for k in r.polyhedra.statement(s).loops[len(m.outer) :]}
+    if not numbers:
+        return []
+    verdicts = loop_verdicts(r.polyhedra, r.dependences)
+    help_text = "see `polygpu explain PG330`"
+    return [
+        Diagnostic("PG330", "warning", f"this loop runs in one thread: {v.why}", v.position, help_text)
+        for k, v in enumerate(verdicts)
+        if k in numbers and not v.parallel
+    ]
+
+
+def check_followed(decisions: Iterable[Decision], regions: tuple[CompiledRegion, ...]) -> None:
+    """Raises Diagnosed for a decision that no nest follows, be it that none has what it names."""
+    for decision in decisions:
+        if any(asked.follows(decision) for r in regions for asked in r.asked) or decision.key in SPACES:
+            continue
+        for refused in (problem for r in regions for problem in r.refused if problem.decision == decision):
+            raise refused
+        message = f"'{decision}' is for no nest of this file"
+        advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
+        raise Diagnosed(Diagnostic("PG303", "error", message, None, advice))

@@ -1,0 +1,95 @@
+"""A region up to its schedule: all that depends on no device and on no decision.
+
+polyhedra -> conditions -> dependences -> expand -> split -> schedule
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from polygpu.analysis import polyhedra
+from polygpu.analysis.assume import assume
+from polygpu.analysis.conditions import Condition, conditions
+from polygpu.analysis.dependences import Dependences, compute
+from polygpu.analysis.expand import Expansion, expand
+from polygpu.analysis.index_sets import Split, split
+from polygpu.analysis.names import with_free_names
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.scop import Scalar, Scop
+from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
+from polygpu.support.child import patience
+from polygpu.support.passes import Passes
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A region in the order of its schedule.
+
+    `scop` is in the names of the source, with the values that are `assumed` put in; `polyhedra` in those of
+    generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time.
+    """
+
+    scop: Scop
+    assumed: dict[Scalar, int]
+    renamed: dict[str, str]
+    polyhedra: Polyhedra
+    dependences: Dependences
+    conditions: tuple[Condition, ...]
+    expansions: tuple[Expansion, ...]
+    splits: tuple[Split, ...]
+    scheduled: Scheduled
+
+    @cached_property
+    def in_source_order(self) -> Prepared:
+        """The same in the source's own order, whose code is simple."""
+        return replace(self, scheduled=original(self.polyhedra, self.dependences))
+
+
+def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes) -> Prepared:
+    """Raises Diagnosed for what polyhedra show to be wrong, or to be out of reach.
+
+    The search for a schedule ends after `budget` seconds.
+    """
+    end = time.monotonic() + budget
+    known, assumed = assume(scop, values)
+    free, renamed = with_free_names(known)
+    p = passes.run("polyhedra", lambda: polyhedra.build(free))
+    tests = passes.run("conditions", lambda: conditions(p))
+    with patience(budget / 2):  # the rest is for the schedule
+        d = passes.run("dependences", lambda: compute(p))
+    start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none())
+    return _ordered(start, end - time.monotonic(), passes)
+
+
+def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
+    """The region with small temporaries, or with large ones where these save host loops."""
+    end = time.monotonic() + budget
+    lean = _order(start, budget, passes, generous=False)
+    if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
+        return lean
+    if passes.run("expand", lambda: expand(start.polyhedra, start.dependences, True))[1] == lean.expansions:
+        return lean
+    left = end - time.monotonic()
+    if left <= 0:
+        return lean
+    large = _order(start, left, passes, generous=True)
+    return large if improves(large.scheduled, lean.scheduled) else lean
+
+
+def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Prepared:
+    p, d = start.polyhedra, start.dependences
+    whole = p
+    end = time.monotonic() + budget
+    with patience(budget / 2):
+        p, expansions = passes.run("expand", lambda: expand(p, d, generous))
+        if expansions or len(p.statements) < len(whole.statements):
+            d = passes.run("dependences", lambda: compute(p))
+        p, d, splits = passes.run("split", lambda: split(p, d))
+    left = end - time.monotonic()
+    scheduled = passes.run("schedule", lambda: schedule(p, d, left))
+    return replace(
+        start, polyhedra=p, dependences=d, expansions=expansions, splits=splits, scheduled=scheduled
+    )
