@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 
 from polygpu import pipeline
+from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import is_floating
 from polygpu.model.kernel import Region, Unit
-from polygpu.lower.realise import CompiledRegion
 from polygpu.pipeline import Compilation
 from polygpu.printing.emit import emit_device
 from polygpu.runtime import trial

@@ -28,7 +28,7 @@ def options_of(text: str) -> Options:
 
 def shown(compilation: Compilation) -> str:
     """The schedule of every region, then the kernels."""
-    lines = [line for r in compilation.regions for line in describe(r.scheduled.host)]
+    lines = [line for r in compilation.regions for line in describe(r.prepared.scheduled.host)]
     kernels = KERNEL.findall(compilation.files["_cuda.cu"])
     return "\n".join(["schedule", *(f"  {line}" for line in lines), "", *kernels])
 

@@ -18,7 +18,7 @@ CUBES = [(64, 64, 64), (65, 33, 50)]
 
 
 def solution(kernel: str, component: int = 0) -> AdjacencySolution | None:
-    return compiled(kernel, DEVICE).regions[0].scheduled.adjacent[component][1]
+    return compiled(kernel, DEVICE).regions[0].prepared.scheduled.adjacent[component][1]
 
 
 def access(kernel: str, text: str, write: bool = False) -> AccessFact:

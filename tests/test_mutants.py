@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from polygpu.model.kernel import Region
 from polygpu.lower.realise import CompiledRegion
+from polygpu.model.kernel import Region
 from tests.mutant_runs import Bench, Verdict, compiled
 from tests.unit import expression_mutants, kernel_mutants, pass_mutants
 
@@ -49,7 +49,9 @@ KINDS: dict[str, Mutants] = {
     "a barrier dropped": of_kernels(kernel_mutants.without_barrier),
     "a bound of a copy shifted": of_regions(expression_mutants.other_copy_bounds),
     "another element copied": of_regions(expression_mutants.other_copied_elements),
-    "two dimensions of a schedule swapped": of_passes(lambda r: pass_mutants.swapped_dimensions(r.scheduled)),
+    "two dimensions of a schedule swapped": of_passes(
+        lambda r: pass_mutants.swapped_dimensions(r.prepared.scheduled)
+    ),
     "a dependence forgotten": of_passes(lambda r: pass_mutants.forgotten_dependences(r.dependences)),
     "a padding changed on one side": of_regions(kernel_mutants.padding_on_one_side),
     "another comparison in a guard": of_regions(expression_mutants.other_guards),

@@ -99,7 +99,7 @@ def check_output(batch: list[Program]) -> None:
 def check_legal(program: Program) -> None:
     with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
         for region in compiled(Path(name), source([program]), "h100").regions:
-            assert broken(region.polyhedra, region.scheduled.host) == []
+            assert broken(region.polyhedra, region.prepared.scheduled.host) == []
 
 
 def test_output_of_programs_that_were_wrong() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from polygpu.analysis.conditions import conditions
 from polygpu.analysis.polyhedra import build
-from polygpu.model.kernel import Assign, If, Region, Statement
 from polygpu.lower.realise import CompiledRegion
+from polygpu.model.kernel import Assign, If, Region, Statement
 from polygpu.pipeline import Options, compile_file
 from polygpu.verify.certificate import certify
 from tests.unit.emulated import assert_same, compiled

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import islpy as isl
 import pytest
 
 from polygpu.lower import region, scan
+from polygpu.lower.realise import Realiser
 from polygpu.pipeline import Options, compile_file
+from polygpu.schedule.prepare import Prepared
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried
 from polygpu.verify.certificate import certify
@@ -62,14 +65,14 @@ def test_floors_are_limited() -> None:
 def test_code_in_the_order_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the wavefront's code is out of reach, with a warning; still a right translation."""
     (tmp_path / "skewed.c").write_text(SKEWED)
-    real = region.RegionLowering.in_time
-    asked: list[float] = []
+    real = Realiser._in_time
+    asked: list[object] = []
 
-    def never_first(self: region.RegionLowering, host: object, seconds: float) -> object:
-        asked.append(seconds)
-        return None if len(asked) == 1 else real(self, host, seconds)  # type: ignore[arg-type]
+    def never_first(self: Realiser, order: Prepared, *others: Any) -> object:
+        asked.append(order)
+        return None if len(asked) == 1 else real(self, order, *others)
 
-    monkeypatch.setattr(region.RegionLowering, "in_time", never_first)
+    monkeypatch.setattr(Realiser, "_in_time", never_first)
     done = compile_file(str(tmp_path / "skewed.c"), Options(target="emulator"))
     assert len(asked) == 2
     (found,) = (d for d in done.diagnostics if d.id in ("PG308", "PG315"))

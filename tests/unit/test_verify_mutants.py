@@ -16,8 +16,8 @@ from benchmarks import programs
 from polygpu import pipeline
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.model.kernel import Region
 from polygpu.lower.realise import CompiledRegion
+from polygpu.model.kernel import Region
 from polygpu.support.isl_idioms import empty_union_map
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import BARRIERS, BOUNDS, DEPENDENCES, INSTANCES, VALUES, Certificate, Failure
