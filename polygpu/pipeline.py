@@ -19,7 +19,7 @@ from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.lower import remarks
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.spaces import put_in_spaces
-from polygpu.model.decisions import Decision, parse
+from polygpu.model.decisions import Decision, parse, ranked, read
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
@@ -42,7 +42,8 @@ Certification: TypeAlias = Literal["full", "quick", "off"]
 class Options:
     """What a compilation is asked for.
 
-    `decisions` override what the passes would choose; `assume` states parameters' values: "n=4096".
+    `decisions` override what the passes would choose, and those of `replayed`, the text of a file of them;
+    `assume` states parameters' values: "n=4096".
     `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
     `decisions.CARE`) of regions by name: it raises this for what is refuted.
     """
@@ -56,6 +57,7 @@ class Options:
     std: str = ""
     assume_no_alias: bool = False
     decisions: tuple[str, ...] = ()
+    replayed: str = ""
     assume: tuple[str, ...] = ()
     time_budget: float = 10.0
     cc: str | None = None
@@ -198,7 +200,8 @@ def compile_file(path: str, options: Options) -> Compilation:
 def decisions_of(options: Options) -> tuple[Decision, ...]:
     """Raises Diagnosed for what is no decision."""
     try:
-        return tuple(d for text in options.decisions for d in parse(text))
+        own = (d for text in options.decisions for d in parse(text))
+        return (*ranked(read(options.replayed)), *ranked(own))
     except ValueError as error:
         raise Diagnosed(
             Diagnostic("PG303", "error", str(error), None, "see `polygpu explain PG303`")

@@ -10,7 +10,7 @@ import click
 
 from polygpu.cli import console
 from polygpu.cli.depfile import depfile, escape
-from polygpu.cli.options import GccStyleCommand, pipeline_options, source_options
+from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, source_options
 from polygpu.cli.outputs import HOST, place_all, stem_of
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.files import check_writable, write_files
@@ -49,6 +49,7 @@ class Dependencies:
     help="Where to write: a directory, a stem, or the device file's name.",
 )
 @source_options
+@replay_option
 @click.option(
     "-MD", "all_dependencies", is_flag=True, help="Write a dependency file for make, system headers included."
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     metavar="NAME=N[,...]",
     callback=lambda _context, _option, words: parse_sizes(words),
     help="Predict for these values of the regions' integer scalars, as in n=1000,m=500.",
+)
+@click.option(
+    "--decisions",
+    "list_decisions",
+    is_flag=True,
+    help="Print only what was decided for each nest, for `polygpu compile --decisions FILE`.",
 )
 @roofline_option
 @source_options
@@ -94,6 +101,9 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
     compilation = compile_source(source, values)
     if compilation.diagnostics or values["style"] != "text":
         console.show(compilation.diagnostics, values["style"])
+    if values["list_decisions"]:
+        click.echo(_decided(compilation, values["as_json"]), nl=False)
+        return 0
     with console.progress(f"predicting what the kernels of {source} take"):
         facts = explain(compilation)
         prediction = _predicted(compilation, facts, values) if compilation.regions else None
@@ -106,3 +116,11 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
     else:
         inspect_report(facts, prediction=prediction)
     return 0
+
+
+def _decided(compilation: Compilation, as_json: bool) -> str:
+    """The decisions of all nests of the file."""
+    from polygpu.model.decisions import json_listing, listing
+
+    nests = [nest for r in compilation.regions for nest in r.taken]
+    return json.dumps(json_listing(nests), indent=2) + "\n" if as_json else listing(nests)

@@ -96,6 +96,16 @@ def roofline_option(function: Decorated) -> Decorated:
     )(function)
 
 
+def replay_option(function: Decorated) -> Decorated:
+    return click.option(
+        "--decisions",
+        "decision_file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Follow the decisions of FILE, which `polygpu inspect --decisions` wrote; --decide goes before.",
+    )(function)
+
+
 def source_options(function: Decorated) -> Decorated:
     """Adds the options that say what is compiled and for what."""
     for option in reversed(_SOURCE_OPTIONS):
@@ -118,6 +128,8 @@ def pipeline_options(values: dict[str, Any]) -> Options:
     chosen = {name: values[name] for name in _PIPELINE_FIELDS}
     if values["registers"] is not None:
         chosen["decisions"] = (*chosen["decisions"], f"registers={values['registers']}")
+    if values.get("decision_file"):
+        chosen["replayed"] = values["decision_file"].read_text(encoding="utf-8")
     return Options(**{**chosen, "cc": chosen["cc"] or os.environ.get("CC")})
 
 

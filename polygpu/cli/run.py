@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, language_flags, roofline_option, source_options
+from polygpu.cli.options import (
+    GccStyleCommand,
+    language_flags,
+    replay_option,
+    roofline_option,
+    source_options,
+)
 from polygpu.cli.outputs import place
 from polygpu.printing import dialects
 
@@ -40,6 +46,7 @@ class Plan:
 @click.argument("source", metavar="FILE.c")
 @click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
 @source_options
+@replay_option
 @click.option(
     "-o", "output", default=None, metavar="DIR/", help="Keep the generated files and the program in DIR."
 )

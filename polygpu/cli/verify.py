@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, language_flags, source_options
+from polygpu.cli.options import GccStyleCommand, language_flags, replay_option, source_options
 from polygpu.cli.outputs import place
 from polygpu.printing import dialects
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -48,6 +48,7 @@ class Plan:
 @click.argument("source", metavar="FILE.c")
 @click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
 @source_options
+@replay_option
 @click.option(
     "--with",
     "others",

@@ -73,14 +73,9 @@ class Wanted:
 
 
 def wanted(p: Polyhedra, statements: tuple[str, ...], decisions: Iterable[Decision], care: int) -> Wanted:
-    """The decisions that hold for a nest of `statements`: for everything, for functions, for its place."""
+    """The decisions that hold for a nest of `statements`, the last of a key being the one that counts."""
     mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
-    return Wanted(p, statements, tuple(sorted(mine, key=_weight)), care)
-
-
-def _weight(decision: Decision) -> int:
-    place = decision.place
-    return 0 if place is None else 1 if place.function else 2
+    return Wanted(p, statements, tuple(mine), care)
 
 
 def _holds(place: Place, p: Polyhedra, name: str) -> bool:

@@ -16,9 +16,10 @@ where they mean different ones.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 Value: TypeAlias = int | str | None
@@ -70,6 +71,7 @@ _PLACE = re.compile(
     r"\s*:(?!\d)"
 )
 _DECISION = re.compile(r"\s*([a-z]+)\s*\(")
+_COMMENT = re.compile(r"(?:^|\s)#(?:\s.*)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,11 @@ class Taken:
 
     decision: Decision
     by: Author
+
+
+def ranked(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """In the order in which later ones count more: those for all nests, for functions, for places."""
+    return tuple(sorted(decisions, key=lambda d: 0 if d.place is None else 1 if d.place.function else 2))
 
 
 def _item(name: str, value: Value) -> str:
@@ -235,6 +242,55 @@ def _fits(key: Key, name: str, value: Value) -> bool:
             and (bool(name) or not key.named or key.named == "array")
         )
     return value in key.words or bool(name and key.named == "array" and key.plain)
+
+
+def listing(nests: Iterable[Iterable[Taken]]) -> str:
+    """The decisions of nests as a file that `read` takes: a place, then a decision a line, and who took it."""
+    lines: list[str] = []
+    for nest in nests:
+        for number, taken in enumerate(nest):
+            if number == 0:
+                lines.append(f"{taken.decision.place}:")
+            text = str(replace(taken.decision, place=None))
+            lines.append(f"    {text:<60}  # {taken.by}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read(text: str) -> tuple[Decision, ...]:
+    """The decisions of a file: as `listing` writes them, or as JSON. Raises ValueError for what is neither.
+
+    A line that is not indented begins with a place, or holds for all nests; ` # ` begins a comment.
+    """
+    if text.lstrip().startswith(("[", "{")):
+        return tuple(_read_json(json.loads(text)))
+    nests: list[str] = []
+    for line in text.splitlines():
+        plain = _COMMENT.sub("", line)
+        if plain[:1].isspace() and nests:
+            nests[-1] += plain
+        elif plain.strip():
+            nests.append(plain)
+    return tuple(d for nest in nests for d in parse(nest))
+
+
+def _read_json(nests: Any) -> Iterator[Decision]:
+    for nest in nests if isinstance(nests, list) else [nests]:
+        if not (isinstance(nest, dict) and isinstance(nest.get("decisions"), dict)):
+            raise ValueError('a nest is an object with a "nest" and its "decisions"')
+        head = _PLACE.fullmatch(f"{nest['nest']}:") if nest.get("nest") else None
+        if nest.get("nest") and head is None:
+            raise ValueError(f"'{nest['nest']}' is no place of a nest")
+        yield from from_record(nest["decisions"], _place(head) if head else None)
+
+
+def json_listing(nests: Iterable[Iterable[Taken]]) -> list[dict[str, Any]]:
+    """The decisions of nests as JSON: "nest", "decisions" and "by", who took each."""
+    found: list[dict[str, Any]] = []
+    for nest in map(tuple, nests):
+        decisions = [t.decision for t in nest]
+        by = {t.decision.key: t.by for t in nest}
+        found.append({"nest": str(decisions[0].place), "decisions": record(decisions), "by": by})
+    return found
 
 
 def record(decisions: Iterable[Decision]) -> dict[str, Any]:
