@@ -25,6 +25,7 @@ from polygpu.mapping.program import (
     Block,
     Box,
     Copied,
+    Filled,
     Fixed,
     Grid,
     Held,
@@ -79,6 +80,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             # a loop over tiles that copies has a barrier before anything is used
             meet = () if isinstance(inner, Tiles) and isinstance(inner.block, Copied) else (Barrier(),)
             return (*_copies(c, boxes, around), *meet, *code(c, inner, around))
+        case Filled(_, inner):
+            return code(c, inner, around)
         case Tiles(block=Copied(boxes, inner)):
             return _staged(c, block, boxes, inner, around)
         case Tiles():
@@ -87,8 +90,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return tuple(s for b in blocks for s in code(c, b, around))
         case Meet():
             return (Barrier(),)
-        case Run(node):
-            return RunCode(c, node, _fixed(around)).code()
+        case Run(node, within):
+            return RunCode(c, node, _fixed(around), within).code()
 
 
 def _staged(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], inner: Block, around: Around) -> Code:
@@ -169,7 +172,7 @@ def _first_of(loop: Code) -> Expr:
 
 def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
     """The copy of a box for a tile of the innermost loop `around`, or for one up to `ahead` tiles later."""
-    multiples = {a.origin: a.tile for a in c.m.axes} | {t.name: t.width for t in around}
+    multiples = {a.origin: a.stride for a in c.m.axes} | {t.name: t.width for t in around}
     # an asynchronous copy moves consecutive elements to consecutive places
     single = bool(around) and c.in_ring(around[-1]) and box.transposed
     starts = (t for k, t in enumerate(around) if c.starts_positive(t.fixed, _fixed(around[:k])))
@@ -218,7 +221,7 @@ def _copy_context(c: KernelContext, around: Around, ahead: int) -> isl.Set:
         position = places.find_dim_by_name(D.param, axis.origin)
         local = isl.LocalSpace.from_space(places.get_space())
         origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
-        rest = origin.mod_val(isl.Val(axis.tile))
+        rest = origin.mod_val(isl.Val(axis.stride))
         places = places.intersect(rest.eq_set(rest.sub(rest)))
     for k, tiles in enumerate(around):
         further = ahead if tiles is around[-1] else 0

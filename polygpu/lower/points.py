@@ -11,7 +11,7 @@ from polygpu.lower.scan import test_of, value_of
 from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
-from polygpu.model.linear import add, conjunction, linear, multiply, simplify
+from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
 from polygpu.model.rewrite import walk
 from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
@@ -71,9 +71,11 @@ class Points:
         return line.move_dims(D.set, 0, D.param, line.find_dim_by_name(D.param, name), 1)
 
     def first(self, k: int) -> Expr:
-        """The first tile's origin along axis k, a multiple of the tile."""
-        tile = self.m.axes[k].tile
-        return multiply(Call("floord", (self.bounds[k].lower, Int(tile)), "int"), tile)
+        """The first tile's origin along axis k, a multiple of the stride."""
+        axis = self.m.axes[k]
+        lower = self.bounds[k].lower
+        lower = subtract(lower, axis.overlap[0]) if axis.overlap[0] else lower
+        return multiply(Call("floord", (lower, Int(axis.stride)), "int"), axis.stride)
 
     def first_name(self, k: int) -> Expr:
         """`first(k)` as the kernel writes it: a constant or a scalar argument."""
@@ -82,15 +84,15 @@ class Points:
 
     def blocks(self, k: int) -> Expr:
         """How many blocks cover axis k, at most 0 when there are no points."""
-        tile = self.m.axes[k].tile
+        axis = self.m.axes[k]
         length = simplify(Binary("-", self.bounds[k].upper, self.first(k)))
-        return Call("floord", (add(length, tile - 1), Int(tile)), "int")
+        return Call("floord", (add(length, axis.stride - 1 - axis.overlap[0]), Int(axis.stride)), "int")
 
     def origins(self) -> tuple[Statement, ...]:
         """Declarations of the tile origins, and of the points of axes with one point a thread."""
         found: list[Statement] = []
         for k, axis in enumerate(self.m.axes):
-            origin = add(multiply(Name(self.block_name(k)), axis.tile), self.first_name(k))
+            origin = add(multiply(Name(self.block_name(k)), axis.stride), self.first_name(k))
             found.append(Declare(axis.origin, "int", origin))
             if axis.per_thread == 1:
                 found.append(Declare(axis.name, "int", self.local_point(axis, k, None)))
@@ -166,10 +168,10 @@ class Points:
         """Tests that keep the point of axis k in bounds, without those that tiles imply."""
         axis, bounds = self.m.axes[k], self.bounds[k]
         tests: list[Expr] = []
-        if bounds.lower != self.first(k):
+        if axis.overlap[0] or bounds.lower != self.first(k):
             tests.append(Binary(">=", Name(axis.name), bounds.lower))
         length = linear(Binary("-", bounds.upper, self.first(k)))
-        if length.terms or length.constant % axis.tile:
+        if any(axis.overlap) or length.terms or length.constant % axis.tile:
             tests.append(Binary("<", Name(axis.name), bounds.upper))
         return tests
 

@@ -127,6 +127,20 @@ class Realiser:
         position = prepared.scop.position
         raise Diagnosed(Diagnostic("PG314", "error", message, position, "make bounds and tests simpler"))
 
+    def of(self, program: Program) -> CompiledRegion:
+        """The region whose kernels are those of a program of it, however that was made.
+
+        Raises ValueError where int does not hold what the kernels compute, and EndlessError.
+        """
+        p, prepared = self.prepared.polyhedra, self.prepared
+        asked = tuple(wanted(p, grid.statements, (), 0) for grid in program.grids)
+        region = self.lowering.region(program)
+        made = CompiledRegion(prepared, program, asked, (), (), region, prepared.conditions)
+        fitting = self._fitting(made)
+        if fitting is None:
+            raise ValueError("int does not hold what the kernels of this program compute")
+        return self._tested(made, fitting)
+
     def _fitting(self, r: CompiledRegion) -> Fitting | None:
         return fitting_tests(r.polyhedra, r.region, r.conditions)
 

@@ -48,10 +48,12 @@ class RunCode:
     c: KernelContext
     node: Node
     steps: tuple[Fixed, ...]
+    within: isl.Set | None = None
 
     def code(self) -> tuple[Statement, ...]:
         fixed = (*self.c.m.points(), *self.steps)
         order = flatten(self.c.m, self.node, fixed, shift=self.steps)
+        order = order if self.within is None else order.intersect_params(self.within)
         context = self.c.points.hull
         for k, step in enumerate(self.steps):
             context = context.intersect(self.c.step_context(step, self.steps[:k]))

@@ -6,10 +6,11 @@
     axis  ::= dimension, threads, points of a thread and how they are dealt
     block ::= Held array* block                           elements in registers while block runs
             | Copied box* block                           boxes in shared memory while block runs
+            | Filled box* block                           boxes that block itself fills
             | Tiles dimension width block                 a loop over tiles, equal in all threads
             | Series block*
             | Meet                                        all threads of the block wait for each other
-            | Run node                                    what a thread runs of the schedule, at its points
+            | Run node [within]                           what a thread runs of the schedule, at its points
 
 A dimension is a `Member` of the schedule: one affine row for each statement. Tiles nest, of any dimension: of
 time, of one that is itself a tile, of single values (width 1) where a block goes through them step by step.
@@ -43,7 +44,8 @@ class Axis:
     """One parallel dimension: a tile of `threads * per_thread` points a block.
 
     Point r of thread t is `(r // group) * threads * group + t * group + r % group`: cyclic when `group`
-    is 1, blocked when it is `per_thread`, grouped-cyclic between.
+    is 1, blocked when it is `per_thread`, grouped-cyclic between. Tiles `overlap` by so many points before
+    and behind those that are a block's own.
     """
 
     name: str
@@ -51,10 +53,16 @@ class Axis:
     threads: int = 1
     per_thread: int = 1
     group: int = 1
+    overlap: tuple[int, int] = (0, 0)
 
     @property
     def tile(self) -> int:
         return self.threads * self.per_thread
+
+    @property
+    def stride(self) -> int:
+        """From one tile to the next."""
+        return self.tile - sum(self.overlap)
 
     @property
     def origin(self) -> str:
@@ -120,6 +128,14 @@ class Copied:
 
 
 @dataclass(frozen=True)
+class Filled:
+    """The boxes hold what `block` writes and reads; nothing of them is copied."""
+
+    boxes: tuple[Box, ...]
+    block: Block
+
+
+@dataclass(frozen=True)
 class Tiles:
     """A loop over tiles of `width` values of a dimension: the first value of a tile has the `name`.
 
@@ -157,12 +173,16 @@ class Meet:
 
 @dataclass(frozen=True)
 class Run:
-    """Code without barriers: `node` of the schedule, at the points of a thread."""
+    """Code without barriers: `node` of the schedule, at the points of a thread.
+
+    Only at those `within` a set, a condition on the names of points, of tiles' origins and of loops around.
+    """
 
     node: Node
+    within: isl.Set | None = None
 
 
-Block: TypeAlias = Held | Copied | Tiles | Series | Meet | Run
+Block: TypeAlias = Held | Copied | Filled | Tiles | Series | Meet | Run
 
 
 @dataclass(frozen=True)
@@ -355,7 +375,7 @@ def walk(block: Block) -> Iterator[Block]:
 
 def children(block: Block) -> tuple[Block, ...]:
     match block:
-        case Held() | Copied() | Tiles():
+        case Held() | Copied() | Filled() | Tiles():
             return (block.block,)
         case Series(blocks):
             return blocks
@@ -365,7 +385,7 @@ def children(block: Block) -> tuple[Block, ...]:
 def with_children(block: Block, inner: tuple[Block, ...]) -> Block:
     """`block` around other blocks."""
     match block:
-        case Held() | Copied() | Tiles():
+        case Held() | Copied() | Filled() | Tiles():
             return replace(block, block=inner[0])
         case Series():
             return Series(inner)
@@ -379,7 +399,7 @@ def series(blocks: Iterable[Block]) -> Block:
 
 def _boxes(block: Block, tiles: Tiles | None) -> Iterator[tuple[Box, Tiles | None]]:
     match block:
-        case Copied(boxes, inner):
+        case Copied(boxes, inner) | Filled(boxes, inner):
             yield from ((box, tiles) for box in boxes)
             yield from _boxes(inner, tiles)
         case Tiles():

@@ -245,7 +245,7 @@ def _fits(key: Key, name: str, value: Value) -> bool:
 
 
 def listing(nests: Iterable[Iterable[Taken]]) -> str:
-    """The decisions of nests as a file that `read` takes: a place, then a decision a line, and who took it."""
+    """The decisions of nests as a file that `read` takes: places, under each a decision a line."""
     lines: list[str] = []
     for nest in nests:
         for number, taken in enumerate(nest):
