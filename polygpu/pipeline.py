@@ -8,8 +8,8 @@ spaces, emit                                                              a file
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -19,7 +19,7 @@ from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.lower import remarks
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.spaces import put_in_spaces
-from polygpu.model.decisions import Decision, parse, ranked, read
+from polygpu.model.decisions import Decision, Place, parse, ranked, read
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
@@ -123,18 +123,19 @@ class File:
         """
         while True:
             lifted = self.lifted = self.lifted or self.passes.run("front end", self._lift)
+            taken = (*ranked(decided(lifted)), *decisions)
             compiled: list[CompiledRegion] = []
             known = len(self.vetoed)
             for scop in lifted.scops:
                 try:
-                    compiled.append(self._region(scop, decisions, care.get(scop.name, 0)))
+                    compiled.append(self._region(scop, taken, care.get(scop.name, 0)))
                 except Diagnosed as problem:
                     first = problem.diagnostics[0]
                     if not lifted.detected or first.id not in _ABOUT_LOOPS:
                         raise
                     self.vetoed[scop.start, scop.end] = first
             if len(self.vetoed) == known:
-                return self._finished(lifted, tuple(compiled), decisions, care)
+                return self._finished(lifted, tuple(compiled), taken, care)
             self.lifted = None
 
     def _lift(self) -> Lifted:
@@ -206,3 +207,14 @@ def decisions_of(options: Options) -> tuple[Decision, ...]:
         raise Diagnosed(
             Diagnostic("PG303", "error", str(error), None, "see `polygpu explain PG303`")
         ) from None
+
+
+def decided(lifted: Lifted) -> Iterator[Decision]:
+    """The decisions of a file's pragmas. Raises Diagnosed for what is none."""
+    for pragma in lifted.decided:
+        file = "" if pragma.loop.file == lifted.path else pragma.loop.file
+        try:
+            yield from (replace(d, place=Place(pragma.loop.line, file)) for d in parse(pragma.text))
+        except ValueError as error:
+            help_text = "see `polygpu explain PG303`"
+            raise Diagnosed(Diagnostic("PG303", "error", str(error), pragma.position, help_text)) from None

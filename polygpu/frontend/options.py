@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.position import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,15 @@ class FrontendOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """The text of a `#pragma polygpu`, its place, and that of the loop behind it."""
+
+    text: str
+    position: Position
+    loop: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Lifted:
     """A source file and its regions.
 
@@ -43,3 +53,4 @@ class Lifted:
     system_dependencies: tuple[str, ...]
     sources: dict[str, str]
     detected: bool = False
+    decided: tuple[Decided, ...] = ()

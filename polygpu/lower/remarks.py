@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.realise import CompiledRegion
-from polygpu.model.decisions import SPACES, Decision
+from polygpu.mapping.wanted import Wanted
+from polygpu.model.decisions import KEYS, SPACES, Decision
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 
@@ -49,13 +50,30 @@ def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     ]
 
 
-def check_followed(decisions: Iterable[Decision], regions: tuple[CompiledRegion, ...]) -> None:
+def check_followed(decisions: Iterable[Decision], regions: Iterable[CompiledRegion]) -> None:
     """Raises Diagnosed for a decision that no nest follows, be it that none has what it names."""
+    nests = [asked for r in regions for asked in r.asked]
+    refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
-        if any(asked.follows(decision) for r in regions for asked in r.asked) or decision.key in SPACES:
-            continue
-        for refused in (problem for r in regions for problem in r.refused if problem.decision == decision):
-            raise refused
-        message = f"'{decision}' is for no nest of this file"
-        advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
-        raise Diagnosed(Diagnostic("PG303", "error", message, None, advice))
+        mine = [asked for asked in nests if decision in asked.decisions]
+        for problem in refused if not mine else ():
+            if problem.decision == decision:
+                raise problem
+        if not mine:
+            advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
+            raise _unfollowed(f"'{decision}' is for no nest of this file", advice)
+        if decision.key not in SPACES:
+            _check_names(decision, mine)
+
+
+def _check_names(decision: Decision, nests: list[Wanted]) -> None:
+    named = KEYS[decision.key].named
+    names = [name for name in decision.names if name.lstrip("-").isidentifier()] if named else []
+    for name in names:
+        if not any(nest.knows(decision, name) for nest in nests):
+            there = ", ".join(sorted({known for nest in nests for known in nest.known(decision)}))
+            raise _unfollowed(f"'{decision}': there is no {named} '{name}'", f"there are {there}")
+
+
+def _unfollowed(message: str, advice: str) -> Diagnosed:
+    return Diagnosed(Diagnostic("PG303", "error", message, None, advice))

@@ -37,17 +37,19 @@ class Wanted:
         return next((d for d in reversed(self.decisions) if d.key == key), None)
 
     def follows(self, decision: Decision) -> bool:
-        """Whether the decision is one for the nest that has what it names, or what replaces it has."""
-        if decision not in self.decisions:
-            return False
-        named = KEYS[decision.key].named
-        names = {name.removeprefix("-").partition("@")[0].partition("[")[0] for name in decision.names}
-        return not names or not named or decision.value is not None or bool(names & self._known(named))
+        """Whether the decision is one for the nest, and names something that the nest has, if anything."""
+        names = decision.names if KEYS[decision.key].named else ()
+        named = not names or decision.value is not None or any(self.knows(decision, name) for name in names)
+        return decision in self.decisions and named
 
-    def _known(self, named: str) -> frozenset[str]:
-        """The names of loops, or of arrays, that the nest has."""
+    def knows(self, decision: Decision, name: str) -> bool:
+        """Whether the nest has what a decision names so."""
+        return name.removeprefix("-").partition("@")[0].partition("[")[0] in self.known(decision)
+
+    def known(self, decision: Decision) -> frozenset[str]:
+        """The loops, or the arrays, that such a decision could name."""
         mine = [self.p.statement(s) for s in self.statements]
-        if named == "array":
+        if KEYS[decision.key].named == "array":
             return frozenset(a.reference.array for s in mine for a in s.accesses)
         sources = self.p.source_names()
         return frozenset(sources.get(i, i) for s in mine for i in s.iterators)

@@ -13,7 +13,8 @@ from polygpu.frontend.read.statements import pragma_text
 # By their first words; those say how the loop behind them is compiled, or run on the host.
 _OF_LOOPS = re.compile(
     r"(?:omp (?:parallel for|simd|tile|unroll)|acc (?:parallel|kernels|serial|loop)|clang loop"
-    r"|GCC (?:ivdep|unroll|novector)|ivdep|unroll|nounroll|unroll_and_jam|vector|novector|simd|loop)\b"
+    r"|GCC (?:ivdep|unroll|novector)|ivdep|unroll|nounroll|unroll_and_jam|vector|novector|simd|loop"
+    r"|polygpu)\b"
 )
 _HINTS = ("simd", "tile", "unroll")
 # These stand for themselves: they say nothing about the statement behind them.

@@ -12,6 +12,7 @@ from polygpu.frontend.names.scopes import Hidden, file_scope
 from polygpu.frontend.names.structures import told_apart
 from polygpu.frontend.options import FrontendOptions, Lifted
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.regions.decided import decided
 from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
 from polygpu.frontend.regions.nests import Vetoed, find_nests
 from polygpu.frontend.regions.scops import lift_region
@@ -75,6 +76,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         cleaned.system_files,
         {file: source.text for file, source in sources.items()},
         detected,
+        tuple(decided(context)),
     )
 
 
