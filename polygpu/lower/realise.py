@@ -197,7 +197,7 @@ class Realiser:
 
         def grid(nest: Nest, outer: tuple[Fixed, ...], name: str) -> Grid:
             mine = tuple(d for d in decisions if (nest.statements, d) not in left)
-            asked.append(wanted(p, nest.statements, mine, care))
+            asked.append(wanted(p, nest.statements, mine, care, order.dependences))
             return self._map(nest, outer, name, asked[-1])
 
         program = self.passes.run("map", lambda: map_host(p, host, grid))

@@ -36,6 +36,7 @@ from polygpu.schedule.tree import (
     Nest,
     Node,
     Sequence,
+    band,
     single_iterator,
 )
 from polygpu.support.isl_idioms import c_name
@@ -67,6 +68,7 @@ def map_nest(
     Raises RefusedError for a decision that the nest cannot follow.
     """
     registers = _registers(device, asked)
+    nest = _sequential(p, nest, asked)
     grid = Grid(p, _axes(p, nest, outer), _parts(nest.body), outer, name=name, registers=registers)
     if not nest.parallel:
         return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
@@ -89,6 +91,19 @@ def _made(grid: Grid, t: Transformation, device: Device, asked: Wanted, *keys: s
     decision = next((d for key in keys if (d := asked.find(key)) is not None), None)
     assert decision is not None, f"what rules choose is possible: {refusal.why}"
     raise asked.refused(decision, refusal.number, refusal.why, refusal.advice)
+
+
+def _sequential(p: Polyhedra, nest: Nest, asked: Wanted) -> Nest:
+    """`nest` with the parallel loops that are to be run by one thread around its body: any order of these is
+    legal.
+    """
+    names = frozenset(asked.names("sequential"))
+    inner = tuple(m for m in nest.parallel if names & loop_names(p, m))
+    return (
+        Nest(tuple(m for m in nest.parallel if m not in inner), band(inner, True, nest.body))
+        if inner
+        else nest
+    )
 
 
 def _parts(body: Node) -> Block:
@@ -138,8 +153,10 @@ def _axis(grid: Grid, name: str, asked: Wanted, decision: Decision) -> int:
     found = next((k for k, known in enumerate(names) if name in known), None)
     if found is None:
         parallel = ", ".join(min(known) for known in names)
-        why = f"'{name}' is no parallel loop of this nest, which has {parallel}"
-        raise asked.refused(decision, "PG304", why)
+        verdict = asked.sequential(name)
+        reason = verdict.why if verdict is not None else f"the parallel ones are {parallel}"
+        why = f"'{name}' is no parallel loop of this nest: {reason}"
+        raise asked.refused(decision, "PG304", why, f"order {parallel}", verdict)
     return found
 
 

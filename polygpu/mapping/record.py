@@ -18,7 +18,10 @@ Items = tuple[tuple[str, Value], ...]
 def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
     """Every decision of the nest, each with who took it."""
     place = place_of(grid.p, grid.statements)
-    decisions = (Decision(key, items, place) for key, items in _all(grid, kernel))
+    alone = asked.find("sequential")
+    names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
+    found = (("sequential", names), *_all(grid, kernel))
+    decisions = (Decision(key, items, place) for key, items in found)
     return tuple(Taken(d, "person" if asked.find(d.key) else "rule") for d in decisions)
 
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.model.decisions import KEYS, Decision, Place, Value
+from polygpu.model.facts import LoopVerdict
 from polygpu.schedule.tree import Member, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import basename
@@ -26,12 +29,16 @@ class RefusedError(Diagnosed):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The decisions for a nest of `p`, those that count most last; `care` goes before all of them."""
+    """The decisions for a nest of `p`, those that count most last; `care` goes before all of them.
+
+    `dependences` say why a loop is not parallel.
+    """
 
     p: Polyhedra
     statements: tuple[str, ...]
     decisions: tuple[Decision, ...] = ()
     care: int = 0
+    dependences: Dependences | None = None
 
     def find(self, key: str) -> Decision | None:
         return next((d for d in reversed(self.decisions) if d.key == key), None)
@@ -59,10 +66,24 @@ class Wanted:
         decision = self.find(key)
         return decision.names if decision is not None else ()
 
-    def refused(self, decision: Decision, number: str, why: str, advice: str = "") -> RefusedError:
+    def sequential(self, loop: str) -> LoopVerdict | None:
+        """Why a loop of the nest is not parallel, if a dependence says so."""
+        mine = {k for s in self.statements for k in self.p.statement(s).loops}
+        verdicts = loop_verdicts(self.p, self.dependences) if self.dependences is not None else ()
+        named = (v for k, v in enumerate(verdicts) if k in mine and v.iterator == loop)
+        return next((v for v in named if not v.parallel), None)
+
+    def refused(
+        self, decision: Decision, number: str, why: str, advice: str = "", verdict: LoopVerdict | None = None
+    ) -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
         position = self.p.statement(self.statements[0]).position
-        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice)
+        ends = (verdict.source, verdict.target) if verdict is not None else ()
+        notes = tuple(
+            Diagnostic("", "note", text, end)
+            for text, end in zip(("one end of the dependence", "the other end"), ends, strict=False)
+        )
+        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice, notes)
         return RefusedError(decision, self.statements, reason)
 
     def value(self, key: str, loop: Member) -> Value:
@@ -74,10 +95,16 @@ class Wanted:
         return next((value for name, value in decision.items if name in names), decision.value)
 
 
-def wanted(p: Polyhedra, statements: tuple[str, ...], decisions: Iterable[Decision], care: int) -> Wanted:
+def wanted(
+    p: Polyhedra,
+    statements: tuple[str, ...],
+    decisions: Iterable[Decision],
+    care: int,
+    dependences: Dependences | None = None,
+) -> Wanted:
     """The decisions that hold for a nest of `statements`, the last of a key being the one that counts."""
     mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
-    return Wanted(p, statements, tuple(mine), care)
+    return Wanted(p, statements, tuple(mine), care, dependences)
 
 
 def _holds(place: Place, p: Polyhedra, name: str) -> bool:
