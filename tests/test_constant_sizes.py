@@ -17,6 +17,7 @@ from polygpu.analysis import polyhedra
 from polygpu.pipeline import Compilation, CompiledRegion
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
+from tests.support_kernels import build_checked
 
 DEVICES = [("emulator", "8800gtx"), ("emulator", "gtx285"), ("cuda", "h100"), ("cuda", "generic")]
 DIVIDED = 256  # by every tile of these devices
@@ -106,5 +107,5 @@ def test_prints_the_same(kernel: str, device: str, extent: int, form: str, tmp_p
     source = write_form(kernel, sizes, form, tmp_path)
     programs.translate_file(source, "emulator", device, tmp_path)
     expected = programs.run(programs.build_original(kernel, tmp_path), sizes)
-    program = programs.build_emulator(kernel, tmp_path, True, *SANITIZED, *WARNINGS)
+    program = build_checked(kernel, tmp_path, *SANITIZED, *WARNINGS)
     assert programs.compare(expected, programs.run(program, sizes)).identical
