@@ -10,6 +10,7 @@ import pytest
 from benchmarks import programs
 from tests.support_kernels import build_checked, require_nvcc, require_opencl
 
+DEVICES = ["8800gtx", "h100"]
 ARCHITECTURES = ["sm_75", "sm_90"]
 pytestmark = pytest.mark.parametrize("kernel", programs.kernel_names())
 
@@ -20,7 +21,7 @@ def assert_agrees(kernel: str, original: Path, program: Path, sizes: programs.Si
     assert comparison.identical or not exact, f"{kernel} {sizes}: {comparison.place}"
 
 
-@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+@pytest.mark.parametrize("device", DEVICES)
 def test_emulator_prints_the_same_bits(kernel: str, device: str, tmp_path: Path) -> None:
     """With the emulator's checks on: no race, no read of unwritten shared memory, no stray address."""
     programs.translate(kernel, "emulator", device, tmp_path)
@@ -30,12 +31,14 @@ def test_emulator_prints_the_same_bits(kernel: str, device: str, tmp_path: Path)
         assert_agrees(kernel, original, program, sizes, exact=True)
 
 
-def test_emulator_runs_the_kernels(kernel: str, tmp_path: Path) -> None:
-    """The work is done by launches, not by a fall-back to the original loop."""
-    programs.translate(kernel, "emulator", "8800gtx", tmp_path)
-    program = programs.build_emulator(kernel, tmp_path)
+@pytest.mark.parametrize("device", DEVICES)
+def test_emulator_runs_the_kernels(kernel: str, device: str, tmp_path: Path) -> None:
+    """The work is done by launches, not by a fall-back to the original loop, also where it is optimised."""
+    programs.translate(kernel, "emulator", device, tmp_path)
+    program = programs.build_emulator(kernel, tmp_path, False, "-O1")
     profile = tmp_path / "profile.json"
-    programs.run(program, (40,), POLYGPU_PROFILE=str(profile))
+    found = programs.run(program, (40,), POLYGPU_PROFILE=str(profile))
+    assert found == programs.run(programs.build_original(kernel, tmp_path), (40,))
     regions = json.loads(profile.read_text())["regions"]
     assert any(region["name"].startswith("polygpu_kernel_") for region in regions)
     assert all(kernel["launches"] > 0 for region in regions for kernel in region["kernels"])
