@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def written(directory: Path, text: str) -> Path:
 def built(source: Path, *flags: str) -> Path:
     """By a shell that also leaves a line in `log`, one directory above."""
     program = source.with_suffix(".o")
-    script = 'cp "$1" "$3" && echo "$0" >> "$(dirname "$1")/../log"'
+    script = 'sleep 0.1; cp "$1" "$3" && echo "$0" >> "$(dirname "$1")/../log"'
     programs.call(("sh", "-c", script, "built", source, "-o", program, *flags))
     return program
 
@@ -26,6 +27,14 @@ def built(source: Path, *flags: str) -> Path:
 def test_equal_files_are_built_once(tmp_path: Path) -> None:
     found = [built(written(tmp_path / name, "int a;")).read_text() for name in ("one", "two")]
     assert found == ["int a;"] * 2
+    assert (tmp_path / "log").read_text() == "built\n"
+
+
+def test_whoever_wants_it_at_the_same_time_waits(tmp_path: Path) -> None:
+    sources = [written(tmp_path / str(k), "int at_once;") for k in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        found = [program.read_text() for program in pool.map(built, sources)]
+    assert found == ["int at_once;"] * 4
     assert (tmp_path / "log").read_text() == "built\n"
 
 
