@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests import builds
 
 # Timings on a shared machine say nothing; a property that hangs is stopped by the test that owns it.
 settings.register_profile("polygpu", deadline=None, derandomize=True)
@@ -15,6 +18,13 @@ settings.load_profile("polygpu")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite expected texts that differ")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the processes of xdist start."""
+    sharing = ExitStack()
+    sharing.enter_context(builds.shared())
+    config.add_cleanup(sharing.close)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from polygpu.model.facts import AccessFact
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.runtime.profile import KernelProfile, SiteProfile, read_profile
 
-FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-w")
+FLAGS = ("-march=native", "-ffp-contract=off", "-w")
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,20 @@ def program(
     decisions: tuple[str, ...] = (),
     defines: tuple[str, ...] = (),
     assume: tuple[str, ...] = (),
+    level: str = "-O0",
 ) -> Path:
-    """The kernel's program for the emulator, in a directory that lives as long as the tests do."""
-    directory = Path(_directory().name, "_".join([device, *decisions, *defines, *assume]))
+    """The kernel's program for the emulator, in a directory that lives as long as the tests do.
+
+    To optimise it (`level`) takes longer than it saves where blocks by the thousand are not run.
+    """
+    directory = Path(_directory().name, "_".join([device, *decisions, *defines, *assume, level]))
     directory.mkdir(exist_ok=True)
     files = {suffix: directory / f"{kernel}{suffix}" for suffix in ("_host.c", "_emulator.c")}
     for suffix, path in files.items():
         path.write_text(compiled(kernel, device, decisions, defines, assume).files[suffix])
     made = directory / kernel
-    programs.call(("gcc", *FLAGS, *(f"-D{d}" for d in defines), *files.values(), "-o", made, "-lm"))
+    flags = (level, *FLAGS, *(f"-D{d}" for d in defines))
+    programs.call(("gcc", *flags, *files.values(), "-o", made, "-lm"))
     return made
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from benchmarks import programs
 from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
@@ -30,6 +32,14 @@ def unavailable(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(f"CI has to run this check: {reason}")
     pytest.skip(reason)
+
+
+def build_checked(kernel: str, directory: Path, *flags: str) -> Path:
+    """The program for the emulator, with its checks, which runs for less time than it takes to optimise it.
+
+    gcc sees what is initialised only where it optimises.
+    """
+    return programs.build_emulator(kernel, directory, True, "-O0", "-Wno-maybe-uninitialized", *flags)
 
 
 def initial_values(count: int, seed: int) -> list[float]:

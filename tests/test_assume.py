@@ -9,6 +9,7 @@ import pytest
 from benchmarks import programs
 from polygpu import pipeline
 from polygpu.support.diagnostics import Diagnosed
+from tests.support_kernels import build_checked
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
@@ -31,7 +32,7 @@ def test_the_output_is_the_originals(kernel: str, sizes: tuple[int, ...], tmp_pa
     names = programs.parameters_of(kernel)
     assumed = [w for n, v in zip(names, sizes, strict=True) for w in ("--assume", f"{n}={v}")]
     programs.translate(kernel, "emulator", "8800gtx", tmp_path, *assumed)
-    program = programs.build_emulator(kernel, tmp_path, check=True)
+    program = build_checked(kernel, tmp_path)
     original = programs.build_original(kernel, tmp_path)
     assert programs.run(program, sizes) == programs.run(original, sizes)
     other = tuple(v + 1 for v in sizes)

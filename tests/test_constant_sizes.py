@@ -18,6 +18,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.pipeline import Compilation
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
+from tests.support_kernels import build_checked
 
 DEVICES = [("emulator", "8800gtx"), ("emulator", "gtx285"), ("cuda", "h100"), ("cuda", "generic")]
 DIVIDED = 256  # by every tile of these devices
@@ -25,8 +26,6 @@ EXTENTS = [1, 2, DIVIDED - 1, DIVIDED, DIVIDED + 1]
 STEPS = 3
 FORMS = {"parameters": False, "globals": True}
 SANITIZED = ("-fsanitize=signed-integer-overflow,bounds", "-fno-sanitize-recover")
-# gcc does not see that `new_array` fills all of what `main` copies to a global array.
-WARNINGS = ("-Wno-maybe-uninitialized",)
 
 
 def some_by_default(cases: list[tuple[object, ...]], one_in: int) -> list[object]:
@@ -107,5 +106,5 @@ def test_prints_the_same(kernel: str, device: str, extent: int, form: str, tmp_p
     source = write_form(kernel, sizes, form, tmp_path)
     programs.translate_file(source, "emulator", device, tmp_path)
     expected = programs.run(programs.build_original(kernel, tmp_path), sizes)
-    program = programs.build_emulator(kernel, tmp_path, True, *SANITIZED, *WARNINGS)
+    program = build_checked(kernel, tmp_path, *SANITIZED)
     assert programs.compare(expected, programs.run(program, sizes)).identical

@@ -11,6 +11,7 @@ from polygpu import pipeline
 from polygpu.model.decisions import Decision, Decisions, parse
 from polygpu.report.explain import explain
 from polygpu.support.diagnostics import Diagnosed
+from tests.support_kernels import build_checked
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
@@ -42,7 +43,7 @@ CHOICES = [
 def compiled(kernel: str, device: str, choice: str, directory: Path) -> Path:
     options = [word for decision in choice.split() for word in ("--decide", decision)]
     programs.translate(kernel, "emulator", device, directory, *options)
-    return programs.build_emulator(kernel, directory, check=True)
+    return build_checked(kernel, directory)
 
 
 @pytest.mark.parametrize(("kernel", "device", "choice"), CHOICES)

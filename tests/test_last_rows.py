@@ -54,7 +54,7 @@ def test_a_submatrix_that_ends_with_its_memory(
     """The address sanitizer watches the copies, the original says what must come out."""
     monkeypatch.chdir(tmp_path)
     Path("submatrix.c").write_text(SUBMATRIX)
-    flags = "-fsanitize=address -fno-sanitize-recover=all"
+    flags = "-O0 -fsanitize=address -fno-sanitize-recover=all"
     options = ["run", "--target", "emulator", "--device", device, "--check", "--cflags", flags]
     assert cli.invoke([*options, "submatrix.c", "--", *sizes]) == 0, capfd.readouterr().err
     assert "runs on the host" not in capfd.readouterr().err

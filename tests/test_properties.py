@@ -62,7 +62,7 @@ FOUND = [
 
 def gcc(directory: Path, *arguments: str) -> Path:
     program = directory / "program"
-    command = ("gcc", "-O1", "-ffp-contract=off", QUIET, *arguments, "-o", str(program), "-lm")
+    command = ("gcc", "-O0", "-ffp-contract=off", QUIET, *arguments, "-o", str(program), "-lm")
     subprocess.run(command, cwd=directory, check=True)
     return program
 

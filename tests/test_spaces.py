@@ -14,7 +14,7 @@ from polygpu.perf.predict import predict
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES
 from tests.emulated import compiled
-from tests.support_kernels import require_nvcc, require_opencl
+from tests.support_kernels import build_checked, require_nvcc, require_opencl
 from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
 
 # Broadcast, column-wise and row-wise reads, direct and by copy code, with tiles that divide no size.
@@ -104,7 +104,7 @@ def assert_output(kernel: str, target: str, device: str | None, choice: str, dir
     options = [w for d in choice.split() for w in ("--decide", d)]
     options += [w for a in assumed(kernel) for w in ("--assume", a)]
     programs.translate(kernel, target, device, directory, *options)
-    build = programs.build_opencl if target == "opencl" else programs.build_emulator
+    build = programs.build_opencl if target == "opencl" else build_checked
     sizes = sizes_of(kernel, LARGER)
     program, original = build(kernel, directory), programs.build_original(kernel, directory)
     comparison = programs.compare(programs.run(original, sizes), programs.run(program, sizes))

@@ -33,7 +33,7 @@ from polygpu.model.kernel import (
 from polygpu.printing.emulator.program import print_emulator
 
 CC = shutil.which("gcc") or shutil.which("cc")
-FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror")
+FLAGS = ("-std=c99", "-O0", "-Wall", "-Wextra", "-Werror")
 CODES = {"float": "f", "double": "d", "int": "i", "char": "b"}
 
 X, Y = Name("thread_x"), Name("thread_y")

@@ -25,6 +25,7 @@ def project(tmp_path: Path) -> Path:
 def make(project: Path, *arguments: str) -> str:
     command = ("make", f"POLYGPU={sys.executable} -m polygpu", *arguments)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    environment["CFLAGS"] = "-O0 -Wall -Wno-unknown-pragmas"
     process = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
     )

@@ -38,7 +38,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def run(*arguments: str) -> int:
-    return cli.invoke(["run", "--target", "emulator", *arguments])
+    return cli.invoke(["run", "--target", "emulator", "--cflags", "-O0", *arguments])
 
 
 def test_output_and_status_are_the_programs(source: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def verify(text: str, *arguments: str, device: str = "8800gtx") -> int:
     Path("file.c").write_text(text)
-    return cli.invoke(["verify", "--device", device, "file.c", *arguments])
+    return cli.invoke(["verify", "--device", device, "--cflags", "-O0", "file.c", *arguments])
 
 
 @pytest.mark.parametrize("text", [PRODUCT, FOLD, SWEEP])

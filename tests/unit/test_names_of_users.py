@@ -103,7 +103,8 @@ def test_nvcc_takes_the_names(tmp_path: Path) -> None:
     done = compile_file(str(tmp_path / "program.c"), Options(target="cuda", device="h100"))
     (tmp_path / "program.cu").write_text(done.files["_cuda.cu"])
     assert done.offloaded == 2 * len(NAMES)
-    subprocess.run([*find_nvcc(), "-c", "program.cu"], cwd=tmp_path, check=True)
+    brief = ("-Xcicc", "-O1", "-Xptxas", "-O1")
+    subprocess.run([*find_nvcc(), *brief, "-c", "program.cu"], cwd=tmp_path, check=True)
 
 
 def test_names_that_do_not_clash_are_kept(tmp_path: Path) -> None:
