@@ -17,6 +17,7 @@ from polygpu import devices
 from polygpu.analysis import polyhedra
 from polygpu.analysis.assume import assume, check_known, parse_assumptions
 from polygpu.analysis.conditions import Condition, conditions
+from polygpu.analysis.dead import Place, dead_actions, without
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.expand import Expansion, expand
@@ -114,6 +115,7 @@ class CompiledRegion:
     overlaps: tuple[str, ...]
     assumed: dict[Scalar, int]
     renamed: dict[str, str]
+    dead: frozenset[Place]
 
     @property
     def in_source(self) -> Region:
@@ -322,11 +324,10 @@ def _ordered(p: Polyhedra, d: Dependences, budget: float, clock: _Clock) -> _Ord
 
 
 def _order(p: Polyhedra, d: Dependences, budget: float, clock: _Clock, generous: bool) -> _Ordered:
-    whole = p
     end = time.monotonic() + budget
     with patience(budget / 2):
         p, expansions = clock.run("expand", lambda: expand(p, d, generous))
-        if expansions or len(p.statements) < len(whole.statements):
+        if expansions:
             d = clock.run("dependences", lambda: compute_dependences(p))
         p, d, splits = clock.run("split", lambda: split(p, d))
     left = end - time.monotonic()
@@ -394,6 +395,9 @@ def _compile_region(
     tests = clock.run("conditions", lambda: conditions(p))
     with patience(budget / 2):  # the rest is for the schedule
         d = clock.run("dependences", lambda: compute_dependences(p))
+        if dead := dead_actions(p, d):
+            p = without(p, dead)
+            d = clock.run("dependences", lambda: compute_dependences(p))
     ordered = _ordered(p, d, end - time.monotonic(), clock)
     p, d = ordered.p, ordered.d
     sizes = layouts(p, d)
@@ -420,6 +424,7 @@ def _compile_region(
         else (),
         assumed,
         renamed,
+        dead,
     )
 
 

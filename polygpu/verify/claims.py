@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import islpy as isl
 
 from polygpu.model.expr import Binary, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, If, Origin, Statement
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.rewrite import numbered
+from polygpu.model.scop import Action, Branch, Let, Number, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Leaf, Matched, Place
-from polygpu.verify.liveness import Number
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.scoped import clear, needed
-from polygpu.verify.slots import numbered
 from polygpu.verify.state import State
 
 if TYPE_CHECKING:
     from polygpu.verify.walk import KernelWalk
 
 _PIECES = 4
-_ATTEMPTS = 100  # at telling what a kernel leaves out of a branch
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class Claim:
 
     def matcher(self, state: State) -> Matcher:
         statement = self.walk.p.statement(self.origin.statement)
-        names = frozenset(a.name for _, a, _ in numbered(statement.body) if isinstance(a, Let))
+        names = frozenset(a.name for _, a in numbered(statement.body) if isinstance(a, Let))
         return Matcher(
             state.scope, self.there(state), self.walk.symbols, names, lambda e: self.walk.place(e, state)
         )
@@ -128,7 +124,7 @@ class Claim:
         if isinstance(source, Reference):
             return source.type
         body = self.walk.p.statement(self.origin.statement).body
-        return next(a.type for _, a, _ in numbered(body) if isinstance(a, Let) and a.name == source)
+        return next(a.type for _, a in numbered(body) if isinstance(a, Let) and a.name == source)
 
     def _emit(
         self,
@@ -176,74 +172,17 @@ class Claim:
                 test = test.right
         self._emit(matcher, state.at(0), number, None, None)
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
-            self._side(ours, theirs, (*number, side), state.at(1 + side))
-
-    def _side(
-        self, ours: tuple[Action, ...], theirs: tuple[Statement, ...], prefix: Number, state: State
-    ) -> None:
-        """A branch of the source and of the kernel, which may leave out what has no effect."""
-        if len(ours) == len(theirs):
-            self._in_order(list(enumerate(ours)), theirs, prefix, state)
-            return
-        problem = self._wrong("a branch has other actions")
-        needless = [k for k, a in enumerate(ours) if not self._has_effect(a, (*prefix, k))]
-        for kept in _ways(ours, theirs, needless):
-            attempt = self.walk.mark()
-            try:
-                self._in_order([(k, ours[k]) for k in kept], theirs, prefix, state)
-                return
-            except MismatchError as error:
-                self.walk.undo(attempt)
-                problem = error
-        raise problem
-
-    def _has_effect(self, action: Action, number: Number) -> bool:
-        """Whether what the action computes may be read, by others that have an effect or in the end."""
-        source, statement = self.walk.source, self.origin.statement
-        match action:
-            case Store():
-                write = source.writing(statement, number)
-                return write is None or not self.walk.demand.observed(write).is_empty()
-            case Let():
-                return number in source.locals(statement).live
-            case Branch(_, then, otherwise):
-                sides = ((0, then), (1, otherwise))
-                return any(
-                    self._has_effect(a, (*number, n, k)) for n, body in sides for k, a in enumerate(body)
-                )
+            self._in_order(ours, theirs, (*number, side), state.at(1 + side))
 
     def _in_order(
-        self,
-        ours: list[tuple[int, Action]],
-        theirs: tuple[Statement, ...],
-        prefix: Number,
-        state: State,
+        self, ours: tuple[Action, ...], theirs: tuple[Statement, ...], prefix: Number, state: State
     ) -> None:
-        for position, ((k, a), b) in enumerate(zip(ours, theirs, strict=True)):
-            here = self._where(state.at(position), (*prefix, k))
+        if len(ours) != len(theirs):
+            raise self._wrong("a branch has other actions")
+        for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            here = self._where(state.at(k), (*prefix, k))
             later = here
             if isinstance(b, Declare):
                 later = self.walk.new_private(b, b.name, here)
                 state = replace(state, scope=later.scope, arrays=later.arrays)
             self.action(b, a, (*prefix, k), here, later, True)
-
-
-def _ways(
-    ours: tuple[Action, ...], theirs: tuple[Statement, ...], needless: list[int]
-) -> Iterator[tuple[int, ...]]:
-    """Numbers of the actions that the kernel's statements may be, in order, without some `needless` ones."""
-    if len(theirs) > len(ours):
-        return
-    for left in islice(combinations(needless, len(ours) - len(theirs)), _ATTEMPTS):
-        chosen = tuple(k for k in range(len(ours)) if k not in left)
-        if all(_alike(ours[k], s) for k, s in zip(chosen, theirs, strict=True)):
-            yield chosen
-
-
-def _alike(action: Action, s: Statement) -> bool:
-    match action:
-        case Branch():
-            return isinstance(s, If)
-        case Let(_, _, _, False):
-            return isinstance(s, Declare)
-    return isinstance(s, Assign)

@@ -171,10 +171,13 @@ def _one_element(session: Session, array: str, stores: list[Use]) -> None:
 def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -> None:
     """The instance whose value the source reads stores it where `load` looks."""
     writes = session.source.writes_of(load.slot.array)
+    if not session.demand.matters(load.slot):
+        return
     if not temporary and all(unstored(session, w, stores).is_empty() for w in writes):
         return
     users = load.instances.reverse().apply_range(load.address)
-    users = users.intersect_domain(session.demand.deciding(load.slot))
+    if load.slot.relation is not None:
+        users = users.intersect_domain(load.slot.relation.domain())
     writers, fresh = session.source.writers(load.slot)
     # what a temporary held before its first write is never used: the source could not know it either
     left = users if temporary and not load.slot.implied else users.subtract_domain(fresh)

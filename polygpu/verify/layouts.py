@@ -135,10 +135,7 @@ def _up_to(scope: Scope, box: isl.Set, b: Buffer) -> isl.Set:
 def _copied(session: Session, slot: Slot, left: isl.Set, elements: isl.Set) -> None:
     """Of the `elements` of a slot none is `left` out, unless nothing depends on it."""
     missing = elements.intersect(left)
-    if not missing.is_empty() and slot.relation is not None and not slot.write:
-        matters = slot.relation.intersect_domain(session.demand.deciding(slot))
-        missing = matters.range().reset_tuple_id().intersect(left)
-    if missing.is_empty():
+    if missing.is_empty() or not session.demand.matters(slot):
         return
     point = counterexample.sample(isl.Map.from_domain(missing))
     place = counterexample.element(slot.array, counterexample.values(point, D.in_))

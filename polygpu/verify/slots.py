@@ -10,10 +10,9 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
 from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
-from polygpu.model.rewrite import references, walk
-from polygpu.model.scop import Access, Action, Branch, Let, Store
+from polygpu.model.rewrite import numbered, reads_of, references, walk
+from polygpu.model.scop import Access, Action, Branch, Number, Store
 from polygpu.support.isl_idioms import coalesced
-from polygpu.verify.liveness import Number
 from polygpu.verify.outcomes import implied
 
 
@@ -41,16 +40,6 @@ class Slot:
         return self.number, int(self.write)
 
 
-def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Number, Action, bool]]:
-    """All actions with their numbers, and whether a branch decides if they happen."""
-    for k, action in enumerate(body):
-        number = (*prefix, k)
-        yield number, action, bool(prefix)
-        if isinstance(action, Branch):
-            yield from numbered(action.then, (*number, 0))
-            yield from numbered(action.otherwise, (*number, 1))
-
-
 def exclusive(one: Number, other: Number) -> bool:
     """Whether two actions stand in different branches of a test."""
     apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
@@ -71,7 +60,7 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
         return builder.condition(test) if _is_affine(test, s, p) else None
 
     found: dict[Number, isl.Set] = {}
-    for number, action, _ in numbered(s.body):
+    for number, action in numbered(s.body):
         here = found.setdefault(number, s.domain)
         if isinstance(action, Store) and len(number) > 1:
             touching = _touching(s, action.target, True)
@@ -86,18 +75,13 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
 
 def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
     first = _never_kept(p, s)
-    for number, action, conditional in numbered(s.body):
-        match action:
-            case Store(target, value):
-                reads = [*references(value), *(r for x in target.subscripts for r in references(x))]
-                yield from (_slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(reads))
-                if conditional and number not in first:
-                    yield _slot(p, s, number, target, False, happens[number], implied=True)
-                yield _slot(p, s, number, target, True, happens[number])
-            case Let(_, _, value, _) | Branch(value, _, _):
-                yield from (
-                    _slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(references(value))
-                )
+    for number, action in numbered(s.body):
+        reads = dict.fromkeys(r for x in reads_of(action) for r in references(x))
+        yield from (_slot(p, s, number, r, False, happens[number]) for r in reads)
+        if isinstance(action, Store):
+            if len(number) > 1 and number not in first:
+                yield _slot(p, s, number, action.target, False, happens[number], implied=True)
+            yield _slot(p, s, number, action.target, True, happens[number])
 
 
 def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
@@ -106,12 +90,12 @@ def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
     Such a write counts as one that happens and gives the element any value, up to the one that really does.
     """
     found: set[Number] = set()
-    for outer, branch, _ in numbered(s.body):
+    for outer, branch in numbered(s.body):
         if not isinstance(branch, Branch):
             continue
         sure = _written(p, s, (branch,))
         first: dict[Reference, Number] = {}
-        for number, action, _ in numbered(s.body):
+        for number, action in numbered(s.body):
             if isinstance(action, Store) and number[: len(outer)] == outer:
                 r = _placeless(action.target)
                 if r in sure:

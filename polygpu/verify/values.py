@@ -12,11 +12,11 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.model.expr import Position
+from polygpu.model.scop import Number
 from polygpu.support.isl_idioms import D
 from polygpu.verify import counterexample
 from polygpu.verify.elements import everything
 from polygpu.verify.events import BLOCKS, Do, Leaf, Matched, Place
-from polygpu.verify.liveness import Number
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
@@ -132,7 +132,9 @@ class _Action:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
             for leaf in matched.leaves:
-                self._leaf(leaf, self._observed(here) if leaf.implied else here)
+                slot = self._slot(leaf)
+                if slot is None or self.session.demand.matters(slot):
+                    self._leaf(leaf, slot, here)
 
     def goes_where_the_source_writes(self, target: Place) -> bool:
         slots = [s for s in self.session.source.slots if s.write and s.array == target.array]
@@ -155,15 +157,6 @@ class _Action:
             self._visible(target, isl.Map.from_domain(beyond))
             return
         self._store(target, address, instances, slot)
-
-    def _observed(self, here: isl.Map) -> isl.Map:
-        """Executions of a conditional write whose old values matter."""
-        m, source = self.action.matched, self.session.source
-        assert m is not None
-        slot = source.writing(m.statement, m.number)
-        if slot is None:
-            return here if m.number in source.locals(m.statement).lasting else here.subtract(here)
-        return here.intersect_range(self.session.demand.outlasting(slot))
 
     def _visible(self, target: Place, beyond: isl.Map) -> None:
         address = self.session.address(self.action, target, WHOLE).intersect_domain(beyond.domain())
@@ -272,10 +265,9 @@ class _Action:
         )
         return text, (counterexample.position(statement, slot.reference, slot.write),)
 
-    def _leaf(self, leaf: Leaf, here: isl.Map) -> None:
+    def _leaf(self, leaf: Leaf, slot: Slot | None, here: isl.Map) -> None:
         self.session.counts[VALUES] += 1
         origins = self.locals.origins(self.action, leaf.place, leaf.implied)
-        slot = self._slot(leaf)
         if slot is not None and slot.relation is not None:
             here = here.intersect_range(slot.relation.domain())
         inside = here.domain()
