@@ -19,7 +19,7 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Reference
-from polygpu.model.rewrite import numbered, reads_of, references, scalars_in
+from polygpu.model.rewrite import locals_of, numbered, reads_of, references
 from polygpu.model.scop import Action, Branch, Let, Number, Store
 from polygpu.support.isl_idioms import D, maps, tuple_name
 
@@ -91,7 +91,7 @@ class _Live:
     def _asks_for(self, statement: str, number: Number) -> Iterator[Place]:
         """The tests around an action, and those that may supply what it reads."""
         action = self.actions[statement, number]
-        names = scalars_in(*reads_of(action)) | ({action.name} if isinstance(action, Let) else set())
+        names = locals_of(action)
         reads = [r for e in reads_of(action) for r in references(e) if not self._lasts(r)]
         yield from ((statement, number[:k]) for k in range(1, len(number), 2))
         for place, a in self.actions.items():

@@ -122,6 +122,11 @@ def reads_of(action: Action) -> tuple[Expr, ...]:
     return (action.test,)
 
 
+def locals_of(action: Action) -> set[str]:
+    """Names that an action evaluates, or assigns to."""
+    return scalars_in(*reads_of(action)) | ({action.name} if isinstance(action, Let) else set())
+
+
 def map_actions(
     body: Iterable[Action], value: Change, target: Callable[[Reference], Reference]
 ) -> tuple[Action, ...]:

@@ -145,7 +145,7 @@ class Claim:
 
     def _where(self, state: State, number: Number) -> State:
         """The state where the source may carry out an action within a branch, as far as tests are affine."""
-        happens = self.walk.source.happens(self.origin.statement)[number]
+        happens = self.walk.source.happens[self.origin.statement][number]
         if self.walk.p.statement(self.origin.statement).domain.is_subset(happens):  # no test says anything
             return state
         scope = state.scope

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygpu.analysis.dead import Place
 from polygpu.analysis.polyhedra import PolyStatement
-from polygpu.model.rewrite import numbered, reads_of, scalars_in
+from polygpu.model.rewrite import locals_of, numbered
 from polygpu.model.scop import Let, Number
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import Source, Writer
@@ -48,9 +48,12 @@ class Demand:
         return found
 
     def missed(self) -> Iterator[str]:
-        """Statements of which something is left out that others depend on, or that outlives the region."""
+        """Statements of which something is left out that others depend on, or that outlives the region.
+
+        Raises UnanalysableError where that depends on data.
+        """
         live = {a.name for a in self.source.p.arrays if a.live_out}
-        yield from (s.statement for s in self._gone if s.write and s.reference.array in live)
+        yield from (s.statement for s in self._gone if s.reference.array in live)
         if self._gone:
             found = (w for some in self.writers.values() for w in some)
             yield from (w.statement for w in found if self.leaves_out(w.statement, w.number))
@@ -58,25 +61,21 @@ class Demand:
             yield from (s.name for s in self.source.p.statements if self._misses_local(s))
 
     def _misses_local(self, s: PolyStatement) -> bool:
-        for number, action in numbered(s.body):
-            uses = [(name, False) for name in scalars_in(*reads_of(action))]
-            uses += [(action.name, True)] if isinstance(action, Let) and action.assign else []
-            made = (self.source.assigned(s.name, number, *use) for use in uses)
-            given = {n for some in made for n, instances in some.items() if not instances.is_empty()}
-            if not self.leaves_out(s.name, number) and any(self.leaves_out(s.name, n) for n in given):
-                return True
-        return False
+        kept = [(n, a) for n, a in numbered(s.body) if not self.leaves_out(s.name, n)]
+        gone = [(n, a.name) for n, a in numbered(s.body) if isinstance(a, Let) and (n, a) not in kept]
+        return any(n < number and name in locals_of(a) for n, name in gone for number, a in kept)
 
     @cached_property
     def _gone(self) -> list[Slot]:
-        return [s for s in self.source.slots if self.leaves_out(s.statement, s.number)]
+        return [s for s in self.source.slots if s.write and self.leaves_out(s.statement, s.number)]
 
     @cached_property
     def _slots(self) -> list[Slot]:
         """The accesses of what is not left out, to arrays some of whose writes are, or are conditional."""
-        gone = set(self._gone)
-        open_ = {s.array for s in self.source.slots if s.implied or (s.write and s in gone)}
-        return [s for s in self.source.slots if s.array in open_ - self._unclear and s not in gone]
+        arrays = {s.array for s in self.source.slots if s.implied} - self._unclear
+        arrays |= {s.array for s in self._gone}
+        found = (s for s in self.source.slots if s.array in arrays)
+        return [s for s in found if not self.leaves_out(s.statement, s.number)]
 
     @cached_property
     def _unclear(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ import islpy as isl
 
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
-from polygpu.verify import counterexample
+from polygpu.verify.counterexample import element, example, shown, values
 from polygpu.verify.demand import Demand
 from polygpu.verify.elements import everything
 from polygpu.verify.order import WHOLE
@@ -47,16 +47,11 @@ def _executed(session: Session, write: Slot) -> None:
                 missing = missing.subtract(session.instances(a, WHOLE).range())
     if missing.is_empty():
         return
-    point = counterexample.sample(isl.Map.from_domain(missing))
+    found = example(session.p, isl.Map.from_domain(missing))
+    text = shown(session.p, s, values(found.pair, D.in_), None, True)
+    message = "an instance of the source is never executed"
     session.failures.append(
-        Failure(
-            INSTANCES,
-            "",
-            "an instance of the source is never executed",
-            counterexample.shown(session.p, s, counterexample.values(point, D.in_), None, True),
-            parameters=counterexample.parameters(point, session.p.parameters),
-            positions=(s.position,),
-        )
+        Failure(INSTANCES, "", message, text, parameters=found.parameters, positions=(s.position,))
     )
 
 
@@ -88,22 +83,19 @@ def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[U
     for w, missing in left:
         if w not in final:
             continue
-        s = session.p.statement(w.statement)
         lost = final[w].intersect_range(missing)
         if not lost.is_empty():
-            point = counterexample.sample(lost)
+            found = example(session.p, lost)
             session.failures.append(
                 Failure(
                     INSTANCES,
                     "",
                     "the last value of an element is not stored",
-                    counterexample.shown(
-                        session.p, s, counterexample.values(point, D.out), w.reference, True
-                    ),
+                    found.access(w, values(found.pair, D.out)),
                     "",
-                    counterexample.element(array, counterexample.values(point, D.in_)),
-                    counterexample.parameters(point, session.p.parameters),
-                    (counterexample.position(s, w.reference, True),),
+                    element(array, values(found.pair, D.in_)),
+                    found.parameters,
+                    (found.position(w),),
                 )
             )
 

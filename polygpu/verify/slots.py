@@ -8,10 +8,10 @@ from functools import reduce
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
 from polygpu.model.rewrite import numbered, reads_of, references, walk
-from polygpu.model.scop import Access, Action, Branch, Number, Store
+from polygpu.model.scop import Action, Branch, Number, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.outcomes import implied
 
@@ -63,7 +63,7 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     for number, action in numbered(s.body):
         here = found.setdefault(number, s.domain)
         if isinstance(action, Store) and len(number) > 1:
-            touching = _touching(s, action.target, True)
+            touching = _touching(s, action.target)
             found[number] = here if here.is_subset(touching) else coalesced(here.intersect(touching))
         elif isinstance(action, Branch):
             for side, branch in enumerate((action.then, action.otherwise)):
@@ -77,11 +77,11 @@ def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) 
     first = _never_kept(p, s)
     for number, action in numbered(s.body):
         reads = dict.fromkeys(r for x in reads_of(action) for r in references(x))
-        yield from (_slot(p, s, number, r, False, happens[number]) for r in reads)
+        yield from (_slot(s, number, r, False, happens[number]) for r in reads)
         if isinstance(action, Store):
             if len(number) > 1 and number not in first:
-                yield _slot(p, s, number, action.target, False, happens[number], implied=True)
-            yield _slot(p, s, number, action.target, True, happens[number])
+                yield _slot(s, number, action.target, False, happens[number], implied=True)
+            yield _slot(s, number, action.target, True, happens[number])
 
 
 def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
@@ -122,26 +122,18 @@ def _placeless(r: Reference) -> Reference:
 
 
 def _slot(
-    p: Polyhedra,
-    s: PolyStatement,
-    number: Number,
-    r: Reference,
-    write: bool,
-    inside: isl.Set,
-    implied: bool = False,
+    s: PolyStatement, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
 ) -> Slot:
+    found = [a for a in s.accesses if (a.reference, a.write) == (r, write or implied)]
     relation = None
-    if all(_is_affine(x, s, p) for x in r.subscripts):
-        access = Access(r, write, True, True, s.position, s.text)
-        relation = access_relation(AffineBuilder(s.domain.get_space()), inside, access)
-        if not write and not implied:
-            relation = relation.intersect_domain(_touching(s, r, False))
+    if all(a.affine for a in found):
+        relation = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
     return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
 
 
-def _touching(s: PolyStatement, r: Reference, write: bool) -> isl.Set:
-    """The instances in which `s` may access `r`: no affine test within it says otherwise."""
-    found = [a.relation.domain() for a in s.accesses if a.reference == r and a.write == write]
+def _touching(s: PolyStatement, r: Reference) -> isl.Set:
+    """The instances in which `s` may write `r`: no affine test within it says otherwise."""
+    found = [a.relation.domain() for a in s.accesses if a.reference == r and a.write]
     return reduce(isl.Set.union, found) if found else s.domain
 
 

@@ -34,18 +34,12 @@ class Source:
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        return tuple(slot for s in self.p.statements for slot in slots_of(self.p, s, self.happens(s.name)))
-
-    def happens(self, statement: str) -> Mapping[Number, isl.Set]:
-        """The instances in which each action of a statement may happen, as far as affine tests tell."""
-        found = self._happens.get(statement)
-        if found is None:
-            found = self._happens[statement] = reached(self.p, self.p.statement(statement))
-        return found
+        return tuple(slot for s in self.p.statements for slot in slots_of(self.p, s, self.happens[s.name]))
 
     @cached_property
-    def _happens(self) -> dict[str, Mapping[Number, isl.Set]]:
-        return {}
+    def happens(self) -> dict[str, Mapping[Number, isl.Set]]:
+        """The instances in which each action of a statement may happen, as far as affine tests tell."""
+        return {s.name: reached(self.p, s) for s in self.p.statements}
 
     def reading(self, statement: str, number: Number, reference: Reference) -> Slot:
         return next(
@@ -65,10 +59,6 @@ class Source:
 
     def writes_of(self, array: str) -> tuple[Slot, ...]:
         return tuple(s for s in self.slots if s.write and s.array == array)
-
-    @cached_property
-    def written(self) -> frozenset[str]:
-        return frozenset(s.array for s in self.slots if s.write)
 
     def before(self, first: str, a: tuple[Number, int], second: str, b: tuple[Number, int]) -> isl.Map:
         """Pairs of instances of `first` and `second` whose accesses ranked `a` and `b` come in this order."""
@@ -103,7 +93,7 @@ class Source:
 
         What is `implied` stands for the value after the whole branch, be it made on the other side.
         """
-        s, happens = self.p.statement(statement), self.happens(statement)
+        s, happens = self.p.statement(statement), self.happens[statement]
         earlier = [n for n, a in numbered(s.body) if isinstance(a, Let) and a.name == name and n < number]
         left = happens[number]
         found: dict[Number, isl.Set] = {}
