@@ -56,29 +56,16 @@ class Claim:
             state.scope, self.there(state), self.walk.symbols, names, lambda e: self.walk.place(e, state)
         )
 
-    def action(
-        self,
-        s: Statement,
-        action: Action,
-        number: Number,
-        state: State,
-        after: State,
-        conditional: bool,
-    ) -> None:
+    def action(self, s: Statement, action: Action, number: Number, state: State, after: State) -> None:
         """`after` is the state in which the target is looked up: a declaration's own name is new."""
         match action, s:
-            case Store(target, value), Assign(place, given):
-                matcher = self.matcher(state)
-                self._values(matcher, value, given)
-                self._target(matcher, target, place, after, number, conditional)
-            case Let(name, _, value, True), Assign(Name() as place, given):
-                matcher = self.matcher(state)
-                self._values(matcher, value, given)
-                self._target(matcher, name, place, after, number, conditional)
-            case Let(name, ctype, value, False), Declare(given_name, _, given, True) if given is not None:
-                matcher = self.matcher(state)
-                self._values(matcher, value, given)
-                self._target(matcher, name, Name(given_name, ctype), after, number, False)
+            case Store(), Assign():
+                keeps = any(x.implied for x in self.walk.source.at(self.origin.statement, number))
+                self._assigned(action, s.target, s.value, number, state, after, keeps)
+            case Let(assign=True), Assign(Name()):
+                self._assigned(action, s.target, s.value, number, state, after, len(number) > 1)
+            case Let(assign=False), Declare(mutable=True, value=value) if value is not None:
+                self._assigned(action, Name(s.name, s.type), value, number, state, after, False)
             case Branch(), If():
                 self._branch(s, action, number, state)
             case _:
@@ -95,36 +82,32 @@ class Claim:
     def _wrong(self, reason: str) -> MismatchError:
         return MismatchError(f"{self.origin.statement}: {reason}")
 
-    def _values(self, matcher: Matcher, source: Expr, kernel: Expr) -> None:
+    def _assigned(
+        self,
+        action: Store | Let,
+        kernel: Reference | Name,
+        value: Expr,
+        number: Number,
+        state: State,
+        after: State,
+        keeps: bool,
+    ) -> None:
+        """`kernel = value`; what is there before may stay if it `keeps` that."""
+        matcher = self.matcher(state)
         try:
-            matcher.match(source, kernel)
+            matcher.match(action.value, value)
         except MismatchError as error:
             raise self._wrong(str(error)) from None
-
-    def _target(
-        self,
-        matcher: Matcher,
-        source: Reference | str,
-        kernel: Reference | Name,
-        state: State,
-        number: Number,
-        conditional: bool,
-    ) -> None:
-        place = self.walk.place(kernel, state)
+        place = self.walk.place(kernel, after)
         if place is None:
             raise self._wrong("a value is assigned to no memory")
-        matcher.check_type(self._type(source), place)
+        source = action.target if isinstance(action, Store) else action.name
+        matcher.check_type(action.target.type if isinstance(action, Store) else action.type, place)
         if isinstance(source, Reference):
             matcher.subscripts(source, kernel, place)
-        if conditional and self.walk.source.may_keep(self.origin.statement, number):
+        if keeps:
             matcher.leaves.append(Leaf(place, source, matcher.element(source), implied=True))
-        self._emit(matcher, state, number, place, source)
-
-    def _type(self, source: Reference | str) -> str:
-        if isinstance(source, Reference):
-            return source.type
-        body = self.walk.p.statement(self.origin.statement).body
-        return next(a.type for _, a in numbered(body) if isinstance(a, Let) and a.name == source)
+        self._emit(matcher, after, number, place, source)
 
     def _emit(
         self,
@@ -185,4 +168,4 @@ class Claim:
             if isinstance(b, Declare):
                 later = self.walk.new_private(b, b.name, here)
                 state = replace(state, scope=later.scope, arrays=later.arrays)
-            self.action(b, a, (*prefix, k), here, later, True)
+            self.action(b, a, (*prefix, k), here, later)

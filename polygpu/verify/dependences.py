@@ -38,8 +38,6 @@ def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
         if temporary:
             with session.step(VALUES, ""):
                 _one_element(session, array, stores)
-        if temporary and all(load.slot.implied for load in loads):
-            continue  # conditional stores keep values that nothing uses
         for load in loads if complete else ():
             with session.step(VALUES, load.trace.kernel.name):
                 _supplied(session, load, stores, temporary)

@@ -1,4 +1,4 @@
-"""Every instance of the source that matters is executed, and what it leaves behind reaches the caller."""
+"""Each instance of the source is executed, and what it leaves behind reaches the caller. The rest is dead."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_left_out(session: Session, whole: Demand) -> None:
 
 
 def _executed(session: Session, write: Slot) -> None:
-    """A local that is not computed is missed where it is read."""
+    """A write in each instance; a local that is not computed is missed where it is read."""
     session.counts[INSTANCES] += 1
     s = session.p.statement(write.statement)
     missing = write.reached

@@ -41,21 +41,16 @@ class Source:
         """The instances in which each action of a statement may happen, as far as affine tests tell."""
         return {s.name: reached(self.p, s) for s in self.p.statements}
 
-    def reading(self, statement: str, number: Number, reference: Reference) -> Slot:
-        return next(
-            s
-            for s in self.slots
-            if (s.statement, s.number) == (statement, number) and not s.write and s.reference == reference
-        )
+    def at(self, statement: str, number: Number) -> tuple[Slot, ...]:
+        """The accesses of an action."""
+        return tuple(s for s in self.slots if (s.statement, s.number) == (statement, number))
+
+    def reading(self, statement: str, number: Number, reference: Reference, implied: bool) -> Slot:
+        found = (s for s in self.at(statement, number) if not s.write and s.implied == implied)
+        return next(s for s in found if s.reference == reference)
 
     def writing(self, statement: str, number: Number) -> Slot | None:
-        found = (s for s in self.slots if (s.statement, s.number) == (statement, number) and s.write)
-        return next(found, None)
-
-    def may_keep(self, statement: str, number: Number) -> bool:
-        """Whether the old value may stay where a conditional assignment has its place."""
-        mine = [s for s in self.slots if (s.statement, s.number) == (statement, number)]
-        return any(s.implied for s in mine) or not any(s.write for s in mine)
+        return next((s for s in self.at(statement, number) if s.write), None)
 
     def writes_of(self, array: str) -> tuple[Slot, ...]:
         return tuple(s for s in self.slots if s.write and s.array == array)

@@ -285,14 +285,7 @@ class _Action:
         assert m is not None
         if isinstance(leaf.source, str):
             return None
-        if leaf.implied:
-            found = (
-                s
-                for s in self.session.source.slots
-                if (s.statement, s.number) == (m.statement, m.number) and s.implied
-            )
-            return next(found)
-        return self.session.source.reading(m.statement, m.number, leaf.source)
+        return self.session.source.reading(m.statement, m.number, leaf.source, leaf.implied)
 
     def _loaded(
         self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf

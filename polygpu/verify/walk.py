@@ -268,7 +268,7 @@ class KernelWalk:
         action = body.get((origin.action,))
         if action is None or len(origin.arguments) != len(statement.iterators):
             raise UnclearError(f"'{origin.statement}' has no such action")
-        instance.action(s, action, (origin.action,), state, after, False)
+        instance.action(s, action, (origin.action,), state, after)
 
 
 def _without(state: State, name: str) -> Mapping[str, str]:
