@@ -53,7 +53,8 @@ class Locals:
         dims = BLOCK.dims(action.point)
         everywhere = executions(action.point, dims)
         if place.space == "global":
-            return Origins((Origin(action, everywhere.identity(), place),), everywhere.subtract(everywhere))
+            nowhere = isl.Set.empty(everywhere.get_space())
+            return Origins((Origin(action, everywhere.identity(), place),), nowhere)
         found: list[Origin] = []
         unknown = everywhere
         for writer, pairs in self._writers(action, place, implied):
