@@ -19,7 +19,7 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Reference
-from polygpu.model.rewrite import locals_of, numbered, reads_of, references
+from polygpu.model.rewrite import locals_of, numbered, precedes, reads_of, references
 from polygpu.model.scop import Action, Branch, Let, Number, Store
 from polygpu.support.isl_idioms import D, maps, tuple_name
 
@@ -95,7 +95,7 @@ class _Live:
         reads = [r for e in reads_of(action) for r in references(e) if not self._lasts(r)]
         yield from ((statement, number[:k]) for k in range(1, len(number), 2))
         for place, a in self.actions.items():
-            earlier = place[0] == statement and place[1] < number
+            earlier = place[0] == statement and precedes(place[1], number)
             if isinstance(a, Let) and earlier and a.name in names:
                 yield place
             if isinstance(a, Store) and any(

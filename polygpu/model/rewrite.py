@@ -112,6 +112,17 @@ def numbered(body: Iterable[Action], prefix: Number = ()) -> Iterator[tuple[Numb
             yield from numbered(a.otherwise, (*prefix, k, 1))
 
 
+def exclusive(one: Number, other: Number) -> bool:
+    """Whether two actions stand in different branches of a test."""
+    apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    return apart % 2 == 1
+
+
+def precedes(one: Number, other: Number) -> bool:
+    """Whether an instance may execute both, in this order."""
+    return one < other and not exclusive(one, other)
+
+
 def reads_of(action: Action) -> tuple[Expr, ...]:
     """What an action evaluates, but for the branches of one."""
     match action:

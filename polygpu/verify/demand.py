@@ -10,9 +10,9 @@ import islpy as isl
 
 from polygpu.analysis.dead import Place
 from polygpu.analysis.polyhedra import PolyStatement
-from polygpu.model.rewrite import locals_of, numbered
+from polygpu.model.rewrite import locals_of, numbered, precedes
 from polygpu.model.scop import Let, Number
-from polygpu.verify.slots import Slot
+from polygpu.verify.slots import Slot, first_writes
 from polygpu.verify.source import Source, Writer
 
 
@@ -24,11 +24,7 @@ class Demand:
     left_out: frozenset[Place] = frozenset()
 
     def matters(self, read: Slot) -> bool:
-        """Whether anything may depend on a read.
-
-        On the old value of a conditional write only what reads the element behind its branch does, or what
-        outlives the region; within the branch the new one is found.
-        """
+        """Whether anything may depend on a read: on an old value what may find it in place of a new one."""
         return not read.implied or read in self.writers or read.array in self._unclear
 
     def leaves_out(self, statement: str, number: Number) -> bool:
@@ -38,14 +34,15 @@ class Demand:
     @cached_property
     def writers(self) -> dict[Slot, list[Writer]]:
         """Who wrote what the reads find that matter, of arrays of which this decides anything."""
-        found: dict[Slot, list[Writer]] = {}
-        todo = [s for s in self._slots if not (s.write or s.implied)] + self._lasting
+        todo = [(s, s.number) for s in self._slots if not (s.write or s.implied)]
+        todo += [(s, ()) for s in self._lasting]
+        seen = set(todo)
         while todo:
-            read = todo.pop()
-            if read not in found:
-                found[read] = self.source.writers(read)[0]
-                todo.extend(self._olds(read, found[read]))
-        return found
+            read, reader = todo.pop()
+            new = set(self._olds(read, reader)) - seen
+            seen |= new
+            todo += new
+        return {read: self.source.writers(read)[0] for read, _ in seen}
 
     def missed(self) -> Iterator[str]:
         """Statements of which something is left out that others depend on, or that outlives the region.
@@ -63,7 +60,7 @@ class Demand:
     def _misses_local(self, s: PolyStatement) -> bool:
         kept = [(n, a) for n, a in numbered(s.body) if not self.leaves_out(s.name, n)]
         gone = [(n, a.name) for n, a in numbered(s.body) if isinstance(a, Let) and (n, a) not in kept]
-        return any(n < number and name in locals_of(a) for n, name in gone for number, a in kept)
+        return any(precedes(n, number) and name in locals_of(a) for n, name in gone for number, a in kept)
 
     @cached_property
     def _gone(self) -> list[Slot]:
@@ -85,12 +82,28 @@ class Demand:
     def _implied(self) -> dict[tuple[str, Number], Slot]:
         return {(s.statement, s.number): s for s in self._slots if s.implied}
 
-    def _olds(self, read: Slot, writers: list[Writer]) -> Iterator[Slot]:
-        """The old values that `writers` may leave to `read`."""
-        for w in writers:
+    def _olds(self, read: Slot, reader: Number) -> Iterator[tuple[Slot, Number]]:
+        """The old values that `read` may find for the action `reader` of its instance, or for another one."""
+        for w in self.source.writers(read)[0]:
             old = self._implied.get((w.statement, w.number))
-            if old is not None and not _behind(read, w).is_empty():
-                yield old
+            if old is not None:
+                same = w.instances.intersect(_identity(w)) if w.statement == read.statement else None
+                if same is not None and not same.is_empty() and self._may_keep(w, reader):
+                    yield old, reader
+                if (same is None or not w.instances.is_subset(same)) and self._may_keep(w, ()):
+                    yield old, ()
+
+    def _may_keep(self, w: Writer, reader: Number) -> bool:
+        """Whether `reader`, or with () what comes after the instance, may find an older value.
+
+        It does not where the write has happened before it, or else another one in the same branch.
+        """
+        done = (w.number, *self._first[w.statement].get(w.number, ()))
+        return not any(reader[: len(n) - 1] == n[:-1] and reader[: len(n)] != n for n in done)
+
+    @cached_property
+    def _first(self) -> dict[str, dict[Number, list[Number]]]:
+        return {s.name: first_writes(self.source.p, s) for s in self.source.p.statements}
 
     @cached_property
     def _lasting(self) -> list[Slot]:
@@ -100,9 +113,5 @@ class Demand:
         return [self._implied[place] for w in last if (place := (w.statement, w.number)) in self._implied]
 
 
-def _behind(read: Slot, w: Writer) -> isl.Map:
-    """The pairs of reading and writing instances in which the write may not have happened."""
-    branch = w.number[:-1]
-    if read.statement != w.statement or read.number[: len(branch)] != branch:
-        return w.instances
-    return w.instances.subtract(isl.Map.identity(w.instances.get_space()))
+def _identity(w: Writer) -> isl.Map:
+    return isl.Map.identity(w.instances.get_space())

@@ -40,12 +40,6 @@ class Slot:
         return self.number, int(self.write)
 
 
-def exclusive(one: Number, other: Number) -> bool:
-    """Whether two actions stand in different branches of a test."""
-    apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    return apart % 2 == 1
-
-
 def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     """The instances in which each action happens, as far as the affine tests around it decide that.
 
@@ -74,34 +68,25 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
 
 
 def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
-    first = _never_kept(p, s)
     for number, action in numbered(s.body):
         reads = dict.fromkeys(r for x in reads_of(action) for r in references(x))
         yield from (_slot(s, number, r, False, happens[number]) for r in reads)
         if isinstance(action, Store):
-            if len(number) > 1 and number not in first:
+            if len(number) > 1:
                 yield _slot(s, number, action.target, False, happens[number], implied=True)
             yield _slot(s, number, action.target, True, happens[number])
 
 
-def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
-    """The first writes of elements that a branch writes on both sides: values from before it are gone.
-
-    Such a write counts as one that happens and gives the element any value, up to the one that really does.
-    """
-    found: set[Number] = set()
+def first_writes(p: Polyhedra, s: PolyStatement) -> dict[Number, list[Number]]:
+    """Branches that write an element on both sides, by the write of it that comes first in them."""
+    found: dict[Number, list[Number]] = {}
     for outer, branch in numbered(s.body):
-        if not isinstance(branch, Branch):
-            continue
-        sure = _written(p, s, (branch,))
-        first: dict[Reference, Number] = {}
-        for number, action in numbered(s.body):
-            if isinstance(action, Store) and number[: len(outer)] == outer:
-                r = _placeless(action.target)
-                if r in sure:
-                    first.setdefault(r, number)
-        found.update(first.values())
-    return frozenset(found)
+        left = _written(p, s, (branch,)) if isinstance(branch, Branch) else frozenset()
+        for number, a in numbered(s.body):
+            if isinstance(a, Store) and number[: len(outer)] == outer and _placeless(a.target) in left:
+                found.setdefault(number, []).append(outer)
+                left -= {_placeless(a.target)}
+    return found
 
 
 def _written(p: Polyhedra, s: PolyStatement, body: tuple[Action, ...]) -> frozenset[Reference]:

@@ -10,11 +10,11 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Reference
-from polygpu.model.rewrite import numbered
+from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number
 from polygpu.support.isl_idioms import D
 from polygpu.verify.last import last_writes
-from polygpu.verify.slots import Slot, exclusive, reached, slots_of
+from polygpu.verify.slots import Slot, reached, slots_of
 
 
 @dataclass(frozen=True)

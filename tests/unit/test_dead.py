@@ -28,6 +28,15 @@ BODIES = [
     ("float t = 0; if (x[i] > 2) { t = 1; y[i] = t; }", "if t y"),
     ("float t; if (x[i] > 2) { t = 1; if (z[i] > 3) t = 2; y[i] = 1; }", "if y"),
     ("float t; if (x[i] > 2) { t = 1; y[i] = t; } else { t = z[i]; z[i] = t; t = 3; }", "if t y t z"),
+    ("float t; if (x[i] > 2) { if (z[i] > 3) t = 1; else { t = 2; y[i] = t; } }", "if if t y"),
+    # branches in branches that write on both sides, or on some
+    ("float t; if (x[i] > 2) t = 1; else if (x[i] > 1) t = 2; else t = 3; y[i] = t;", "if t if t t y"),
+    ("float t = 0; if (x[i] > 2) { if (z[i] > 1) t = 1; else t = 2; } y[i] = t;", "t if if t t y"),
+    ("float t = 0; if (x[i] > 2) { t = 1; if (z[i] > 1) t = 2; } y[i] = t;", "t if t if t y"),
+    (
+        "float t = 4; if (x[i] > 2) { if (z[i]) t = 1; z[i] = t; t = 5; } else t = 2; y[i] = t;",
+        "t if if t z t t y",
+    ),
     # locals of a branch
     ("if (x[i] > 2) { float t = z[i]; float u = t; if (u > 3) { t = u; u = 4; } y[i] = 2; }", "if y"),
     ("if (x[i] > 2) { float t = z[i]; if (t > 3) { t = 1; } y[i] = t; }", "if t if t y"),
