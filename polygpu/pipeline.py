@@ -1,7 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-polyhedra, conditions, dependences, expand, split, schedule               a region    schedule.prepare
+polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 map, lower, pad                                                           a region    lower.realise
 spaces, emit                                                              a file
 """

@@ -53,6 +53,7 @@ KINDS: dict[str, Mutants] = {
         lambda r: pass_mutants.swapped_dimensions(r.prepared.scheduled)
     ),
     "a dependence forgotten": of_passes(lambda r: pass_mutants.forgotten_dependences(r.dependences)),
+    "an action left out": of_passes(lambda r: pass_mutants.actions_left_out(r.polyhedra)),
     "a padding changed on one side": of_regions(kernel_mutants.padding_on_one_side),
     "another comparison in a guard": of_regions(expression_mutants.other_guards),
     "another thread's index": of_regions(expression_mutants.other_threads),
@@ -69,6 +70,7 @@ FEW = {
     "another element copied": [("mv", OLD), ("transpose", OLD)],
     "two dimensions of a schedule swapped": [("mv", OLD), ("mm", OLD)],
     "a dependence forgotten": [("trisolv", OLD), ("jacobi-1d", OLD)],
+    "an action left out": [("gesummv", OLD), ("symm", OLD)],
     "a padding changed on one side": [("mv", OLD), ("transpose", OLD)],
     "another comparison in a guard": [("transpose", OLD), ("tmv", OLD)],
     "another thread's index": [("tmv", OLD), ("transpose", OLD)],

@@ -20,7 +20,7 @@ from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references
-from polygpu.model.scop import Array, Store
+from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 
 Node = tuple[str, bool]  # statement, is it its write
@@ -61,37 +61,9 @@ def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhe
             found = [] if array.structure else _with_final_values(p, array, found, copies)
         done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
-    p, done = _without_unread(p, done)
     for expansion in done:
         p = _apply(p, expansion)
     return replace(p, statements=(*p.statements, *copies)), tuple(done)
-
-
-def _without_unread(p: Polyhedra, done: list[Expansion]) -> tuple[Polyhedra, list[Expansion]]:
-    """Without statements that only write temporaries that nothing reads, or nothing but such statements."""
-    gone: frozenset[str] = frozenset()
-    while found := frozenset[str]().union(*(_only_writers(p, e, gone) for e in done)) - gone:
-        gone |= found
-    if not gone or len(gone) == len(p.statements):
-        return p, done
-    kept = tuple(s for s in p.statements if s.name not in gone)
-    left = (replace(e, nodes=_left(e, gone)) for e in done)
-    return replace(p, statements=kept), [e for e in left if e.nodes]
-
-
-def _left(e: Expansion, gone: frozenset[str]) -> frozenset[Node]:
-    return frozenset(node for node in e.nodes if node[0] not in gone)
-
-
-def _only_writers(p: Polyhedra, e: Expansion, gone: frozenset[str]) -> frozenset[str]:
-    """The web's statements but those `gone`, if all they do is write it and nothing reads it."""
-    nodes = _left(e, gone)
-    if p.array(e.array).live_out or not all(write for _, write in nodes):
-        return frozenset()
-    names = frozenset(name for name, _ in nodes)
-    bodies = [p.statement(name).body for name in names]
-    alone = all(len(body) == 1 and isinstance(body[0], Store) for body in bodies)
-    return names if alone else frozenset()
 
 
 def _grows(found: list[Expansion]) -> bool:

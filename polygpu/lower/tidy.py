@@ -1,4 +1,7 @@
-"""Clean-up of kernel bodies: unused declarations, empty branches, tests nested without need."""
+"""Clean-up of kernel bodies: unused declarations, empty branches, tests nested without need.
+
+What carries out an action of the source stays: `analysis.dead` has left out those that do not matter.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from polygpu.model.expr import Binary, Cast, Expr, Name
 from polygpu.model.kernel import Assign, Declare, For, If, Origin, Statement
 from polygpu.model.kernel_walk import (
     bodies,
+    free_names,
     map_operands,
     map_statements,
-    operands,
     reads,
     statements,
     with_bodies,
@@ -68,13 +71,13 @@ def _origin(origin: Origin, put: Change) -> Origin:
 
 def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
     match s:
-        case Declare(name=name) | Assign(Name(name)) if name not in after:
+        case Declare(name=name, origin=None) | Assign(Name(name), origin=None) if name not in after:
             return None
         case For():
             return _loop(s, after)
-        case If():
+        case If(origin=None):
             return _branch(s, after)
-    return s, scalars_in(*operands(s))
+    return s, set(free_names((s,)))
 
 
 def _loop(s: For, after: frozenset[str]) -> tuple[Statement, set[str]] | None:

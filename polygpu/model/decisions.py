@@ -41,7 +41,7 @@ class Key:
 
 
 KEYS = {
-    "sequential": Key("parallel loops of which a thread runs all iterations", "sequential(i)", "loop", plain=True),
+    "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
     "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
                  "loop", plain=True),
     "tile": Key("iterations of a loop in a tile: parallel ones a block's, others between two copies",

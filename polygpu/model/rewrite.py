@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
-from polygpu.model.scop import Access, Action, Array, Branch, Let, Scop, Statement, Store
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Number, Scop, Statement, Store
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -100,10 +100,42 @@ ReferenceChange: TypeAlias = Callable[[Reference, bool], Reference]
 
 def actions(body: Iterable[Action]) -> Iterator[Action]:
     """All actions of `body`, those of a branch right behind it."""
-    for a in body:
-        yield a
+    return (a for _, a in numbered(body))
+
+
+def numbered(body: Iterable[Action], prefix: Number = ()) -> Iterator[tuple[Number, Action]]:
+    """All actions with their numbers, those of a branch right behind it."""
+    for k, a in enumerate(body):
+        yield (*prefix, k), a
         if isinstance(a, Branch):
-            yield from actions((*a.then, *a.otherwise))
+            yield from numbered(a.then, (*prefix, k, 0))
+            yield from numbered(a.otherwise, (*prefix, k, 1))
+
+
+def exclusive(one: Number, other: Number) -> bool:
+    """Whether two actions stand in different branches of a test."""
+    apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    return apart % 2 == 1
+
+
+def precedes(one: Number, other: Number) -> bool:
+    """Whether an instance may execute both, in this order."""
+    return one < other and not exclusive(one, other)
+
+
+def reads_of(action: Action) -> tuple[Expr, ...]:
+    """What an action evaluates, but for the branches of one."""
+    match action:
+        case Store(target, value):
+            return value, *target.subscripts
+        case Let(_, _, value, _):
+            return (value,)
+    return (action.test,)
+
+
+def locals_of(action: Action) -> set[str]:
+    """Names that an action evaluates, or assigns to."""
+    return scalars_in(*reads_of(action)) | ({action.name} if isinstance(action, Let) else set())
 
 
 def map_actions(

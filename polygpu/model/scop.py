@@ -131,6 +131,8 @@ class Branch:
 
 
 Action: TypeAlias = Store | Let | Branch
+Number: TypeAlias = tuple[int, ...]
+# place of an action in a body: (n,), in branches (n, 0 or 1, k)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A region up to its schedule: all that depends on no device and on no decision.
 
-polyhedra -> conditions -> dependences -> expand -> split -> schedule
+polyhedra -> conditions -> dependences -> dead -> expand -> split -> schedule
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 from polygpu.analysis import polyhedra
 from polygpu.analysis.assume import assume
 from polygpu.analysis.conditions import Condition, conditions
+from polygpu.analysis.dead import Place, dead_actions, without
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.index_sets import Split, split
@@ -29,7 +30,8 @@ class Prepared:
     """A region in the order of its schedule.
 
     `scop` is in the names of the source, with the values that are `assumed` put in; `polyhedra` in those of
-    generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time.
+    generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time; `dead`
+    are the actions of the source that are left out.
     """
 
     scop: Scop
@@ -41,6 +43,7 @@ class Prepared:
     expansions: tuple[Expansion, ...]
     splits: tuple[Split, ...]
     scheduled: Scheduled
+    dead: frozenset[Place] = frozenset()
 
     @cached_property
     def in_source_order(self) -> Prepared:
@@ -60,7 +63,11 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
     tests = passes.run("conditions", lambda: conditions(p))
     with patience(budget / 2):  # the rest is for the schedule
         d = passes.run("dependences", lambda: compute(p))
-    start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none())
+        dead = passes.run("dead", lambda: dead_actions(p, d))
+        if dead:
+            p = without(p, dead)
+            d = passes.run("dependences", lambda: compute(p))
+    start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), dead)
     return _ordered(start, end - time.monotonic(), passes)
 
 
@@ -81,11 +88,10 @@ def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
 
 def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Prepared:
     p, d = start.polyhedra, start.dependences
-    whole = p
     end = time.monotonic() + budget
     with patience(budget / 2):
         p, expansions = passes.run("expand", lambda: expand(p, d, generous))
-        if expansions or len(p.statements) < len(whole.statements):
+        if expansions:
             d = passes.run("dependences", lambda: compute(p))
         p, d, splits = passes.run("split", lambda: split(p, d))
     left = end - time.monotonic()

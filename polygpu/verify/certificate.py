@@ -9,6 +9,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polygpu.analysis import polyhedra
+from polygpu.analysis.dead import Place, without
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
@@ -16,10 +17,11 @@ from polygpu.support.isl_idioms import set_options
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
 from polygpu.verify.budget import Budget, Operations, OutOfBudgetError, Seconds
+from polygpu.verify.demand import Demand
 from polygpu.verify.dependences import check_dependences
 from polygpu.verify.elements import with_elements
 from polygpu.verify.final_copies import with_final_copies
-from polygpu.verify.instances import check_instances
+from polygpu.verify.instances import check_instances, check_left_out
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
 from polygpu.verify.races import check_arrivals, check_races
@@ -47,13 +49,18 @@ _QUICK, _QUICK_KERNEL = 370_000, 15_000  # for a region, and for each of its ker
 _FULL_KERNEL = 50_000_000
 
 
-def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: Budget) -> Certificate:
-    """The certificate of `region` as a translation of the program, for the parameters in `context`."""
-    p = with_final_copies(scop_polyhedra, region)
+def prove(
+    whole: Polyhedra, dead: frozenset[Place], region: Region, context: isl.Set, budget: Budget
+) -> Certificate:
+    """The certificate of `region` as a translation of the program, for the parameters in `context`.
+
+    What it leaves out of the `whole` program is said to be `dead`.
+    """
+    p = with_final_copies(without(whole, dead), region)
     session = Session(region, Source(p), [], budget)
     try:
         with budget.walk():
-            found = trace(region, session.demand, context, session.computed, budget.deadline)
+            found = trace(region, session.source, context, session.computed, budget.deadline)
             session.traces.extend(found)
     except (UnclearError, OutOfBudgetError) as error:
         return _open(str(error))
@@ -74,6 +81,7 @@ def prove(scop_polyhedra: Polyhedra, region: Region, context: isl.Set, budget: B
     complete = not any(u.property == VALUES for u in session.unproved)
     check_dependences(session, uses, complete)
     if complete:
+        check_left_out(session, Demand(Source(whole), dead))
         check_instances(session, uses)
     else:
         session.undecided(INSTANCES, "", "it is open what values accesses carry")
@@ -134,7 +142,7 @@ def _certified(region: CompiledRegion, budget: Budget) -> Certificate:
     context = with_elements(p)
     for c in region.conditions:
         context = context.intersect(c.holds)
-    made = prove(_assuming(p, context), region.region, context, budget)
+    made = prove(_assuming(p, context), region.prepared.dead, region.region, context, budget)
     return replace(made, seconds=time.monotonic() - start)
 
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import islpy as isl
 
 from polygpu.model.expr import Binary, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, If, Origin, Statement
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.rewrite import numbered
+from polygpu.model.scop import Action, Branch, Let, Number, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Leaf, Matched, Place
-from polygpu.verify.liveness import Number
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.scoped import clear, needed
-from polygpu.verify.slots import numbered
 from polygpu.verify.state import State
 
 if TYPE_CHECKING:
     from polygpu.verify.walk import KernelWalk
 
 _PIECES = 4
-_ATTEMPTS = 100  # at telling what a kernel leaves out of a branch
 
 
 @dataclass(frozen=True)
@@ -55,34 +51,21 @@ class Claim:
 
     def matcher(self, state: State) -> Matcher:
         statement = self.walk.p.statement(self.origin.statement)
-        names = frozenset(a.name for _, a, _ in numbered(statement.body) if isinstance(a, Let))
+        names = frozenset(a.name for _, a in numbered(statement.body) if isinstance(a, Let))
         return Matcher(
             state.scope, self.there(state), self.walk.symbols, names, lambda e: self.walk.place(e, state)
         )
 
-    def action(
-        self,
-        s: Statement,
-        action: Action,
-        number: Number,
-        state: State,
-        after: State,
-        conditional: bool,
-    ) -> None:
+    def action(self, s: Statement, action: Action, number: Number, state: State, after: State) -> None:
         """`after` is the state in which the target is looked up: a declaration's own name is new."""
         match action, s:
-            case Store(target, value), Assign(place, given):
-                matcher = self.matcher(state)
-                self._values(matcher, value, given)
-                self._target(matcher, target, place, after, number, conditional)
-            case Let(name, _, value, True), Assign(Name() as place, given):
-                matcher = self.matcher(state)
-                self._values(matcher, value, given)
-                self._target(matcher, name, place, after, number, conditional)
-            case Let(name, ctype, value, False), Declare(given_name, _, given, True) if given is not None:
-                matcher = self.matcher(state)
-                self._values(matcher, value, given)
-                self._target(matcher, name, Name(given_name, ctype), after, number, False)
+            case Store(), Assign():
+                keeps = any(x.implied for x in self.walk.source.at(self.origin.statement, number))
+                self._assigned(action, s.target, s.value, number, state, after, keeps)
+            case Let(assign=True), Assign(Name()):
+                self._assigned(action, s.target, s.value, number, state, after, len(number) > 1)
+            case Let(assign=False), Declare(mutable=True, value=value) if value is not None:
+                self._assigned(action, Name(s.name, s.type), value, number, state, after, False)
             case Branch(), If():
                 self._branch(s, action, number, state)
             case _:
@@ -99,36 +82,32 @@ class Claim:
     def _wrong(self, reason: str) -> MismatchError:
         return MismatchError(f"{self.origin.statement}: {reason}")
 
-    def _values(self, matcher: Matcher, source: Expr, kernel: Expr) -> None:
+    def _assigned(
+        self,
+        action: Store | Let,
+        kernel: Reference | Name,
+        value: Expr,
+        number: Number,
+        state: State,
+        after: State,
+        keeps: bool,
+    ) -> None:
+        """`kernel = value`; what is there before may stay if it `keeps` that."""
+        matcher = self.matcher(state)
         try:
-            matcher.match(source, kernel)
+            matcher.match(action.value, value)
         except MismatchError as error:
             raise self._wrong(str(error)) from None
-
-    def _target(
-        self,
-        matcher: Matcher,
-        source: Reference | str,
-        kernel: Reference | Name,
-        state: State,
-        number: Number,
-        conditional: bool,
-    ) -> None:
-        place = self.walk.place(kernel, state)
+        place = self.walk.place(kernel, after)
         if place is None:
             raise self._wrong("a value is assigned to no memory")
-        matcher.check_type(self._type(source), place)
+        source = action.target if isinstance(action, Store) else action.name
+        matcher.check_type(action.target.type if isinstance(action, Store) else action.type, place)
         if isinstance(source, Reference):
             matcher.subscripts(source, kernel, place)
-        if conditional and self.walk.source.may_keep(self.origin.statement, number):
+        if keeps:
             matcher.leaves.append(Leaf(place, source, matcher.element(source), implied=True))
-        self._emit(matcher, state, number, place, source)
-
-    def _type(self, source: Reference | str) -> str:
-        if isinstance(source, Reference):
-            return source.type
-        body = self.walk.p.statement(self.origin.statement).body
-        return next(a.type for _, a, _ in numbered(body) if isinstance(a, Let) and a.name == source)
+        self._emit(matcher, after, number, place, source)
 
     def _emit(
         self,
@@ -149,7 +128,7 @@ class Claim:
 
     def _where(self, state: State, number: Number) -> State:
         """The state where the source may carry out an action within a branch, as far as tests are affine."""
-        happens = self.walk.source.happens(self.origin.statement)[number]
+        happens = self.walk.source.happens[self.origin.statement][number]
         if self.walk.p.statement(self.origin.statement).domain.is_subset(happens):  # no test says anything
             return state
         scope = state.scope
@@ -176,74 +155,17 @@ class Claim:
                 test = test.right
         self._emit(matcher, state.at(0), number, None, None)
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
-            self._side(ours, theirs, (*number, side), state.at(1 + side))
-
-    def _side(
-        self, ours: tuple[Action, ...], theirs: tuple[Statement, ...], prefix: Number, state: State
-    ) -> None:
-        """A branch of the source and of the kernel, which may leave out what has no effect."""
-        if len(ours) == len(theirs):
-            self._in_order(list(enumerate(ours)), theirs, prefix, state)
-            return
-        problem = self._wrong("a branch has other actions")
-        needless = [k for k, a in enumerate(ours) if not self._has_effect(a, (*prefix, k))]
-        for kept in _ways(ours, theirs, needless):
-            attempt = self.walk.mark()
-            try:
-                self._in_order([(k, ours[k]) for k in kept], theirs, prefix, state)
-                return
-            except MismatchError as error:
-                self.walk.undo(attempt)
-                problem = error
-        raise problem
-
-    def _has_effect(self, action: Action, number: Number) -> bool:
-        """Whether what the action computes may be read, by others that have an effect or in the end."""
-        source, statement = self.walk.source, self.origin.statement
-        match action:
-            case Store():
-                write = source.writing(statement, number)
-                return write is None or not self.walk.demand.observed(write).is_empty()
-            case Let():
-                return number in source.locals(statement).live
-            case Branch(_, then, otherwise):
-                sides = ((0, then), (1, otherwise))
-                return any(
-                    self._has_effect(a, (*number, n, k)) for n, body in sides for k, a in enumerate(body)
-                )
+            self._in_order(ours, theirs, (*number, side), state.at(1 + side))
 
     def _in_order(
-        self,
-        ours: list[tuple[int, Action]],
-        theirs: tuple[Statement, ...],
-        prefix: Number,
-        state: State,
+        self, ours: tuple[Action, ...], theirs: tuple[Statement, ...], prefix: Number, state: State
     ) -> None:
-        for position, ((k, a), b) in enumerate(zip(ours, theirs, strict=True)):
-            here = self._where(state.at(position), (*prefix, k))
+        if len(ours) != len(theirs):
+            raise self._wrong("a branch has other actions")
+        for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            here = self._where(state.at(k), (*prefix, k))
             later = here
             if isinstance(b, Declare):
                 later = self.walk.new_private(b, b.name, here)
                 state = replace(state, scope=later.scope, arrays=later.arrays)
-            self.action(b, a, (*prefix, k), here, later, True)
-
-
-def _ways(
-    ours: tuple[Action, ...], theirs: tuple[Statement, ...], needless: list[int]
-) -> Iterator[tuple[int, ...]]:
-    """Numbers of the actions that the kernel's statements may be, in order, without some `needless` ones."""
-    if len(theirs) > len(ours):
-        return
-    for left in islice(combinations(needless, len(ours) - len(theirs)), _ATTEMPTS):
-        chosen = tuple(k for k in range(len(ours)) if k not in left)
-        if all(_alike(ours[k], s) for k, s in zip(chosen, theirs, strict=True)):
-            yield chosen
-
-
-def _alike(action: Action, s: Statement) -> bool:
-    match action:
-        case Branch():
-            return isinstance(s, If)
-        case Let(_, _, _, False):
-            return isinstance(s, Declare)
-    return isinstance(s, Assign)
+            self.action(b, a, (*prefix, k), here, later)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -11,12 +12,49 @@ from polygpu.model.expr import Position, Reference
 from polygpu.support.isl_idioms import D, isl_name
 from polygpu.verify.affine import constant, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do
-from polygpu.verify.slots import position_of
+from polygpu.verify.slots import Slot, position_of
 
 
 def sample(bad: isl.Map) -> isl.Map:
     """One pair of `bad`, which is not empty, small parameters first."""
     return isl.Map.from_basic_map(_small(bad).sample())
+
+
+@dataclass(frozen=True)
+class Example:
+    """One `pair` of a relation of violations, and what others say of its ends."""
+
+    p: Polyhedra
+    pair: isl.Map
+
+    @property
+    def parameters(self) -> str:
+        return parameters(self.pair, self.p.parameters)
+
+    def element(self, array: str) -> str:
+        """The element of `array` that is the second of the pair."""
+        return element(array, values(self.pair, D.out))
+
+    def of(self, relation: isl.Map, end: isl.dim_type = D.in_) -> isl.Map:
+        """The pairs of `relation` that begin with an end of this one."""
+        chosen = self.pair.domain() if end == D.in_ else self.pair.range()
+        return relation.intersect_params(self.pair.params()).intersect_domain(chosen)
+
+    def image(self, relation: isl.Map, end: isl.dim_type = D.in_) -> list[int]:
+        """What `relation` maps an end of the pair to."""
+        return values(sample(self.of(relation, end)), D.out)
+
+    def access(self, slot: Slot, instance: list[int]) -> str:
+        """What the access is of in an instance."""
+        return shown(self.p, self.p.statement(slot.statement), instance, slot.reference, slot.write)
+
+    def position(self, slot: Slot) -> Position:
+        return position_of(self.p.statement(slot.statement), slot.reference, slot.write)
+
+
+def example(p: Polyhedra, bad: isl.Map) -> Example:
+    """One of the violations `bad` of the program `p`."""
+    return Example(p, sample(bad))
 
 
 def _small(bad: isl.Map) -> isl.Map:
@@ -99,7 +137,3 @@ def fixed_at(dims: tuple[str, ...], point: isl.Map) -> isl.Set:
 
 def element(array: str, index: list[int]) -> str:
     return array + "".join(f"[{i}]" for i in index)
-
-
-def position(s: PolyStatement, reference: Reference | None, write: bool) -> Position:
-    return position_of(s, reference, write) if reference is not None else s.position

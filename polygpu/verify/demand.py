@@ -1,165 +1,117 @@
-"""Which values of the original program matter: those that outlive it, and what they depend on."""
+"""Who depends on what a source writes, where some writes may not happen, or are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
 
-from polygpu.support.isl_idioms import D, coalesced
-from polygpu.verify.last import last_writes
-from polygpu.verify.slots import Slot
-from polygpu.verify.source import Source, known, timed
-
-_STEPS = 3
-
-
-@dataclass(frozen=True)
-class Observed:
-    """The instances of a write whose `value` may matter, and those where the `old` one may, if it does not
-    happen.
-    """
-
-    value: isl.Set
-    given: isl.Set | None = None
-
-    @property
-    def old(self) -> isl.Set:
-        return self.value if self.given is None else self.given
-
-    def is_subset(self, other: Observed) -> bool:
-        return bool(self.value.is_subset(other.value) and self.old.is_subset(other.old))
-
-    def also(self, instances: isl.Set) -> Observed:
-        return Observed(self.value.union(instances), self.old.union(instances))
+from polygpu.analysis.dead import Place
+from polygpu.analysis.polyhedra import PolyStatement
+from polygpu.model.rewrite import locals_of, numbered, precedes
+from polygpu.model.scop import Let, Number
+from polygpu.verify.slots import Slot, first_writes
+from polygpu.verify.source import Source, Writer
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of the writes of `source`, computed when it is asked for."""
+    """What depends on the actions of `source`, if all of them matter but those `left_out`."""
 
     source: Source
+    left_out: frozenset[Place] = frozenset()
 
-    def observed(self, write: Slot) -> isl.Set:
-        """The instances of a write whose value, new or old, may matter in the end.
+    def matters(self, read: Slot) -> bool:
+        """Whether anything may depend on a read: on an old value what may find it in place of a new one."""
+        return not read.implied or read in self.writers or read.array in self._unclear
 
-        All of them where the array outlives the region and no write of it depends on data.
-        """
-        return self._observed.get(write, Observed(self.source.p.statement(write.statement).domain)).value
-
-    def outlasting(self, write: Slot) -> isl.Set:
-        """Those instances of a write after which an old value that it leaves in place may matter.
-
-        What reads the element within the same branch finds the new one.
-        """
-        return self._observed.get(write, Observed(self.source.p.statement(write.statement).domain)).old
-
-    def deciding(self, read: Slot) -> isl.Set:
-        """The instances of a read on which a value depends that may matter."""
-        return self._matters(read, self._observed)
+    def leaves_out(self, statement: str, number: Number) -> bool:
+        """Whether an action, or a branch around it, is left out."""
+        return any((statement, number[:k]) in self.left_out for k in range(1, len(number) + 1))
 
     @cached_property
-    def _observed(self) -> dict[Slot, Observed]:
-        """A few steps down from all instances of writes that may matter at all.
+    def writers(self) -> dict[Slot, list[Writer]]:
+        """Who wrote what the reads find that matter, of arrays of which this decides anything."""
+        todo = [(s, s.number) for s in self._slots if not (s.write or s.implied)]
+        todo += [(s, ()) for s in self._lasting]
+        seen = set(todo)
+        while todo:
+            read, reader = todo.pop()
+            new = set(self._olds(read, reader)) - seen
+            seen |= new
+            todo += new
+        return {read: self.source.writers(read)[0] for read, _ in seen}
 
-        Those to subscripts that depend on data stay.
+    def missed(self) -> Iterator[str]:
+        """Statements of which something is left out that others depend on, or that outlives the region.
+
+        Raises UnanalysableError where that depends on data.
         """
-        local = {a.name for a in self.source.p.arrays if not a.live_out}
-        conditional = {s.reference.array for s in self.source.slots if s.implied}
-        unclear = {s.array for s in self.source.slots if s.relation is None}
-        writes = [
-            w
-            for w in self.source.slots
-            if w.write and w.reference.array in local | conditional and w.array not in unclear
-        ]
-        last = self._last_of({w.array for w in writes if w.reference.array not in local})
-        found = self._reaching(writes, last)
-        for _ in range(_STEPS + len(writes)):
-            fewer = {w: self._readers(w, found) for w in writes}
-            fewer |= {w: fewer[w].also(instances) for w, instances in last.items()}
-            if all(found[w].is_subset(fewer[w]) for w in writes):
-                break
-            found = fewer
-        return found
+        live = {a.name for a in self.source.p.arrays if a.live_out}
+        yield from (s.statement for s in self._gone if s.reference.array in live)
+        if self._gone:
+            found = (w for some in self.writers.values() for w in some)
+            yield from (w.statement for w in found if self.leaves_out(w.statement, w.number))
+        if self.left_out:
+            yield from (s.name for s in self.source.p.statements if self._misses_local(s))
 
-    def _reaching(self, writes: list[Slot], last: Iterable[Slot]) -> dict[Slot, Observed]:
-        """All instances of writes from which a chain of values leads to what matters, and none of others."""
-        values, olds = set(last), set(last)
-
-        def matters(read: Slot) -> bool:
-            if read.implied:
-                return any(w in olds or w not in writes for w in self._depending(read))
-            return any(w in values or w not in writes for w in self._depending(read))
-
-        grown = True
-        while grown:
-            before = len(values) + len(olds)
-            values |= {w for w in writes if any(matters(read) for read, _, _ in self._uses(w))}
-            olds |= {
-                w for w in writes if any(matters(r) and not kept.is_empty() for r, _, kept in self._uses(w))
-            }
-            grown = len(values) + len(olds) > before
-        empty = {w: w.reached.subtract(w.reached) for w in writes}
-        return {
-            w: Observed(w.reached if w in values else empty[w], w.reached if w in olds else empty[w])
-            for w in writes
-        }
-
-    def _depending(self, read: Slot) -> list[Slot]:
-        """The writes that may depend on a read."""
-        numbers = self.source.dependents(read.statement, read.number)
-        mine = (w for w in self.source.slots if w.statement == read.statement and w.write)
-        return [w for w in mine if w.number in numbers]
-
-    def _uses(self, write: Slot) -> list[tuple[Slot, isl.Map, isl.Map]]:
-        """Who reads what a write leaves: all pairs, and those that may find the old value in its place."""
-        found = self._used.get(write)
-        if found is None:
-            found = self._used[write] = list(self._find_uses(write))
-        return found
+    def _misses_local(self, s: PolyStatement) -> bool:
+        kept = [(n, a) for n, a in numbered(s.body) if not self.leaves_out(s.name, n)]
+        gone = [(n, a.name) for n, a in numbered(s.body) if isinstance(a, Let) and (n, a) not in kept]
+        return any(precedes(n, number) and name in locals_of(a) for n, name in gone for number, a in kept)
 
     @cached_property
-    def _used(self) -> dict[Slot, list[tuple[Slot, isl.Map, isl.Map]]]:
-        return {}
+    def _gone(self) -> list[Slot]:
+        return [s for s in self.source.slots if s.write and self.leaves_out(s.statement, s.number)]
 
-    def _find_uses(self, write: Slot) -> Iterator[tuple[Slot, isl.Map, isl.Map]]:
-        same = self.source.p.statement(write.statement).domain.identity()
-        branch = write.number[:-1]
-        for read in self.source.slots:
-            if read.write or read.array != write.array:
-                continue
-            for w in self.source.writers(read)[0]:
-                if (w.statement, w.number) == (write.statement, write.number):
-                    within = read.statement == write.statement and read.number[: len(branch)] == branch
-                    yield read, w.instances, w.instances.subtract(same) if within else w.instances
+    @cached_property
+    def _slots(self) -> list[Slot]:
+        """The accesses of what is not left out, to arrays some of whose writes are, or are conditional."""
+        arrays = {s.array for s in self.source.slots if s.implied} - self._unclear
+        arrays |= {s.array for s in self._gone}
+        found = (s for s in self.source.slots if s.array in arrays)
+        return [s for s in found if not self.leaves_out(s.statement, s.number)]
 
-    def _last_of(self, arrays: Iterable[str]) -> dict[Slot, isl.Set]:
-        """The instances of writes that leave something behind: nothing is sure to overwrite it."""
-        found: dict[Slot, isl.Set] = {}
-        for array in sorted(arrays):
-            writes = self.source.writes_of(array)
-            numbers = sorted({w.rank for w in writes})
-            times = {w: timed(self.source.p.statement(w.statement), numbers.index(w.rank)) for w in writes}
-            written = {w: known(w).reset_tuple_id(D.out).reverse() for w in writes}
-            found |= {w: pairs.range() for w, pairs in last_writes(written, times).items()}
-        return found
+    @cached_property
+    def _unclear(self) -> frozenset[str]:
+        return frozenset(s.array for s in self.source.slots if s.relation is None)
 
-    def _readers(self, write: Slot, observed: dict[Slot, Observed]) -> Observed:
-        """The instances of `write` that are read, if not only for a write that is `observed` nowhere."""
-        value = old = isl.Set.empty(write.reached.get_space())
-        for read, pairs, kept in self._uses(write):
-            matters = self._matters(read, observed)
-            value = value.union(pairs.intersect_domain(matters).range())
-            old = old.union(kept.intersect_domain(matters).range())
-        return Observed(coalesced(value), coalesced(old))
+    @cached_property
+    def _implied(self) -> dict[tuple[str, Number], Slot]:
+        return {(s.statement, s.number): s for s in self._slots if s.implied}
 
-    def _matters(self, read: Slot, observed: dict[Slot, Observed]) -> isl.Set:
-        """The instances whose `read` decides about a write that matters."""
-        domain = self.source.p.statement(read.statement).domain
-        found = isl.Set.empty(domain.get_space())
-        for w in self._depending(read):
-            asked = observed.get(w, Observed(domain))
-            found = found.union(asked.old if read.implied else asked.value)
-        return found
+    def _olds(self, read: Slot, reader: Number) -> Iterator[tuple[Slot, Number]]:
+        """The old values that `read` may find for the action `reader` of its instance, or for another one."""
+        for w in self.source.writers(read)[0]:
+            old = self._implied.get((w.statement, w.number))
+            if old is not None:
+                same = w.instances.intersect(_identity(w)) if w.statement == read.statement else None
+                if same is not None and not same.is_empty() and self._may_keep(w, reader):
+                    yield old, reader
+                if (same is None or not w.instances.is_subset(same)) and self._may_keep(w, ()):
+                    yield old, ()
+
+    def _may_keep(self, w: Writer, reader: Number) -> bool:
+        """Whether `reader`, or with () what comes after the instance, may find an older value.
+
+        It does not where the write has happened before it, or else another one in the same branch.
+        """
+        done = (w.number, *self._first[w.statement].get(w.number, ()))
+        return not any(reader[: len(n) - 1] == n[:-1] and reader[: len(n)] != n for n in done)
+
+    @cached_property
+    def _first(self) -> dict[str, dict[Number, list[Number]]]:
+        return {s.name: first_writes(self.source.p, s) for s in self.source.p.statements}
+
+    @cached_property
+    def _lasting(self) -> list[Slot]:
+        """The old values of writes that nothing is sure to overwrite, in arrays that outlive the region."""
+        live = {s.array for s in self._implied.values() if self.source.p.array(s.reference.array).live_out}
+        last = (w for array in sorted(live) for w in self.source.last(array))
+        return [self._implied[place] for w in last if (place := (w.statement, w.number)) in self._implied]
+
+
+def _identity(w: Writer) -> isl.Map:
+    return isl.Map.identity(w.instances.get_space())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polygpu.support.isl_idioms import D
-from polygpu.verify import counterexample
+from polygpu.verify.counterexample import Example, element, example, sample, shown, values
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
 from polygpu.verify.source import Writer
@@ -38,8 +38,6 @@ def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
         if temporary:
             with session.step(VALUES, ""):
                 _one_element(session, array, stores)
-        if temporary and all(load.slot.implied for load in loads):
-            continue  # conditional stores keep values that nothing uses
         for load in loads if complete else ():
             with session.step(VALUES, load.trace.kernel.name):
                 _supplied(session, load, stores, temporary)
@@ -95,28 +93,20 @@ def _inside(session: Session, first: Use, second: Use) -> isl.Map:
 
 
 def _broken(session: Session, first: Use, second: Use, late: isl.Map) -> Failure:
-    point = counterexample.sample(late)
-    fixed = point.params()
-    address = first.address.intersect_params(fixed).intersect_domain(point.domain())
-    where = counterexample.sample(address)
+    found = example(session.p, late)
     s, t = first.slot, second.slot
-    ones = first.instances.intersect_params(fixed).intersect_domain(point.domain())
-    twos = second.instances.intersect_params(fixed).intersect_domain(point.range())
-    before = session.source.before(s.statement, s.rank, t.statement, t.rank).intersect_params(fixed)
-    pair = counterexample.sample(before.intersect_domain(ones.range()).intersect_range(twos.range()))
-    one, two = session.p.statement(s.statement), session.p.statement(t.statement)
+    ones, twos = found.of(first.instances).range(), found.of(second.instances, D.out).range()
+    before = session.source.before(s.statement, s.rank, t.statement, t.rank)
+    pair = sample(before.intersect_params(found.pair.params()).intersect_domain(ones).intersect_range(twos))
     return Failure(
         DEPENDENCES,
         second.trace.kernel.name,
         "a dependence of the source is not kept",
-        counterexample.shown(session.p, one, counterexample.values(pair, D.in_), s.reference, s.write),
-        counterexample.shown(session.p, two, counterexample.values(pair, D.out), t.reference, t.write),
-        counterexample.element(first.place.array, counterexample.values(where, D.out)),
-        counterexample.parameters(point, session.p.parameters),
-        (
-            counterexample.position(one, s.reference, s.write),
-            counterexample.position(two, t.reference, t.write),
-        ),
+        found.access(s, values(pair, D.in_)),
+        found.access(t, values(pair, D.out)),
+        element(first.place.array, found.image(first.address)),
+        found.parameters,
+        (found.position(s), found.position(t)),
     )
 
 
@@ -135,21 +125,16 @@ def _left_alone(session: Session, kept: Unchanged, store: Use) -> None:
     lost = meet.subtract(after).subtract(before)
     if lost.is_empty():
         return
-    point = counterexample.sample(lost)
-    address = kept.address.intersect_params(point.params()).intersect_domain(point.domain())
-    where = counterexample.sample(address)
-    instances = store.instances.intersect_params(point.params()).intersect_domain(point.range())
-    statement = session.p.statement(store.slot.statement)
-    one_instance = counterexample.values(counterexample.sample(instances), D.out)
+    found = example(session.p, lost)
     session.failures.append(
         Failure(
             DEPENDENCES,
             kept.trace.kernel.name,
             "a store of an unchanged value may undo another store",
-            counterexample.shown(session.p, statement, one_instance, store.slot.reference, True),
+            found.access(store.slot, found.image(store.instances, D.out)),
             "",
-            counterexample.element(store.place.array, counterexample.values(where, D.out)),
-            counterexample.parameters(point, session.p.parameters),
+            element(store.place.array, found.image(kept.address)),
+            found.parameters,
         )
     )
 
@@ -171,10 +156,13 @@ def _one_element(session: Session, array: str, stores: list[Use]) -> None:
 def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -> None:
     """The instance whose value the source reads stores it where `load` looks."""
     writes = session.source.writes_of(load.slot.array)
+    if not session.demand.matters(load.slot):
+        return
     if not temporary and all(unstored(session, w, stores).is_empty() for w in writes):
         return
     users = load.instances.reverse().apply_range(load.address)
-    users = users.intersect_domain(session.demand.deciding(load.slot))
+    if load.slot.relation is not None:
+        users = users.intersect_domain(load.slot.relation.domain())
     writers, fresh = session.source.writers(load.slot)
     # what a temporary held before its first write is never used: the source could not know it either
     left = users if temporary and not load.slot.implied else users.subtract_domain(fresh)
@@ -185,33 +173,24 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
                 left = left.subtract(w.instances.apply_range(stored))
     if left.is_empty():
         return
-    point = counterexample.sample(left)
-    statement = session.p.statement(load.slot.statement)
+    found = example(session.p, left)
     session.failures.append(
         Failure(
             VALUES,
             load.trace.kernel.name,
             "reads an element whose value was not stored",
-            _computing(session, writers, point),
-            counterexample.shown(
-                session.p,
-                statement,
-                counterexample.values(point, D.in_),
-                load.slot.reference,
-                load.slot.write,
-            ),
-            counterexample.element(load.place.array, counterexample.values(point, D.out)),
-            counterexample.parameters(point, session.p.parameters),
-            (counterexample.position(statement, load.slot.reference, load.slot.write),),
+            _computing(found, writers),
+            found.access(load.slot, values(found.pair, D.in_)),
+            found.element(load.place.array),
+            found.parameters,
+            (found.position(load.slot),),
         )
     )
 
 
-def _computing(session: Session, writers: list[Writer], point: isl.Map) -> str:
+def _computing(found: Example, writers: list[Writer]) -> str:
     """The instance that computes in the source what the first of the pair reads."""
     for w in writers:
-        here = w.instances.intersect_domain(point.domain()).intersect_params(point.params())
-        if not here.is_empty():
-            instance = counterexample.values(counterexample.sample(here), D.out)
-            return counterexample.shown(session.p, session.p.statement(w.statement), instance, None, True)
+        if not found.of(w.instances).is_empty():
+            return shown(found.p, found.p.statement(w.statement), found.image(w.instances), None, True)
     return ""

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.model.expr import Reference
+from polygpu.model.scop import Number
 from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.affine import UNIVERSE, variable
-from polygpu.verify.liveness import Number
 
 Path: TypeAlias = tuple[tuple[int, str], ...]
 """From the root to a statement: its position in each sequence, and the loop's variable ("" for no loop)."""

@@ -1,4 +1,4 @@
-"""Every instance of the source that matters is executed, and what it leaves behind reaches the caller."""
+"""Each instance of the source is executed, and what it leaves behind reaches the caller. The rest is dead."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import islpy as isl
 
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
-from polygpu.verify import counterexample
+from polygpu.verify.counterexample import element, example, shown, values
+from polygpu.verify.demand import Demand
 from polygpu.verify.elements import everything
-from polygpu.verify.last import last_writes
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
-from polygpu.verify.source import UnanalysableError, timed
 from polygpu.verify.values import Use, Uses, unstored
 from polygpu.verify.verdict import INSTANCES, Failure
 
@@ -27,8 +26,17 @@ def check_instances(session: Session, uses: Uses) -> None:
             _array(session, array, uses)
 
 
+def check_left_out(session: Session, whole: Demand) -> None:
+    """What the source as it was has and the session's lacks: nothing depends on it."""
+    with session.step(INSTANCES, ""):
+        for s in dict.fromkeys(whole.missed()):
+            text, place = whole.source.p.statement(s).text, whole.source.p.statement(s).position
+            message = "what others depend on, or outlives the region, is left out"
+            session.failures.append(Failure(INSTANCES, "", message, f"{s}: {text}", positions=(place,)))
+
+
 def _executed(session: Session, write: Slot) -> None:
-    """Writes whose value matters; a local that is not computed is missed where it is read."""
+    """A write in each instance; a local that is not computed is missed where it is read."""
     session.counts[INSTANCES] += 1
     s = session.p.statement(write.statement)
     missing = write.reached
@@ -39,19 +47,11 @@ def _executed(session: Session, write: Slot) -> None:
                 missing = missing.subtract(session.instances(a, WHOLE).range())
     if missing.is_empty():
         return
-    missing = missing.intersect(session.demand.observed(write))
-    if missing.is_empty():
-        return
-    point = counterexample.sample(isl.Map.from_domain(missing))
+    found = example(session.p, isl.Map.from_domain(missing))
+    text = shown(session.p, s, values(found.pair, D.in_), None, True)
+    message = "an instance of the source is never executed"
     session.failures.append(
-        Failure(
-            INSTANCES,
-            "",
-            "an instance of the source is never executed",
-            counterexample.shown(session.p, s, counterexample.values(point, D.in_), None, True),
-            parameters=counterexample.parameters(point, session.p.parameters),
-            positions=(s.position,),
-        )
+        Failure(INSTANCES, "", message, text, parameters=found.parameters, positions=(s.position,))
     )
 
 
@@ -79,31 +79,23 @@ def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[U
     left = [(w, m) for w in writes if not (m := unstored(session, w, stores)).is_empty()]
     if not left:
         return
-    if any(w.relation is None for w in writes):
-        raise UnanalysableError(f"'{array}' has a subscript that depends on data")
-    numbers = sorted({w.rank for w in writes})
-    times = {w: timed(session.p.statement(w.statement), numbers.index(w.rank)) for w in writes}
-    written = {w: w.relation.reset_tuple_id(D.out).reverse() for w in writes if w.relation is not None}
-    final = last_writes(written, times)
+    final = session.source.last(array)
     for w, missing in left:
         if w not in final:
             continue
-        s = session.p.statement(w.statement)
         lost = final[w].intersect_range(missing)
         if not lost.is_empty():
-            point = counterexample.sample(lost)
+            found = example(session.p, lost)
             session.failures.append(
                 Failure(
                     INSTANCES,
                     "",
                     "the last value of an element is not stored",
-                    counterexample.shown(
-                        session.p, s, counterexample.values(point, D.out), w.reference, True
-                    ),
+                    found.access(w, values(found.pair, D.out)),
                     "",
-                    counterexample.element(array, counterexample.values(point, D.in_)),
-                    counterexample.parameters(point, session.p.parameters),
-                    (counterexample.position(s, w.reference, True),),
+                    element(array, values(found.pair, D.in_)),
+                    found.parameters,
+                    (found.position(w),),
                 )
             )
 
@@ -111,10 +103,9 @@ def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[U
 def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, uses: Uses) -> None:
     """Without a copy from the host: nothing reads old values, and none are copied back."""
     for load in uses.loads(part):
+        if not session.demand.matters(load.slot):
+            continue
         _, fresh = session.source.writers(load.slot)
-        if load.slot.implied:  # the old value of a conditional write
-            write = session.source.writing(load.slot.statement, load.slot.number)
-            fresh = fresh if write is None else fresh.intersect(session.demand.outlasting(write))
         if not load.instances.intersect_range(fresh).is_empty():
             _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
     if copied_out:

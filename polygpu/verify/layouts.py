@@ -10,8 +10,8 @@ from polygpu.model.expr import Expr
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
-from polygpu.verify import counterexample
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
+from polygpu.verify.counterexample import element, example, values
 from polygpu.verify.events import tuples
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
@@ -68,9 +68,7 @@ def _pairs(a: ArrayArgument, b: Buffer) -> Iterator[tuple[str, Expr, Expr]]:
 def _fail(session: Session, kernel: str, message: str, where: isl.Set | None = None) -> None:
     text = ""
     if where is not None:
-        text = counterexample.parameters(
-            counterexample.sample(isl.Map.from_domain(where)), session.p.parameters
-        )
+        text = example(session.p, isl.Map.from_domain(where)).parameters
     session.failures.append(Failure(BOUNDS, kernel, message, parameters=text))
 
 
@@ -135,23 +133,16 @@ def _up_to(scope: Scope, box: isl.Set, b: Buffer) -> isl.Set:
 def _copied(session: Session, slot: Slot, left: isl.Set, elements: isl.Set) -> None:
     """Of the `elements` of a slot none is `left` out, unless nothing depends on it."""
     missing = elements.intersect(left)
-    if not missing.is_empty() and slot.relation is not None and not slot.write:
-        matters = slot.relation.intersect_domain(session.demand.deciding(slot))
-        missing = matters.range().reset_tuple_id().intersect(left)
-    if missing.is_empty():
+    if missing.is_empty() or not session.demand.matters(slot):
         return
-    point = counterexample.sample(isl.Map.from_domain(missing))
-    place = counterexample.element(slot.array, counterexample.values(point, D.in_))
-    where = counterexample.parameters(point, session.p.parameters)
+    found = example(session.p, isl.Map.from_domain(missing))
     message = f"an element of '{slot.reference.array}' that the source touches is not copied"
     source = ""
     if slot.relation is not None:
-        users = slot.relation.intersect_params(point.params()).reset_tuple_id(D.out)
-        users = users.intersect_range(point.domain())
-        statement = session.p.statement(slot.statement)
-        instance = counterexample.values(counterexample.sample(users), D.in_)
-        source = counterexample.shown(session.p, statement, instance, slot.reference, slot.write)
-    session.failures.append(Failure(BOUNDS, "", message, source, element=place, parameters=where))
+        users = slot.relation.reset_tuple_id(D.out).reverse()
+        source = found.access(slot, found.image(users))
+    place = element(slot.array, values(found.pair, D.in_))
+    session.failures.append(Failure(BOUNDS, "", message, source, element=place, parameters=found.parameters))
 
 
 def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polygpu.model.rewrite import exclusive
 from polygpu.support.isl_idioms import D, coalesced, identifier
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
-from polygpu.verify.slots import exclusive
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
 
@@ -53,7 +53,8 @@ class Locals:
         dims = BLOCK.dims(action.point)
         everywhere = executions(action.point, dims)
         if place.space == "global":
-            return Origins((Origin(action, everywhere.identity(), place),), everywhere.subtract(everywhere))
+            nowhere = isl.Set.empty(everywhere.get_space())
+            return Origins((Origin(action, everywhere.identity(), place),), nowhere)
         found: list[Origin] = []
         unknown = everywhere
         for writer, pairs in self._writers(action, place, implied):

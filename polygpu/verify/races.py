@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import islpy as isl
 
 from polygpu.support.isl_idioms import D
-from polygpu.verify import counterexample
+from polygpu.verify.counterexample import Example, element, example, shown, values
 from polygpu.verify.events import THREADS, Do, Place, executions
 from polygpu.verify.order import BLOCK, Order, equal
 from polygpu.verify.session import Session
@@ -79,34 +79,28 @@ def _pair(session: Session, order: Order, one: Touch, two: Touch) -> None:
 
 
 def _race(session: Session, trace: Trace, one: Touch, two: Touch, meet: isl.Map) -> Failure:
-    point = counterexample.sample(meet)
+    found = example(session.p, meet)
     (a, place, writes), (b, _, also) = one, two
-    address = session.address(a, place, BLOCK).intersect_params(point.params())
-    where = counterexample.sample(address.intersect_domain(point.domain()))
     return Failure(
         VALUES,
         trace.kernel.name,
         UNDER_WAY if a.asynchronous or b.asynchronous else RACE,
-        _who(session, a, writes, point, D.in_),
-        _who(session, b, also, point, D.out),
-        counterexample.element(place.array, counterexample.values(where, D.out)),
-        counterexample.parameters(point, session.p.parameters),
+        _who(session, a, writes, found, D.in_),
+        _who(session, b, also, found, D.out),
+        element(place.array, found.image(session.address(a, place, BLOCK))),
+        found.parameters,
     )
 
 
-def _who(session: Session, a: Do, writes: bool, point: isl.Map, kind: isl.dim_type) -> str:
-    x, y, z = counterexample.values(point, kind)[:3]
+def _who(session: Session, a: Do, writes: bool, found: Example, end: isl.dim_type) -> str:
+    x, y, z = values(found.pair, end)[:3]
     what = "writes" if writes else "reads"
     statement = ""
     if a.matched is not None:
-        s = session.p.statement(a.matched.statement)
-        chosen = point.domain() if kind == D.in_ else point.range()
-        mine = session.instances(a, BLOCK).intersect_domain(chosen).intersect_params(point.params())
-        if not mine.is_empty():
-            one = counterexample.sample(mine)
-            statement = (
-                f" in {counterexample.shown(session.p, s, counterexample.values(one, D.out), None, writes)}"
-            )
+        mine = session.instances(a, BLOCK)
+        if not found.of(mine, end).is_empty():
+            s = session.p.statement(a.matched.statement)
+            statement = f" in {shown(session.p, s, found.image(mine, end), None, writes)}"
     elif a.reads and a.target is not None:
         statement = f" in the copy of '{a.reads[0].text}' to '{a.target.text}'"
     return f"thread ({x}, {y}, {z}) {what}{statement}"
@@ -119,17 +113,16 @@ def _arrived(session: Session, order: Order, reader: Do, writer: Do, pairs: isl.
         return
     if not order.countable:
         raise UnanalysableError(UNCOUNTED)
-    point = counterexample.sample(early)
-    place = writer.target
-    assert place is not None
+    found = example(session.p, early)
+    assert writer.target is not None
     session.failures.append(
         Failure(
             VALUES,
             order.trace.kernel.name,
             "an asynchronous copy is read before it is waited for",
-            _who(session, writer, True, point, D.in_),
-            _who(session, reader, False, point, D.out),
-            place.array,
-            counterexample.parameters(point, session.p.parameters),
+            _who(session, writer, True, found, D.in_),
+            _who(session, reader, False, found, D.out),
+            writer.target.array,
+            found.parameters,
         )
     )

@@ -8,12 +8,11 @@ from functools import reduce
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, access_relation, array_tuple
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
-from polygpu.model.rewrite import references, walk
-from polygpu.model.scop import Access, Action, Branch, Let, Store
+from polygpu.model.rewrite import numbered, reads_of, references, walk
+from polygpu.model.scop import Action, Branch, Number, Store
 from polygpu.support.isl_idioms import coalesced
-from polygpu.verify.liveness import Number
 from polygpu.verify.outcomes import implied
 
 
@@ -41,22 +40,6 @@ class Slot:
         return self.number, int(self.write)
 
 
-def numbered(body: tuple[Action, ...], prefix: Number = ()) -> Iterator[tuple[Number, Action, bool]]:
-    """All actions with their numbers, and whether a branch decides if they happen."""
-    for k, action in enumerate(body):
-        number = (*prefix, k)
-        yield number, action, bool(prefix)
-        if isinstance(action, Branch):
-            yield from numbered(action.then, (*number, 0))
-            yield from numbered(action.otherwise, (*number, 1))
-
-
-def exclusive(one: Number, other: Number) -> bool:
-    """Whether two actions stand in different branches of a test."""
-    apart = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    return apart % 2 == 1
-
-
 def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     """The instances in which each action happens, as far as the affine tests around it decide that.
 
@@ -71,10 +54,10 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
         return builder.condition(test) if _is_affine(test, s, p) else None
 
     found: dict[Number, isl.Set] = {}
-    for number, action, _ in numbered(s.body):
+    for number, action in numbered(s.body):
         here = found.setdefault(number, s.domain)
         if isinstance(action, Store) and len(number) > 1:
-            touching = _touching(s, action.target, True)
+            touching = _touching(s, action.target)
             found[number] = here if here.is_subset(touching) else coalesced(here.intersect(touching))
         elif isinstance(action, Branch):
             for side, branch in enumerate((action.then, action.otherwise)):
@@ -85,39 +68,25 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
 
 
 def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) -> Iterator[Slot]:
-    first = _never_kept(p, s)
-    for number, action, conditional in numbered(s.body):
-        match action:
-            case Store(target, value):
-                reads = [*references(value), *(r for x in target.subscripts for r in references(x))]
-                yield from (_slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(reads))
-                if conditional and number not in first:
-                    yield _slot(p, s, number, target, False, happens[number], implied=True)
-                yield _slot(p, s, number, target, True, happens[number])
-            case Let(_, _, value, _) | Branch(value, _, _):
-                yield from (
-                    _slot(p, s, number, r, False, happens[number]) for r in dict.fromkeys(references(value))
-                )
+    for number, action in numbered(s.body):
+        reads = dict.fromkeys(r for x in reads_of(action) for r in references(x))
+        yield from (_slot(s, number, r, False, happens[number]) for r in reads)
+        if isinstance(action, Store):
+            if len(number) > 1:
+                yield _slot(s, number, action.target, False, happens[number], implied=True)
+            yield _slot(s, number, action.target, True, happens[number])
 
 
-def _never_kept(p: Polyhedra, s: PolyStatement) -> frozenset[Number]:
-    """The first writes of elements that a branch writes on both sides: values from before it are gone.
-
-    Such a write counts as one that happens and gives the element any value, up to the one that really does.
-    """
-    found: set[Number] = set()
-    for outer, branch, _ in numbered(s.body):
-        if not isinstance(branch, Branch):
-            continue
-        sure = _written(p, s, (branch,))
-        first: dict[Reference, Number] = {}
-        for number, action, _ in numbered(s.body):
-            if isinstance(action, Store) and number[: len(outer)] == outer:
-                r = _placeless(action.target)
-                if r in sure:
-                    first.setdefault(r, number)
-        found.update(first.values())
-    return frozenset(found)
+def first_writes(p: Polyhedra, s: PolyStatement) -> dict[Number, list[Number]]:
+    """Branches that write an element on both sides, by the write of it that comes first in them."""
+    found: dict[Number, list[Number]] = {}
+    for outer, branch in numbered(s.body):
+        left = _written(p, s, (branch,)) if isinstance(branch, Branch) else frozenset()
+        for number, a in numbered(s.body):
+            if isinstance(a, Store) and number[: len(outer)] == outer and _placeless(a.target) in left:
+                found.setdefault(number, []).append(outer)
+                left -= {_placeless(a.target)}
+    return found
 
 
 def _written(p: Polyhedra, s: PolyStatement, body: tuple[Action, ...]) -> frozenset[Reference]:
@@ -138,26 +107,18 @@ def _placeless(r: Reference) -> Reference:
 
 
 def _slot(
-    p: Polyhedra,
-    s: PolyStatement,
-    number: Number,
-    r: Reference,
-    write: bool,
-    inside: isl.Set,
-    implied: bool = False,
+    s: PolyStatement, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
 ) -> Slot:
+    found = [a for a in s.accesses if (a.reference, a.write) == (r, write or implied)]
     relation = None
-    if all(_is_affine(x, s, p) for x in r.subscripts):
-        access = Access(r, write, True, True, s.position, s.text)
-        relation = access_relation(AffineBuilder(s.domain.get_space()), inside, access)
-        if not write and not implied:
-            relation = relation.intersect_domain(_touching(s, r, False))
+    if all(a.affine for a in found):
+        relation = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
     return Slot(s.name, number, array_tuple(r), r, write, relation, inside, implied)
 
 
-def _touching(s: PolyStatement, r: Reference, write: bool) -> isl.Set:
-    """The instances in which `s` may access `r`: no affine test within it says otherwise."""
-    found = [a.relation.domain() for a in s.accesses if a.reference == r and a.write == write]
+def _touching(s: PolyStatement, r: Reference) -> isl.Set:
+    """The instances in which `s` may write `r`: no affine test within it says otherwise."""
+    found = [a.relation.domain() for a in s.accesses if a.reference == r and a.write]
     return reduce(isl.Set.union, found) if found else s.domain
 
 

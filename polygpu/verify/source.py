@@ -9,12 +9,12 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
-from polygpu.model.expr import Name, Reference
-from polygpu.model.rewrite import walk
-from polygpu.model.scop import Action, Let, Store
+from polygpu.model.expr import Reference
+from polygpu.model.rewrite import exclusive, numbered
+from polygpu.model.scop import Let, Number
+from polygpu.support.isl_idioms import D
 from polygpu.verify.last import last_writes
-from polygpu.verify.liveness import Liveness, Number
-from polygpu.verify.slots import Slot, exclusive, numbered, reached, slots_of
+from polygpu.verify.slots import Slot, reached, slots_of
 
 
 @dataclass(frozen=True)
@@ -34,41 +34,26 @@ class Source:
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        return tuple(slot for s in self.p.statements for slot in slots_of(self.p, s, self.happens(s.name)))
-
-    def happens(self, statement: str) -> Mapping[Number, isl.Set]:
-        """The instances in which each action of a statement may happen, as far as affine tests tell."""
-        found = self._happens.get(statement)
-        if found is None:
-            found = self._happens[statement] = reached(self.p, self.p.statement(statement))
-        return found
+        return tuple(slot for s in self.p.statements for slot in slots_of(self.p, s, self.happens[s.name]))
 
     @cached_property
-    def _happens(self) -> dict[str, Mapping[Number, isl.Set]]:
-        return {}
+    def happens(self) -> dict[str, Mapping[Number, isl.Set]]:
+        """The instances in which each action of a statement may happen, as far as affine tests tell."""
+        return {s.name: reached(self.p, s) for s in self.p.statements}
 
-    def reading(self, statement: str, number: Number, reference: Reference) -> Slot:
-        return next(
-            s
-            for s in self.slots
-            if (s.statement, s.number) == (statement, number) and not s.write and s.reference == reference
-        )
+    def at(self, statement: str, number: Number) -> tuple[Slot, ...]:
+        """The accesses of an action."""
+        return tuple(s for s in self.slots if (s.statement, s.number) == (statement, number))
+
+    def reading(self, statement: str, number: Number, reference: Reference, implied: bool) -> Slot:
+        found = (s for s in self.at(statement, number) if not s.write and s.implied == implied)
+        return next(s for s in found if s.reference == reference)
 
     def writing(self, statement: str, number: Number) -> Slot | None:
-        found = (s for s in self.slots if (s.statement, s.number) == (statement, number) and s.write)
-        return next(found, None)
-
-    def may_keep(self, statement: str, number: Number) -> bool:
-        """Whether the old value may stay where a conditional assignment has its place."""
-        mine = [s for s in self.slots if (s.statement, s.number) == (statement, number)]
-        return any(s.implied for s in mine) or not any(s.write for s in mine)
+        return next((s for s in self.at(statement, number) if s.write), None)
 
     def writes_of(self, array: str) -> tuple[Slot, ...]:
         return tuple(s for s in self.slots if s.write and s.array == array)
-
-    @cached_property
-    def written(self) -> frozenset[str]:
-        return frozenset(s.array for s in self.slots if s.write)
 
     def before(self, first: str, a: tuple[Number, int], second: str, b: tuple[Number, int]) -> isl.Map:
         """Pairs of instances of `first` and `second` whose accesses ranked `a` and `b` come in this order."""
@@ -98,37 +83,13 @@ class Source:
     def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
         return {}
 
-    def locals(self, statement: str) -> Liveness:
-        """Which assignments to locals of an instance matter."""
-        found = self._locals.get(statement)
-        if found is None:
-            found = self._locals[statement] = Liveness()
-            found.walk(self.p.statement(statement).body)
-        return found
-
-    @cached_property
-    def _locals(self) -> dict[str, Liveness]:
-        return {}
-
-    def dependents(self, statement: str, number: Number) -> frozenset[Number]:
-        """The stores of an instance that may depend on what action `number` reads, be it by a local."""
-        found = self._dependents.get((statement, number))
-        if found is None:
-            found = _dependents(self.p.statement(statement).body, number)
-            self._dependents[statement, number] = found
-        return found
-
-    @cached_property
-    def _dependents(self) -> dict[tuple[str, Number], frozenset[Number]]:
-        return {}
-
     def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
         """The assignments to a local whose value, new or old, action `number` finds, and in which instances.
 
         What is `implied` stands for the value after the whole branch, be it made on the other side.
         """
-        s, happens = self.p.statement(statement), self.happens(statement)
-        earlier = [n for n, a, _ in numbered(s.body) if isinstance(a, Let) and a.name == name and n < number]
+        s, happens = self.p.statement(statement), self.happens[statement]
+        earlier = [n for n, a in numbered(s.body) if isinstance(a, Let) and a.name == name and n < number]
         left = happens[number]
         found: dict[Number, isl.Set] = {}
         for n in reversed(earlier):
@@ -137,14 +98,27 @@ class Source:
                 left = left.subtract(happens[n])
         return found
 
+    def last(self, array: str) -> dict[Slot, isl.Map]:
+        """The writes that leave something in `array` at the end: elements to the instances that do.
+
+        Raises UnanalysableError where one of them depends on data.
+        """
+        writes = self.writes_of(array)
+        written = {w: known(w).reset_tuple_id(D.out).reverse() for w in writes}
+        return last_writes(written, self._times(*writes))
+
+    def _times(self, *slots: Slot) -> dict[Slot, isl.Map]:
+        """The instances of accesses to one line of time."""
+        ranks = sorted({s.rank for s in slots})
+        return {s: _timed(self.p.statement(s.statement), ranks.index(s.rank)) for s in slots}
+
     def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
         writes = self.writes_of(read.array)
         domain = self.p.statement(read.statement).domain
         if not writes:
             return [], domain
-        numbers = sorted({s.rank for s in (read, *writes)})
-        times = {w: timed(self.p.statement(w.statement), numbers.index(w.rank)) for w in writes}
-        now = timed(self.p.statement(read.statement), numbers.index(read.rank))
+        times = self._times(read, *writes)
+        now = times.pop(read)
         sink = known(read)
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
@@ -161,32 +135,6 @@ class Source:
         return [Writer(w.statement, w.number, pairs) for w, pairs in last.items()], fresh
 
 
-def _dependents(body: tuple[Action, ...], number: Number) -> frozenset[Number]:
-    names: set[str] = set()
-    found = {number}
-    grown = True
-    while grown:
-        before = len(found)
-        for n, action, _ in numbered(body):
-            tested = any(n[:k] in found for k in range(1, len(n)))
-            if n in found or tested or names & _read(action):
-                found.add(n)
-                names |= {action.name} if isinstance(action, Let) else set()
-        grown = len(found) > before
-    stores = {n for n, action, _ in numbered(body) if isinstance(action, Store)}
-    return frozenset(found & stores)
-
-
-def _read(action: Action) -> set[str]:
-    """The names that the action reads."""
-    exprs = (
-        (action.target, action.value)
-        if isinstance(action, Store)
-        else ((action.value,) if isinstance(action, Let) else (action.test,))
-    )
-    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
-
-
 class UnanalysableError(Exception):
     """What the method cannot decide, with the reason as its message."""
 
@@ -197,6 +145,6 @@ def known(slot: Slot) -> isl.Map:
     return slot.relation
 
 
-def timed(s: PolyStatement, rank: int) -> isl.Map:
+def _timed(s: PolyStatement, rank: int) -> isl.Map:
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(s.domain.get_space()))
     return s.schedule.flat_range_product(isl.Map.from_aff(zero.set_constant_val(isl.Val(rank))))

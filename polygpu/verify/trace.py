@@ -13,9 +13,9 @@ from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostSta
 from polygpu.model.rewrite import substitute
 from polygpu.verify.affine import UNIVERSE, Scope, parameter, variable
 from polygpu.verify.computed import Computed
-from polygpu.verify.demand import Demand
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box
 from polygpu.verify.scoped import between, clear, counted
+from polygpu.verify.source import Source
 from polygpu.verify.walk import KernelWalk
 
 
@@ -35,17 +35,15 @@ class Trace:
 
 
 def trace(
-    region: Region, demand: Demand, context: isl.Set, computed: Computed, deadline: float = inf
+    region: Region, source: Source, context: isl.Set, computed: Computed, deadline: float = inf
 ) -> list[Trace]:
     """The events of `region`, in host order, and what the host computes in `computed`.
 
     Raises UnclearError, also after `deadline`, a monotonic().
     """
-    values = {
-        s.name: parameter(s.name) if s.name in demand.source.p.parameters else None for s in region.scalars
-    }
+    values = {s.name: parameter(s.name) if s.name in source.p.parameters else None for s in region.scalars}
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
-    host = _Host(region, demand, computed, deadline)
+    host = _Host(region, source, computed, deadline)
     everywhere = isl.Set(UNIVERSE).intersect_params(context)
     host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
@@ -54,7 +52,7 @@ def trace(
 @dataclass
 class _Host:
     region: Region
-    demand: Demand
+    source: Source
     computed: Computed
     deadline: float
     found: list[Trace] = field(default_factory=list)
@@ -118,7 +116,7 @@ class _Host:
         for name, value in scope.values.items():
             values.setdefault(name, value)
         inner = replace(inside, values=values)
-        walked = KernelWalk(kernel, self.demand, launched, symbols, self.deadline, computed=computed)
+        walked = KernelWalk(kernel, self.source, launched, symbols, self.deadline, computed=computed)
         walked.run(inner)
         self.found.append(
             Trace(

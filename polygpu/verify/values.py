@@ -12,11 +12,11 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.model.expr import Position
+from polygpu.model.scop import Number
 from polygpu.support.isl_idioms import D
-from polygpu.verify import counterexample
+from polygpu.verify.counterexample import Example, doer, element, example, fixed_at, named, shown, values
 from polygpu.verify.elements import everything
 from polygpu.verify.events import BLOCKS, Do, Leaf, Matched, Place
-from polygpu.verify.liveness import Number
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
 from polygpu.verify.session import Session
@@ -132,7 +132,9 @@ class _Action:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
             for leaf in matched.leaves:
-                self._leaf(leaf, self._observed(here) if leaf.implied else here)
+                slot = self._slot(leaf)
+                if slot is None or self.session.demand.matters(slot):
+                    self._leaf(leaf, slot, here)
 
     def goes_where_the_source_writes(self, target: Place) -> bool:
         slots = [s for s in self.session.source.slots if s.write and s.array == target.array]
@@ -156,29 +158,20 @@ class _Action:
             return
         self._store(target, address, instances, slot)
 
-    def _observed(self, here: isl.Map) -> isl.Map:
-        """Executions of a conditional write whose old values matter."""
-        m, source = self.action.matched, self.session.source
-        assert m is not None
-        slot = source.writing(m.statement, m.number)
-        if slot is None:
-            return here if m.number in source.locals(m.statement).lasting else here.subtract(here)
-        return here.intersect_range(self.session.demand.outlasting(slot))
-
     def _visible(self, target: Place, beyond: isl.Map) -> None:
         address = self.session.address(self.action, target, WHOLE).intersect_domain(beyond.domain())
         if address.is_empty():
             return
-        point = counterexample.sample(address)
-        fixed = counterexample.fixed_at(WHOLE.dims(self.action.point), point)
+        found = example(self.session.p, address)
+        fixed = fixed_at(WHOLE.dims(self.action.point), found.pair)
         self.session.failures.append(
             Failure(
                 INSTANCES,
                 self.kernel,
                 "a store that no instance of the source makes",
-                by=counterexample.doer(self.session.p, self.action, fixed),
-                element=counterexample.element(target.array, counterexample.values(point, D.out)),
-                parameters=counterexample.parameters(point, self.session.p.parameters),
+                by=doer(self.session.p, self.action, fixed),
+                element=found.element(target.array),
+                parameters=found.parameters,
             )
         )
 
@@ -223,10 +216,9 @@ class _Action:
         """`, not A[3]`: the element of the source where the kernel takes another one."""
         if slot.relation is None:
             return ""
-        point = counterexample.sample(bad)
-        elements = instances.intersect_domain(point.domain()).apply_range(slot.relation)
-        where = counterexample.sample(elements.intersect_params(point.params()))
-        return f", not {counterexample.element(slot.array, counterexample.values(where, D.out))}"
+        found = example(self.session.p, bad)
+        meant = found.image(instances.intersect_domain(found.pair.domain()).apply_range(slot.relation))
+        return f", not {element(slot.array, meant)}"
 
     def _fail(
         self,
@@ -238,44 +230,25 @@ class _Action:
         meant: str = "",
     ) -> None:
         """`bad` maps executions to elements of `place`."""
-        point = counterexample.sample(bad)
-        target = ""
-        positions: tuple[Position, ...] = ()
-        if slot is not None:
-            target, positions = self._shown(point, instances, slot)
+        found = example(self.session.p, bad)
+        what = found.element(place.text or place.array) + meant
+        target, positions = ("", ()) if slot is None else self._shown(found, instances, slot)
         self.session.failures.append(
-            Failure(
-                VALUES,
-                self.kernel,
-                message,
-                "",
-                target,
-                counterexample.element(place.text or place.array, counterexample.values(point, D.out))
-                + meant,
-                counterexample.parameters(point, self.session.p.parameters),
-                positions,
-            )
+            Failure(VALUES, self.kernel, message, "", target, what, found.parameters, positions)
         )
 
     def _read(self, place: Place, executions: isl.Set) -> isl.Map:
         """Executions to the elements of `place` that they read."""
         return self.session.address(self.action, place, BLOCK).intersect_domain(executions)
 
-    def _shown(self, point: isl.Map, instances: isl.Map, slot: Slot) -> tuple[str, tuple[Position, ...]]:
-        statement = self.session.p.statement(slot.statement)
-        mine = instances.intersect_params(point.params()).intersect_domain(point.domain())
-        if mine.is_empty():
+    def _shown(self, found: Example, instances: isl.Map, slot: Slot) -> tuple[str, tuple[Position, ...]]:
+        if found.of(instances).is_empty():
             return f"an execution that is no instance of {slot.statement}", ()
-        one = counterexample.sample(mine)
-        text = counterexample.shown(
-            self.session.p, statement, counterexample.values(one, D.out), slot.reference, slot.write
-        )
-        return text, (counterexample.position(statement, slot.reference, slot.write),)
+        return found.access(slot, found.image(instances)), (found.position(slot),)
 
-    def _leaf(self, leaf: Leaf, here: isl.Map) -> None:
+    def _leaf(self, leaf: Leaf, slot: Slot | None, here: isl.Map) -> None:
         self.session.counts[VALUES] += 1
         origins = self.locals.origins(self.action, leaf.place, leaf.implied)
-        slot = self._slot(leaf)
         if slot is not None and slot.relation is not None:
             here = here.intersect_range(slot.relation.domain())
         inside = here.domain()
@@ -312,14 +285,7 @@ class _Action:
         assert m is not None
         if isinstance(leaf.source, str):
             return None
-        if leaf.implied:
-            found = (
-                s
-                for s in self.session.source.slots
-                if (s.statement, s.number) == (m.statement, m.number) and s.implied
-            )
-            return next(found)
-        return self.session.source.reading(m.statement, m.number, leaf.source)
+        return self.session.source.reading(m.statement, m.number, leaf.source, leaf.implied)
 
     def _loaded(
         self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf
@@ -378,43 +344,31 @@ class _Action:
         assert o.by.matched is not None
         m = self.action.matched
         assert m is not None
-        point = counterexample.sample(wrong)
         p = self.session.p
+        found = example(p, wrong)
         writer, reader = p.statement(o.by.matched.statement), p.statement(m.statement)
-        reading = counterexample.values(point, D.in_)
-        source = counterexample.shown(p, writer, counterexample.values(point, D.out), None, True)
+        reading, writing = values(found.pair, D.in_), values(found.pair, D.out)
         self.session.failures.append(
             Failure(
                 VALUES,
                 self.kernel,
                 "an instance reads what another one computed than in the source",
-                source.rstrip(";") + self._right_writer(point, slot),
-                counterexample.shown(p, reader, reading, slot.reference if slot else None, False),
-                self._element_read(point, slot),
-                counterexample.parameters(point, p.parameters),
+                shown(p, writer, writing, None, True).rstrip(";") + self._right_writer(found, slot),
+                shown(p, reader, reading, slot.reference if slot else None, False),
+                _element_read(found, slot),
+                found.parameters,
                 (writer.position, reader.position),
             )
         )
 
-    def _right_writer(self, point: isl.Map, slot: Slot | None) -> str:
+    def _right_writer(self, found: Example, slot: Slot | None) -> str:
         """`, not S0[i=3]`: who computed in the source what the first of the pair reads."""
         if slot is None:
             return ""
-        writers, _ = self.session.source.writers(slot)
-        for w in writers:
-            here = w.instances.intersect_domain(point.domain()).intersect_params(point.params())
-            if not here.is_empty():
-                instance = counterexample.values(counterexample.sample(here), D.out)
-                names = self.session.p.statement(w.statement)
-                return f", not {counterexample.named(self.session.p, names, instance)}"
+        for w in self.session.source.writers(slot)[0]:
+            if not found.of(w.instances).is_empty():
+                return f", not {named(found.p, found.p.statement(w.statement), found.image(w.instances))}"
         return ", not the value from before"
-
-    def _element_read(self, point: isl.Map, slot: Slot | None) -> str:
-        if slot is None or slot.relation is None:
-            return slot.array if slot is not None else "a local of the instance"
-        elements = slot.relation.intersect_domain(point.domain()).intersect_params(point.params())
-        where = counterexample.values(counterexample.sample(elements), D.out)
-        return counterexample.element(slot.array, where)
 
     def _store_of_copy(self, target: Place) -> None:
         """A store of what was kept on the chip, or of what was loaded."""
@@ -456,6 +410,12 @@ def _equal(place: Place, element: tuple[isl.PwAff, ...] | None, inside: isl.Set)
     if place.index is None or element is None or len(element) != len(place.index):
         return False
     return all(inside.is_disjoint(a.ne_set(b)) for a, b in zip(place.index, element, strict=True))
+
+
+def _element_read(found: Example, slot: Slot | None) -> str:
+    if slot is None or slot.relation is None:
+        return slot.array if slot is not None else "a local of the instance"
+    return element(slot.array, found.image(slot.relation))
 
 
 def unstored(session: Session, w: Slot, stores: list[Use]) -> isl.Set:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from math import inf
 from time import monotonic
 
@@ -27,16 +26,14 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.model.kernel_walk import operands
-from polygpu.model.rewrite import references, walk
+from polygpu.model.rewrite import numbered, references, walk
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
-from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Launched, Place, Point, Sync
 from polygpu.verify.groups import closed, settled
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError, clear, counted, needed
-from polygpu.verify.slots import numbered
 from polygpu.verify.source import Source
 from polygpu.verify.state import State
 
@@ -46,7 +43,7 @@ class KernelWalk:
     """The walk of one launch of `kernel`. `symbols` are the host's expressions for its scalars."""
 
     kernel: Kernel
-    demand: Demand
+    source: Source
     launch: Launched
     symbols: dict[str, Expr]
     deadline: float = inf
@@ -55,10 +52,6 @@ class KernelWalk:
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
     count: int = 0
-
-    @property
-    def source(self) -> Source:
-        return self.demand.source
 
     @property
     def p(self) -> Polyhedra:
@@ -171,16 +164,6 @@ class KernelWalk:
             Do(len(self.actions), self.point(state), target, reads, commits=state.commits, **more)  # type: ignore[arg-type]
         )
 
-    def mark(self) -> tuple[int, int]:
-        """Where an attempt to match actions begins, for `undo`."""
-        return len(self.actions), len(self.private)
-
-    def undo(self, mark: tuple[int, int]) -> None:
-        """Forgets the actions and private arrays since then."""
-        actions, private = mark
-        del self.actions[actions:]
-        self.private = dict(islice(self.private.items(), private))
-
     def move(self, s: Move, state: State, position: int) -> None:
         lane = self.fresh()
         here = replace(state.at(position, lane), loops=(*state.loops, lane))
@@ -281,11 +264,11 @@ class KernelWalk:
         statement = next((x for x in self.p.statements if x.name == origin.statement), None)
         if statement is None:
             raise UnclearError(f"'{origin.statement}' is no statement of the source")
-        body = {number: action for number, action, _ in numbered(statement.body)}
+        body = dict(numbered(statement.body))
         action = body.get((origin.action,))
         if action is None or len(origin.arguments) != len(statement.iterators):
             raise UnclearError(f"'{origin.statement}' has no such action")
-        instance.action(s, action, (origin.action,), state, after, False)
+        instance.action(s, action, (origin.action,), state, after)
 
 
 def _without(state: State, name: str) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.rewrite import numbered
 from polygpu.schedule.driver import Scheduled, schedule
 from polygpu.schedule.tree import Band, Host, HostLoop, HostSequence, Member, Nest, Node, Sequence
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name
@@ -43,6 +44,15 @@ def _without(pair: tuple[str, str]) -> Callable[[Polyhedra], Dependences]:
         return replace(d, flow=left(d.flow), memory=left(d.memory))
 
     return wrong
+
+
+def actions_left_out(p: Polyhedra) -> Iterator[Mistake]:
+    """For each action of the program: it is taken to be dead."""
+    for s in p.statements:
+        for number, _ in numbered(s.body):
+            yield patch(
+                "polygpu.pipeline.dead_actions", lambda *_, place=(s.name, number): frozenset({place})
+            )
 
 
 def swapped_dimensions(scheduled: Scheduled) -> Iterator[Mistake]:

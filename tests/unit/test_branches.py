@@ -195,6 +195,25 @@ def _joined(s: Statement) -> Statement:
     return s
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (x[i] > 2) y[i] = 1;",
+        "if (x[i] > 2) { if (z[i] > 1) y[i] = 1; else y[i] = 2; }",
+        "if (x[i] > 2) { y[i] = 1; if (z[i] > 1) y[i] = 2; }",
+        "if (x[i] > 2) { if (z[i] > 1) y[i] = 1; z[i] = y[i]; y[i] = 3; } else y[i] = 2;",
+    ],
+)
+def test_old_values_that_stay_are_copied_in(body: str, tmp_path: Path) -> None:
+    region = _compiled(body, tmp_path)
+    assert certify(region).holds
+    buffers = tuple(replace(b, copy_in=b.copy_in and b.name != "y") for b in region.region.buffers)
+    wrong = certify(replace(region, region=replace(region.region, buffers=buffers)))
+    assert [f.message for f in wrong.failures] == [
+        "'y' is read before it is written, and not copied to the device"
+    ]
+
+
 def test_a_local_that_is_assigned_on_the_other_side(tmp_path: Path) -> None:
     body = "if (x[i] > 2) { float t = 1; if (i > 3) t = 2; else t = z[i]; y[i] = t; }"
     region = _compiled(body, tmp_path)

@@ -1,0 +1,117 @@
+"""Actions that cannot matter: nothing that outlives the region depends on them.
+
+    before:  for i { u = a[i]; t = u * u; if (x[i] > 2) { w = t; z[i] = 1; } b[i] = u; }
+    after:   for i { u = a[i]; if (x[i] > 2) z[i] = 1; b[i] = u; }
+
+A store to an array that is live afterwards matters, and with an action the tests around it and whoever
+supplies what it reads. All else goes before anything is scheduled: no later pass leaves out an action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.polyhedra import Polyhedra, PolyStatement, array_tuple
+from polygpu.model.expr import Reference
+from polygpu.model.rewrite import locals_of, numbered, precedes, reads_of, references
+from polygpu.model.scop import Action, Branch, Let, Number, Store
+from polygpu.support.isl_idioms import D, maps, tuple_name
+
+Place: TypeAlias = tuple[str, Number]  # statement, action
+
+
+def dead_actions(p: Polyhedra, d: Dependences) -> frozenset[Place]:
+    """The actions that cannot matter; none of them where nothing would be left without them."""
+    live = _Live(p, d)
+    return frozenset(live.actions) - live.found if live.found else frozenset()
+
+
+def without(p: Polyhedra, dead: frozenset[Place]) -> Polyhedra:
+    """`p` without the actions at some places, with all that is in branches among them."""
+    if not dead:
+        return p
+    statements = (_without(s, frozenset(n for name, n in dead if name == s.name)) for s in p.statements)
+    return replace(p, statements=tuple(s for s in statements if s.body))
+
+
+def _without(s: PolyStatement, dead: frozenset[Number]) -> PolyStatement:
+    body = _kept(s.body, dead, ())
+    left = {(r, False) for _, a in numbered(body) for e in reads_of(a) for r in references(e)}
+    left |= {(a.target, True) for _, a in numbered(body) if isinstance(a, Store)}
+    accesses = tuple(a for a in s.accesses if (a.reference, a.write) in left)
+    return replace(s, body=body, accesses=accesses)
+
+
+def _kept(body: tuple[Action, ...], dead: frozenset[Number], prefix: Number) -> tuple[Action, ...]:
+    return tuple(
+        replace(a, then=_kept(a.then, dead, (*n, 0)), otherwise=_kept(a.otherwise, dead, (*n, 1)))
+        if isinstance(a, Branch)
+        else a
+        for n, a in (((*prefix, k), a) for k, a in enumerate(body))
+        if n not in dead
+    )
+
+
+@dataclass(frozen=True)
+class _Live:
+    """The actions of `p` that may matter, by its dependences `d`."""
+
+    p: Polyhedra
+    d: Dependences
+
+    @cached_property
+    def actions(self) -> dict[Place, Action]:
+        return {(s.name, n): a for s in self.p.statements for n, a in numbered(s.body)}
+
+    @cached_property
+    def flow(self) -> dict[tuple[str, str], isl.Map]:
+        """By names of statements, writer and reader."""
+        return {(tuple_name(m, D.in_), tuple_name(m, D.out)): m for m in maps(self.d.flow)}
+
+    @cached_property
+    def found(self) -> frozenset[Place]:
+        found: set[Place] = set()
+        todo = [place for place, a in self.actions.items() if isinstance(a, Store) and self._lasts(a.target)]
+        while todo:
+            place = todo.pop()
+            if place not in found:
+                found.add(place)
+                todo.extend(self._asks_for(*place))
+        return frozenset(found)
+
+    def _lasts(self, r: Reference) -> bool:
+        return self.p.array(r.array).live_out
+
+    def _asks_for(self, statement: str, number: Number) -> Iterator[Place]:
+        """The tests around an action, and those that may supply what it reads."""
+        action = self.actions[statement, number]
+        names = locals_of(action)
+        reads = [r for e in reads_of(action) for r in references(e) if not self._lasts(r)]
+        yield from ((statement, number[:k]) for k in range(1, len(number), 2))
+        for place, a in self.actions.items():
+            earlier = place[0] == statement and precedes(place[1], number)
+            if isinstance(a, Let) and earlier and a.name in names:
+                yield place
+            if isinstance(a, Store) and any(
+                (earlier and array_tuple(a.target) == array_tuple(r))
+                or self._supplies(place[0], a.target, statement, r)
+                for r in reads
+            ):
+                yield place
+
+    def _supplies(self, writer: str, target: Reference, reader: str, r: Reference) -> bool:
+        flow = self.flow.get((writer, reader))
+        if flow is None or array_tuple(target) != array_tuple(r):
+            return False
+        written, read = self._relation(writer, target, True), self._relation(reader, r, False)
+        return not flow.is_disjoint(written.apply_range(read.reverse()))
+
+    def _relation(self, statement: str, r: Reference, write: bool) -> isl.Map:
+        accesses = self.p.statement(statement).accesses
+        return next(a.relation for a in accesses if (a.reference, a.write) == (r, write))
