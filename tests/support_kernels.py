@@ -13,6 +13,8 @@ from benchmarks import programs
 from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
+ARCHITECTURES = ("sm_75", "sm_90")
+
 
 @cache
 def require_opencl() -> None:
@@ -40,6 +42,12 @@ def build_checked(kernel: str, directory: Path, *flags: str) -> Path:
     gcc sees what is initialised only where it optimises.
     """
     return programs.build_emulator(kernel, directory, True, "-O0", "-Wno-maybe-uninitialized", *flags)
+
+
+def compile_cuda(source: Path, architecture: str) -> None:
+    """Without a warning; of the host's code, and of the optimiser, that is asked for one architecture."""
+    brief = () if architecture == ARCHITECTURES[0] else ("-cubin", "-Xcicc", "-O1", "-Xptxas", "-O1")
+    programs.compile_cuda(source, source.with_suffix(".o"), architecture, *brief)
 
 
 def initial_values(count: int, seed: int) -> list[float]:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from tests.support_kernels import build_checked, require_nvcc, require_opencl
+from tests.support_kernels import ARCHITECTURES, build_checked, compile_cuda, require_nvcc, require_opencl
 
 DEVICES = ["8800gtx", "h100"]
-ARCHITECTURES = ["sm_75", "sm_90"]
 pytestmark = pytest.mark.parametrize("kernel", programs.kernel_names())
 
 
@@ -55,9 +54,6 @@ def test_opencl(kernel: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_cuda_compiles_without_warnings(kernel: str, architecture: str, tmp_path: Path) -> None:
-    """The host's part of the file is the same for all architectures, and compiled for the first."""
     require_nvcc()
     programs.translate(kernel, "cuda", None, tmp_path)
-    source = tmp_path / f"{kernel}_cuda.cu"
-    flags = () if architecture == ARCHITECTURES[0] else ("-cubin",)
-    programs.compile_cuda(source, tmp_path / "device.o", architecture, *flags)
+    compile_cuda(tmp_path / f"{kernel}_cuda.cu", architecture)

@@ -14,7 +14,7 @@ from polygpu.perf.predict import predict
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES
 from tests.emulated import compiled
-from tests.support_kernels import build_checked, require_nvcc, require_opencl
+from tests.support_kernels import ARCHITECTURES, build_checked, compile_cuda, require_nvcc, require_opencl
 from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
 
 # Broadcast, column-wise and row-wise reads, direct and by copy code, with tiles that divide no size.
@@ -111,7 +111,7 @@ def assert_output(kernel: str, target: str, device: str | None, choice: str, dir
     assert comparison.identical if target == "emulator" else comparison.agrees
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize(
     ("kernel", "choice"),
     [
@@ -129,7 +129,7 @@ def test_cuda_compiles_without_warnings(kernel: str, choice: str, architecture: 
     text = source.read_text()
     assert text.count("__constant__") == text.count("cudaMemcpyToSymbol") == 1
     assert "__ldg(" in text
-    programs.compile_cuda(source, tmp_path / "device.o", architecture)
+    compile_cuda(source, architecture)
 
 
 @pytest.mark.parametrize(("kernel", "choice"), CASES)
