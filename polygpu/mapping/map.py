@@ -21,7 +21,7 @@ def map_nest(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device,
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
-    grid = Grid(p, _axes(p, nest, outer), _parts(nest.body), outer)
+    grid = plain(p, nest, outer)
     if not nest.parallel:
         return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
@@ -33,6 +33,11 @@ def map_nest(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device,
     grid = _made(grid, strip, device, asked, "loads", "buffer")
     held = hold(grid, asked)  # of the nest as it is: what is staged is none of it
     return held.apply(_made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer"))
+
+
+def plain(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> Grid:
+    """The nest as the schedule has it, a point a block: what transformations begin with."""
+    return Grid(p, _axes(p, nest, outer), _parts(nest.body), outer)
 
 
 def _made(grid: Grid, t: Transformation, device: Device, asked: Wanted, *keys: str) -> Grid:
@@ -181,4 +186,4 @@ def _tile_name(member: Member, taken: set[str]) -> str:
     return candidate
 
 
-__all__ = ["RefusedError", "map_nest", "member_name"]
+__all__ = ["RefusedError", "map_nest", "member_name", "plain"]
