@@ -167,23 +167,7 @@ def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
     if buffer is not None:
         kind = cast(Buffering, buffer.names[0] if buffer.names else buffer.value)
         stages = next((n for name, n in buffer.items if name and isinstance(n, int)), stages)
-    return Strip(tuple(widths), _tile_names(grid), "none" if asked.care else kind, stages)
-
-
-def _tile_names(grid: Grid) -> tuple[str, ...]:
-    """A name for the first value of a tile of each part's outermost loop."""
-    taken = {n for a in grid.axes for n in (a.name, a.origin)} | {f.name for f in grid.outer} | grid.p.names()
-    nodes = (part.node for part in grid.parts if isinstance(part, Run))
-    return tuple(_tile_name(n.members[0], taken) if isinstance(n, Band) else "" for n in nodes)
-
-
-def _tile_name(member: Member, taken: set[str]) -> str:
-    names = {single_iterator(member.rows[s]) for s in member.statements}
-    name = names.pop() if len(names) == 1 else None
-    candidate = f"{c_name(name) if name else 's'}_tile"
-    while candidate in taken:
-        candidate += "_"
-    return candidate
+    return Strip(tuple(widths), "none" if asked.care else kind, stages)
 
 
 __all__ = ["RefusedError", "map_nest", "member_name", "plain"]

@@ -19,7 +19,8 @@ def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
     """Every decision of the nest, each with who took it."""
     place = place_of(grid.p, grid.statements)
     decisions = (Decision(key, items, place) for key, items in _all(grid, kernel))
-    return tuple(Taken(d, "person" if asked.find(d.key) else "rule") for d in decisions)
+    followed = {d.key for d in asked.decisions if asked.follows(d)}
+    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in decisions)
 
 
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,10 +10,12 @@ import islpy as isl
 
 from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
-from polygpu.model.decisions import KEYS, Decision, Place, Value
+from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
 from polygpu.schedule.tree import Member, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import basename
+
+_NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
 
 
 class RefusedError(Diagnosed):
@@ -43,7 +46,8 @@ class Wanted:
         if decision not in self.decisions:
             return False
         named = KEYS[decision.key].named
-        names = {name.removeprefix("-").partition("@")[0].partition("[")[0] for name in decision.names}
+        plain = (re.split(r"[@\[]", name)[0] for name in decision.names)
+        names = {name for text in plain for name in _NAME.findall(text)}
         return not names or not named or decision.value is not None or bool(names & self._known(named))
 
     def _known(self, named: str) -> frozenset[str]:
@@ -74,9 +78,14 @@ class Wanted:
 
 
 def wanted(p: Polyhedra, statements: tuple[str, ...], decisions: Iterable[Decision], care: int) -> Wanted:
-    """The decisions that hold for a nest of `statements`: for everything, for functions, for its place."""
+    """The decisions that hold for a nest of `statements`: for everything, for functions, for its place.
+
+    Those for everything hold where there is what they name.
+    """
     mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
-    return Wanted(p, statements, tuple(sorted(mine, key=_weight)), care)
+    asked = Wanted(p, statements, tuple(sorted(mine, key=_weight)), care)
+    held = (d for d in asked.decisions if d.place or d.key in SPACES or asked.follows(d))
+    return replace(asked, decisions=tuple(held))
 
 
 def _weight(decision: Decision) -> int:
