@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,8 @@ def test_the_output_is_the_originals(kernel: str, sizes: tuple[int, ...], tmp_pa
 
 
 def test_full_tiles_need_neither_guards_nor_clamps() -> None:
-    made = pipeline.compile_file(
-        str(KERNELS / "mm.c"),
-        pipeline.Options(device="8800gtx", assume=("n=64", "m=64", "p=64"), decisions=("tile=16x16",)),
-    )
+    full = replace(options("n=64", "m=64", "p=64"), target="cuda", decisions=("tile(i: 16, j: 16)",))
+    made = pipeline.compile_file(str(KERNELS / "mm.c"), full)
     kernel = made.files["_cuda.cu"].partition("__global__")[2].partition("\n}\n")[0]
     assert "if" not in kernel
     assert "min(" not in kernel

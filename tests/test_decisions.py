@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
-from polygpu.model.decisions import Decision, Decisions, parse
 from polygpu.report.explain import explain
 from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import build_checked
@@ -16,33 +15,32 @@ from tests.support_kernels import build_checked
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
 CHOICES = [
-    ("mm", "8800gtx", "tile=32x32 threads=16x16 step=8"),
-    ("mm", "8800gtx", "tile=7x9 stage=off"),
-    ("mm", "h100", "tile=32x64 threads=8x8 deal=cyclic buffering=none"),
-    ("mm", "h100", "tile=32x64 threads=8x8 deal=blocked buffering=ring stages=4"),
-    ("mm", "h100", "tile=64x64 threads=8x8 deal=grouped step=32"),
-    ("mv", "h100", "tile=128"),
-    ("mv", "h100", "tile=96 threads=32 step=16 stages=2"),
-    ("mv", "h100", "buffering=prefetch"),
-    ("tmv", "h100", "tile=128 threads=32 deal=blocked"),
-    ("transpose", "8800gtx", "pad=3"),
-    ("jacobi-2d", "h100", "tile=8x32 threads=4x32 deal=cyclic"),
-    ("syrk", "h100", "tile=16x16 step=4 buffering=ring"),
-    ("mm", "8800gtx", "tile=16x16 unroll=none stage=A"),
-    ("mm", "8800gtx", "tile=16x16 step=12 unroll=5 loads=1"),
-    ("mm", "8800gtx", "stage=off unroll=4"),
-    ("mm", "8800gtx", "unroll=full registers=20"),
-    ("mv", "8800gtx", "tile=128 threads=128 stage=A+y loads=2 unroll=none pad=0"),
-    ("mv", "8800gtx", "tile=64 threads=64 stage=y step=64 unroll=3"),
-    ("mv", "h100", "tile=96 threads=48 buffering=none loads=5"),
-    ("trmm", "8800gtx", "unroll=3 loads=2"),
-    ("jacobi-2d", "8800gtx", "loads=2 unroll=2"),
+    ("mm", "8800gtx", "tile(i: 32, j: 32, k: 8) threads(i: 16, j: 16)"),
+    ("mm", "8800gtx", "tile(i: 7, j: 9) stage()"),
+    ("mm", "h100", "tile(i: 32, j: 64) threads(i: 8, j: 8) deal(cyclic) buffer(none)"),
+    ("mm", "h100", "tile(i: 32, j: 64) threads(i: 8, j: 8) deal(blocked) buffer(ring: 4)"),
+    ("mm", "h100", "tile(i: 64, j: 64, k: 32) threads(i: 8, j: 8) deal(grouped)"),
+    ("mv", "h100", "tile(i: 128)"),
+    ("mv", "h100", "tile(i: 96, j: 16) threads(i: 32) buffer(ring: 2)"),
+    ("mv", "h100", "buffer(prefetch)"),
+    ("tmv", "h100", "tile(i: 128) threads(i: 32) deal(blocked)"),
+    ("transpose", "8800gtx", "pad(3)"),
+    ("jacobi-2d", "h100", "tile(i: 8, j: 32) threads(i: 4, j: 32) deal(cyclic)"),
+    ("syrk", "h100", "tile(i: 16, j: 16, k: 4) buffer(ring)"),
+    ("mm", "8800gtx", "tile(i: 16, j: 16) unroll(none) stage(A)"),
+    ("mm", "8800gtx", "tile(i: 16, j: 16, k: 12) unroll(5) loads(1)"),
+    ("mm", "8800gtx", "stage() unroll(4)"),
+    ("mm", "8800gtx", "unroll(full) registers(20)"),
+    ("mv", "8800gtx", "tile(i: 128) threads(i: 128) stage(A, y) loads(2) unroll(none) pad(0)"),
+    ("mv", "8800gtx", "tile(i: 64, j: 64) threads(i: 64) stage(y) unroll(3)"),
+    ("mv", "h100", "tile(i: 96) threads(i: 48) buffer(none) loads(5)"),
+    ("trmm", "8800gtx", "unroll(3) loads(2)"),
+    ("jacobi-2d", "8800gtx", "loads(2) unroll(2)"),
 ]
 
 
 def compiled(kernel: str, device: str, choice: str, directory: Path) -> Path:
-    options = [word for decision in choice.split() for word in ("--decide", decision)]
-    programs.translate(kernel, "emulator", device, directory, *options)
+    programs.translate(kernel, "emulator", device, directory, "--decide", choice)
     return build_checked(kernel, directory)
 
 
@@ -58,19 +56,27 @@ def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_pa
 @pytest.mark.parametrize(
     ("decision", "number"),
     [
-        ("tiles=64", "PG303"),
-        ("tile=0x4", "PG303"),
-        ("deal=random", "PG303"),
-        ("step=8x8", "PG303"),
-        ("threads=64x64", "PG304"),
-        ("tile=2x3x4x5", "PG304"),
-        ("step=1024", "PG305"),
-        ("stage=A,B", "PG303"),
-        ("stage=C", "PG310"),
-        ("stage=D", "PG310"),
-        ("unroll=0", "PG303"),
-        ("loads=few", "PG303"),
-        ("registers=200", "PG304"),
+        ("tiles(i: 64)", "PG303"),
+        ("tile(i: 0, j: 4)", "PG303"),
+        ("tile(l: 4)", "PG303"),
+        ("tile(i=64)", "PG303"),
+        ("deal(random)", "PG303"),
+        ("threads(i: 64, j: 64)", "PG304"),
+        ("threads(i: 6) tile(i: 20)", "PG304"),
+        ("order(i)", "PG304"),
+        ("order(i, k)", "PG304"),
+        ("wide(32)", "PG304"),
+        ("tile(k: 1024)", "PG305"),
+        ("stage(A+B)", "PG303"),
+        ("18: stage(C)", "PG310"),
+        ("stage(D)", "PG303"),
+        ("hold(A)", "PG310"),
+        ("unroll(0)", "PG303"),
+        ("loads(few)", "PG303"),
+        ("registers(200)", "PG304"),
+        ("stage() unroll(full)", "PG311"),
+        ("buffer(prefetch) loads(2)", "PG304"),
+        ("18: stage(Q)", "PG310"),
     ],
 )
 def test_impossible_decisions_are_refused(decision: str, number: str) -> None:
@@ -80,27 +86,13 @@ def test_impossible_decisions_are_refused(decision: str, number: str) -> None:
     assert caught.value.diagnostics[0].id == number
 
 
-@pytest.mark.parametrize(
-    ("decisions", "number"),
-    [
-        (("stage=off", "unroll=full"), "PG311"),
-        (("buffering=prefetch", "loads=2"), "PG304"),
-        (("kernel_mm_0_k0:stage=Q",), "PG310"),
-    ],
-)
-def test_decisions_that_do_not_go_together_are_refused(decisions: tuple[str, ...], number: str) -> None:
-    with pytest.raises(Diagnosed) as caught:
-        pipeline.compile_file(str(KERNELS / "mm.c"), pipeline.Options(device="8800gtx", decisions=decisions))
-    assert caught.value.diagnostics[0].id == number
-
-
 def test_registers_decide_the_resident_blocks() -> None:
     """256 threads: 10 registers leave 3 blocks on a multiprocessor of the 8800 GTX, 11 leave 2."""
     found = {
         count: explain(
             pipeline.compile_file(
                 str(KERNELS / "vecadd.c"),
-                pipeline.Options(target="emulator", device="8800gtx", decisions=(f"registers={count}",)),
+                pipeline.Options(target="emulator", device="8800gtx", decisions=(f"registers({count})",)),
             )
         )
         .regions[0]
@@ -112,20 +104,6 @@ def test_registers_decide_the_resident_blocks() -> None:
 
 
 def test_a_tile_must_be_a_multiple_of_its_threads() -> None:
-    options = pipeline.Options(target="emulator", decisions=("tile=20x20", "threads=16x16"))
+    options = pipeline.Options(target="emulator", decisions=("tile(i: 20, j: 20) threads(i: 16, j: 16)",))
     with pytest.raises(Diagnosed, match="cannot be dealt"):
         pipeline.compile_file(str(KERNELS / "mm.c"), options)
-
-
-def test_the_decision_for_a_kernel_beats_the_one_for_all() -> None:
-    decisions = Decisions((parse("f_0_k0:step=8"), parse("step=16")))
-    assert decisions.find("f_0_k0", "step") == Decision("f_0_k0", "step", "8")
-    assert decisions.find("f_0_k1", "step") == Decision("", "step", "16")
-    assert decisions.find("f_0_k0", "tile") is None
-
-
-def test_the_last_decision_counts() -> None:
-    decisions = Decisions((parse("step=8"), parse("step=16")))
-    found = decisions.find("f_0_k0", "step")
-    assert found is not None
-    assert found.value == "16"

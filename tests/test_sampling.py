@@ -81,9 +81,9 @@ def test_counters_of_sampled_launches(kernel: str, sizes: tuple[int, ...]) -> No
 @pytest.mark.parametrize(
     ("kernel", "choice", "sizes"),
     [
-        ("conv2d", ("constant=filter", "texture=image", "stage=off"), (700, 500)),
-        ("mm", ("texture=A+B", "stage=off"), (300, 250, 280)),
-        ("trmm", ("texture=A",), (300, 500)),
+        ("conv2d", ("constant(filter) texture(image) stage()",), (700, 500)),
+        ("mm", ("texture(A, B) stage()",), (300, 250, 280)),
+        ("trmm", ("texture(A)",), (300, 500)),
     ],
 )
 @pytest.mark.parametrize("device", ["8800gtx", "h100"])

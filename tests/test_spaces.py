@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.model.decisions import SPACES, parse
 from polygpu.model.kernel import ArrayArgument, ArraySpace, Region
 from polygpu.perf.predict import predict
 from polygpu.verify.certificate import certify
@@ -19,14 +20,14 @@ from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
 
 # Broadcast, column-wise and row-wise reads, direct and by copy code, with tiles that divide no size.
 CASES = [
-    ("conv2d", "constant=filter texture=image stage=off"),
-    ("conv2d", "constant=filter texture=image"),
-    ("mv", "constant=y texture=A stage=off"),
-    ("mv", "constant=A+y tile=48 threads=48"),
-    ("mm", "constant=B texture=A stage=off tile=7x9"),
-    ("mm", "constant=A texture=B step=8"),
-    ("transpose", "constant=A stage=off"),
-    ("gesummv", "constant=x texture=A+B stage=off unroll=3"),
+    ("conv2d", "constant(filter) texture(image) stage()"),
+    ("conv2d", "constant(filter) texture(image)"),
+    ("mv", "constant(y) texture(A) stage()"),
+    ("mv", "constant(A, y) tile(i: 48) threads(i: 48)"),
+    ("mm", "constant(B) texture(A) stage() tile(i: 7, j: 9)"),
+    ("mm", "constant(A) texture(B) tile(k: 8)"),
+    ("transpose", "constant(A) stage()"),
+    ("gesummv", "constant(x) texture(A, B) stage() unroll(3)"),
 ]
 
 
@@ -36,7 +37,7 @@ def assumed(kernel: str) -> tuple[str, ...]:
 
 
 def made(kernel: str, choice: str, device: str = "8800gtx") -> pipeline.Compilation:
-    return compiled(kernel, device, tuple(choice.split()), (), assumed(kernel))
+    return compiled(kernel, device, (choice,) if choice else (), (), assumed(kernel))
 
 
 def arrays(kernel: str, choice: str, device: str = "8800gtx") -> dict[str, ArrayArgument]:
@@ -48,20 +49,20 @@ def arrays(kernel: str, choice: str, device: str = "8800gtx") -> dict[str, Array
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("kernel", "choice"), CASES)
 def test_profiles_are_predicted(kernel: str, choice: str, device: str) -> None:
-    assert_same(kernel, device, LARGER, tuple(choice.split()), (), assumed(kernel))
+    assert_same(kernel, device, LARGER, (choice,), (), assumed(kernel))
 
 
 @pytest.mark.parametrize(("kernel", "choice"), CASES)
 def test_the_arrays_are_where_they_are_asked_for(kernel: str, choice: str) -> None:
     found = arrays(kernel, choice)
-    for key, names in (d.split("=") for d in choice.split() if d.startswith(("constant", "texture"))):
-        assert {found[name].space for name in names.split("+")} == {key}
+    for decision in (d for d in parse(choice) if d.key in SPACES):
+        assert {found[name].space for name in decision.names} == {decision.key}
 
 
 def test_counts_of_a_filter_by_hand() -> None:
     """16 x 16 threads, all of which read one element of the filter and one of the image, nine times."""
     found = predict(
-        compiled("conv2d", "8800gtx", ("constant=filter", "texture=image", "stage=off")).regions[0].region,
+        compiled("conv2d", "8800gtx", ("constant(filter) texture(image) stage()",)).regions[0].region,
         compiled("conv2d", "8800gtx").device,
         {"n": 64, "m": 64},
     )
@@ -79,7 +80,7 @@ def test_counts_of_a_filter_by_hand() -> None:
 def test_lanes_with_addresses_of_their_own_are_served_one_by_one() -> None:
     """The lanes of a half-warp read 16 elements of a row of B, or as many as a tile 9 wide has."""
     found = predict(
-        made("mm", "constant=B stage=off tile=16x16").regions[0].region, made("mm", "").device, {}
+        made("mm", "constant(B) stage() tile(i: 16, j: 16)").regions[0].region, made("mm", "").device, {}
     ).record["kernels"][0]["counters"]
     rows, columns, inner = sizes_of("mm", LARGER)
     whole, rest = divmod(columns, 16)
@@ -101,8 +102,7 @@ def test_opencl(kernel: str, choice: str, tmp_path: Path) -> None:
 
 
 def assert_output(kernel: str, target: str, device: str | None, choice: str, directory: Path) -> None:
-    options = [w for d in choice.split() for w in ("--decide", d)]
-    options += [w for a in assumed(kernel) for w in ("--assume", a)]
+    options = ["--decide", choice, *(w for a in assumed(kernel) for w in ("--assume", a))]
     programs.translate(kernel, target, device, directory, *options)
     build = programs.build_opencl if target == "opencl" else build_checked
     sizes = sizes_of(kernel, LARGER)
@@ -115,15 +115,14 @@ def assert_output(kernel: str, target: str, device: str | None, choice: str, dir
 @pytest.mark.parametrize(
     ("kernel", "choice"),
     [
-        ("conv2d", "constant=filter texture=image stage=off"),
-        ("mm", "constant=A texture=B buffering=none"),
-        ("gesummv", "constant=x texture=A+B buffering=prefetch"),
+        ("conv2d", "constant(filter) texture(image) stage()"),
+        ("mm", "constant(A) texture(B) buffer(none)"),
+        ("gesummv", "constant(x) texture(A, B) buffer(prefetch)"),
     ],
 )
 def test_cuda_compiles_without_warnings(kernel: str, choice: str, architecture: str, tmp_path: Path) -> None:
     require_nvcc()
-    options = [w for d in choice.split() for w in ("--decide", d)]
-    options += [w for a in assumed(kernel) for w in ("--assume", a)]
+    options = ["--decide", choice, *(w for a in assumed(kernel) for w in ("--assume", a))]
     programs.translate(kernel, "cuda", None, tmp_path, *options)
     source = tmp_path / f"{kernel}_cuda.cu"
     text = source.read_text()
@@ -167,7 +166,7 @@ def test_no_certificate_for_constants_that_change_between_launches(tmp_path: Pat
 
 
 def test_no_certificate_for_asynchronous_copies_through_a_cache() -> None:
-    options = pipeline.Options("emulator", "h100", decisions=("buffering=ring", "stages=3"))
+    options = pipeline.Options("emulator", "h100", decisions=("buffer(ring: 3)",))
     r = pipeline.compile_file(str(programs.source_of("mm")), options).regions[0]
     failures = certify(replace(r, region=read_as(r.region, "B", "texture"))).failures
     messages = [f.message for f in failures if f.property == VALUES]
@@ -221,7 +220,7 @@ def types(target: str, space: str, directory: Path) -> Path:
     source = directory / "types.c"
     source.write_text(TYPES)
     made = pipeline.compile_file(
-        str(source), pipeline.Options(target, decisions=(f"{space}={'+'.join(READ)}",))
+        str(source), pipeline.Options(target, decisions=(f"{space}({', '.join(READ)})",))
     )
     assert [d.message for d in made.diagnostics if d.id == "PG313"] == []
     for suffix, text in made.files.items():
@@ -268,17 +267,16 @@ FULL = ("n=256", "m=256", "p=256")
 @pytest.mark.parametrize(
     ("decision", "assume", "why"),
     [
-        ("texture=C", (), "'C' stays in global memory in kernel_mm_0_k0: the kernel writes it"),
-        ("constant=C", FULL, "'C' stays in global memory in kernel_mm_0_k0: the kernel writes it"),
-        ("texture=D", (), "no kernel reads an array 'D'"),
-        ("kernel_mm_0_k7:texture=A", (), "kernel kernel_mm_0_k7 does not read an array 'A'"),
+        ("texture(C)", (), "'C' stays in global memory in kernel_mm_0_k0: the kernel writes it"),
+        ("constant(C)", FULL, "'C' stays in global memory in kernel_mm_0_k0: the kernel writes it"),
+        ("texture(D)", (), "no kernel reads an array 'D'"),
         (
-            "constant=A",
+            "constant(A)",
             (),
             "'A' stays in global memory in kernel_mm_0_k0: its size is not known at compile time",
         ),
         (
-            "constant=A",
+            "constant(A)",
             FULL,
             "'A' stays in global memory in kernel_mm_0_k0: it takes 262144 bytes of constant memory, and "
             "65536 are left",
@@ -290,7 +288,7 @@ def test_what_cannot_be_done_is_said(decision: str, assume: tuple[str, ...], why
 
 
 def test_asynchronous_copies_read_global_memory() -> None:
-    said = refused(MM, "texture=B", "buffering=ring", "stages=3", device="h100")
+    said = refused(MM, "texture(B) buffer(ring: 3)", device="h100")
     assert said == [
         "'B' stays in global memory in kernel_mm_0_k0: its tiles are copied asynchronously, which bypasses "
         "that cache"
@@ -315,11 +313,11 @@ def test_constant_memory_is_not_for_what_another_kernel_writes(tmp_path: Path) -
     """The texture cache is: a launch sees what the ones before it wrote."""
     file = tmp_path / "f.c"
     file.write_text(CHAIN)
-    options = pipeline.Options("emulator", decisions=("constant=y",))
+    options = pipeline.Options("emulator", decisions=("constant(y)",))
     done = pipeline.compile_file(str(file), options)
     (said,) = [d.message for d in done.diagnostics if d.id == "PG313"]
     assert said.endswith("f_0_k0 writes it")
-    done = pipeline.compile_file(str(file), pipeline.Options("emulator", decisions=("texture=y",)))
+    done = pipeline.compile_file(str(file), pipeline.Options("emulator", decisions=("texture(y)",)))
     first, second = done.regions[0].region.kernels
     assert [d for d in done.diagnostics if d.id == "PG313"] == []
     assert {a.name: a.space for a in second.arrays}["y"] == "texture"
@@ -344,11 +342,11 @@ void f(float x[restrict 10000], float y[restrict 10000])
 def test_regions_of_a_file_share_constant_memory(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     file.write_text(TWO)
-    done = pipeline.compile_file(str(file), pipeline.Options("cuda", decisions=("constant=x",)))
+    done = pipeline.compile_file(str(file), pipeline.Options("cuda", decisions=("constant(x)",)))
     (said,) = [d.message for d in done.diagnostics if d.id == "PG313"]
     assert said.endswith("it takes 40000 bytes of constant memory, and 25536 are left")
     assert done.files["_cuda.cu"].count("static __constant__") == 1
 
 
-def test_off_takes_a_decision_back() -> None:
-    assert refused(MM, "texture=A", "texture=off") == []
+def test_the_last_decision_counts() -> None:
+    assert refused(MM, "texture(A)", "texture()") == []

@@ -17,6 +17,7 @@ from polygpu.model.device import Device
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.timing import KernelTime
 from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.report.explain import explain
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.runtime.execute import run_program
 from polygpu.runtime.profile import read_profile
@@ -59,7 +60,7 @@ class _Workshop:
 
     def count(self, binding: Binding, device: str) -> Counted:
         compilation, program = self._program(binding, device)
-        facts = {k.name: k for region in compilation.facts.regions for k in region.kernels}
+        facts = {k.name: k for region in explain(compilation).regions for k in region.kernels}
         with TemporaryDirectory(dir=self.directory) as name:
             document = Path(name, "profile.json")
             order = programs.parameters_of(binding.kernel)
@@ -82,9 +83,10 @@ class _Workshop:
             return self.made[key]
 
     def _build(
-        self, kernel: str, device: str, decisions: tuple[str, ...], assume: tuple[str, ...]
+        self, kernel: str, device: str, decisions: str, assume: tuple[str, ...]
     ) -> tuple[Compilation, Path]:
-        options = Options(target="emulator", device=device, decisions=decisions, assume=assume)
+        asked = (decisions,) if decisions else ()
+        options = Options(target="emulator", device=device, decisions=asked, assume=assume)
         with _COMPILER:
             compilation = compile_file(str(programs.source_of(kernel)), options)
             self.serial += 1

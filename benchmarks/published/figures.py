@@ -55,7 +55,7 @@ class Binding:
     kernel: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)
     assume: tuple[str, ...] | None = None
-    decisions: tuple[str, ...] = ()
+    decisions: str = ""
     flops: str = ""
     group: str = ""
     block: int = 0
@@ -108,9 +108,9 @@ def bindings(document: Mapping[str, Any]) -> tuple[Binding, ...]:
     """Raises PublishedError for an entry with other fields than a Binding's."""
     found: list[Binding] = []
     for entry in document.get("binding", ()):
-        lists = {key: tuple(entry[key]) for key in ("assume", "decisions") if key in entry}
+        assume = {"assume": tuple(entry["assume"])} if "assume" in entry else {}
         try:
-            found.append(Binding(**{**entry, **lists}))
+            found.append(Binding(**{**entry, **assume}))
         except TypeError as problem:
             raise PublishedError(f"binding of '{entry.get('row', '?')}': {problem}") from None
     return tuple(found)
@@ -127,13 +127,13 @@ def bound(figure: Figure, known: tuple[Binding, ...]) -> Binding | None:
     def fill(text: str) -> str:
         return text.format(*figure.keys, **shape)
 
-    decisions = [fill(d) for d in binding.decisions]
-    if "registers" in figure.row and not any(d.startswith("registers=") for d in decisions):
-        decisions.append(f"registers={figure.row['registers']}")
+    decisions = fill(binding.decisions)
+    if "registers" in figure.row and "registers(" not in decisions:
+        decisions = f"{decisions} registers({figure.row['registers']})".strip()
     return replace(
         binding,
         arguments={name: fill(value) for name, value in binding.arguments.items()},
-        decisions=tuple(decisions),
+        decisions=decisions,
         group=binding.group or " ".join((figure.id, *figure.keys[:-1])),
     )
 

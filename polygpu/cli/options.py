@@ -72,15 +72,15 @@ _SOURCE_OPTIONS = (
                  help="Pointer parameters never overlap: leave out the run-time test."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
                  metavar="SECONDS", help="Search at most so long for a schedule of a region."),
-    click.option("--decide", "decisions", multiple=True, metavar="[KERNEL:]KEY=VALUE",
-                 help="Take a decision yourself, as in tile=64x128; see `polygpu explain PG303`."),
+    click.option("--decide", "decisions", multiple=True, metavar="[PLACE:]KEY(...)",
+                 help="Take decisions yourself, as in 'tile(i: 64, j: 128)'; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
                  help="Compile for this value of a parameter; other values run the original loop."),
     click.option("--certify", type=click.Choice(("quick", "full", "off")), default="quick", show_default=True,
                  help="How much is proved of what is written: bounds, barriers and ranges, and what is "
                  "decided soon; everything; nothing."),
     click.option("--registers", type=click.IntRange(min=1), default=None, metavar="N",
-                 help="Registers a thread, instead of the estimate: --decide registers=N."),
+                 help="Registers a thread, instead of the estimate: --decide 'registers(N)'."),
     click.option("--diagnostics", "style", type=click.Choice(("text", "json", "sarif")), default="text",
                  show_default=True, help="The format of errors and warnings."),
     click.option("--debug", is_flag=True, help="Show the traceback of an internal error."),
@@ -127,7 +127,7 @@ def pipeline_options(values: dict[str, Any]) -> Options:
 
     chosen = {name: values[name] for name in _PIPELINE_FIELDS}
     if values["registers"] is not None:
-        chosen["decisions"] = (*chosen["decisions"], f"registers={values['registers']}")
+        chosen["decisions"] = (*chosen["decisions"], f"registers({values['registers']})")
     if values.get("decision_file"):
         chosen["replayed"] = values["decision_file"].read_text(encoding="utf-8")
     return Options(**{**chosen, "cc": chosen["cc"] or os.environ.get("CC")})

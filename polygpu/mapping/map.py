@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import cast
 
@@ -67,9 +68,8 @@ def map_nest(
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
-    registers = _registers(device, asked)
     nest = _sequential(p, nest, asked)
-    grid = Grid(p, _axes(p, nest, outer), _parts(nest.body), outer, name=name, registers=registers)
+    grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
         return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
@@ -81,6 +81,11 @@ def map_nest(
     grid = _made(grid, strip, device, asked, "loads", "buffer")
     held = hold(grid, asked)  # of the nest as it is: what is staged is none of it
     return held.apply(_made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer"))
+
+
+def plain(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> Grid:
+    """The nest as the schedule has it, a point a block: what transformations begin with."""
+    return Grid(p, _axes(p, nest, outer), _parts(nest.body), outer)
 
 
 def _made(grid: Grid, t: Transformation, device: Device, asked: Wanted, *keys: str) -> Grid:
@@ -236,23 +241,7 @@ def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
     if buffer is not None:
         kind = cast(Buffering, buffer.names[0] if buffer.names else buffer.value)
         stages = next((n for name, n in buffer.items if name and isinstance(n, int)), stages)
-    return Strip(tuple(widths), _tile_names(grid), "none" if asked.care else kind, stages)
+    return Strip(tuple(widths), "none" if asked.care else kind, stages)
 
 
-def _tile_names(grid: Grid) -> tuple[str, ...]:
-    """A name for the first value of a tile of each part's outermost loop."""
-    taken = {n for a in grid.axes for n in (a.name, a.origin)} | {f.name for f in grid.outer} | grid.p.names()
-    nodes = (part.node for part in grid.parts if isinstance(part, Run))
-    return tuple(_tile_name(n.members[0], taken) if isinstance(n, Band) else "" for n in nodes)
-
-
-def _tile_name(member: Member, taken: set[str]) -> str:
-    names = {single_iterator(member.rows[s]) for s in member.statements}
-    name = names.pop() if len(names) == 1 else None
-    candidate = f"{c_name(name) if name else 's'}_tile"
-    while candidate in taken:
-        candidate += "_"
-    return candidate
-
-
-__all__ = ["RefusedError", "map_nest", "member_name"]
+__all__ = ["RefusedError", "map_nest", "member_name", "plain"]

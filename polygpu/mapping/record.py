@@ -22,7 +22,8 @@ def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
     found = (("sequential", names), *_all(grid, kernel))
     decisions = (Decision(key, items, place) for key, items in found)
-    return tuple(Taken(d, "person" if asked.find(d.key) else "rule") for d in decisions)
+    followed = {d.key for d in asked.decisions if asked.follows(d)}
+    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in decisions)
 
 
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:

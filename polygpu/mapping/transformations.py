@@ -27,7 +27,8 @@ from polygpu.mapping.program import (
 )
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
-from polygpu.schedule.tree import Band
+from polygpu.schedule.tree import Band, Member, single_iterator
+from polygpu.support.isl_idioms import c_name
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,9 @@ class Strip:
     """
 
     widths: tuple[int, ...]
-    names: tuple[str, ...]
     buffering: Buffering
-    stages: int
+    stages: int = Tiles.stages
+    BUFFERINGS: ClassVar[tuple[Buffering, ...]] = ("none", "prefetch", "ring")
 
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
         if grid.loads and self.buffering != "none":
@@ -163,18 +164,31 @@ class Strip:
         return None
 
     def apply(self, grid: Grid) -> Grid:
-        parts = zip(grid.parts, self.widths, self.names, strict=True)
-        return replace(grid, block=series(self._part(part, width, name) for part, width, name in parts))
+        axes = {name for a in grid.axes for name in (a.name, a.origin)}
+        taken = axes | {f.name for f in grid.outer} | grid.p.names()
+        parts = zip(grid.parts, self.widths, strict=True)
+        return replace(grid, block=series(self._part(part, width, taken) for part, width in parts))
 
-    def _part(self, part: Block, width: int, name: str) -> Block:
+    def _part(self, part: Block, width: int, taken: set[str]) -> Block:
         if not (width and isinstance(part, Run) and isinstance(part.node, Band)):
             return part
-        return Tiles(part.node.members[0], name, width, part, self.buffering, self.stages)
+        member = part.node.members[0]
+        return Tiles(member, _tile_name(member, taken), width, part, self.buffering, self.stages)
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Strip]:
-        for width, buffering in product((8, 16, 32, 64), ("none", "prefetch", "ring")):
-            yield Strip((width,) * len(grid.parts), tuple(t.name for t in grid.loops), buffering, 3)  # type: ignore[arg-type]
+        for width, buffering in product((8, 16, 32, 64), Strip.BUFFERINGS):
+            yield Strip((width,) * len(grid.parts), buffering)
+
+
+def _tile_name(member: Member, taken: set[str]) -> str:
+    """A name for the first value of a tile."""
+    names = {single_iterator(member.rows[s]) for s in member.statements}
+    name = names.pop() if len(names) == 1 else None
+    candidate = f"{c_name(name) if name else 's'}_tile"
+    while candidate in taken:
+        candidate += "_"
+    return candidate
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +12,13 @@ from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.analysis.verdicts import loop_verdicts
-from polygpu.model.decisions import KEYS, Decision, Place, Value
+from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
 from polygpu.model.facts import LoopVerdict
 from polygpu.schedule.tree import Member, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import basename
+
+_NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
 
 
 class RefusedError(Diagnosed):
@@ -51,7 +54,7 @@ class Wanted:
 
     def knows(self, decision: Decision, name: str) -> bool:
         """Whether the nest has what a decision names so."""
-        return name.removeprefix("-").partition("@")[0].partition("[")[0] in self.known(decision)
+        return bool(set(_NAME.findall(re.split(r"[@\[]", name)[0])) & self.known(decision))
 
     def known(self, decision: Decision) -> frozenset[str]:
         """The loops, or the arrays, that such a decision could name."""
@@ -102,9 +105,14 @@ def wanted(
     care: int,
     dependences: Dependences | None = None,
 ) -> Wanted:
-    """The decisions that hold for a nest of `statements`, the last of a key being the one that counts."""
+    """The decisions that hold for a nest of `statements`, the last of a key being the one that counts.
+
+    Those for everything hold where there is what they name.
+    """
     mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
-    return Wanted(p, statements, tuple(mine), care, dependences)
+    asked = Wanted(p, statements, tuple(mine), care, dependences)
+    held = (d for d in asked.decisions if d.place or d.key in SPACES or asked.follows(d))
+    return replace(asked, decisions=tuple(held))
 
 
 def _holds(place: Place, p: Polyhedra, name: str) -> bool:

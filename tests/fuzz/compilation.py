@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import re
+import shlex
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +14,14 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from polygpu.pipeline import Compilation, CompiledRegion, Options, compile_file
+from polygpu.lower.realise import CompiledRegion
+from polygpu.mapping.wanted import RefusedError
+from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.printing.emit import emit_device
-from polygpu.support.diagnostics import Diagnosed, render
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, render
 from polygpu.verify.certificate import certify
+from tests.fuzz.decisions import drawn, spaces
+from tests.fuzz.program import Program
 from tests.fuzz.sizes import ASSUMED
 
 DEVICES = ("8800gtx", "gtx285", "h100", "generic")
@@ -23,13 +29,13 @@ HANG = 120  # seconds for a batch to compile
 PROOF = 2.0  # seconds for the certificate of a region
 PATIENCE = 30  # seconds until a certificate that goes on has not kept to that
 FORK = multiprocessing.get_context("fork")
+ENOUGH = 20  # seconds for finding out which decisions are refused
 _NUMBER = re.compile(r"p(\d+)_")
-_TILE = re.compile(r":(tile|threads)=")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """How a batch is compiled. `decisions` name kernels of single programs by their number in the batch."""
+    """How a batch is compiled. `decisions` are for the functions of single programs, each a text."""
 
     target: str
     device: str
@@ -47,66 +53,25 @@ class Setup:
     def words(self) -> str:
         """As options of the command line."""
         words = ["--target", self.target, *(("--device", self.device) if self.device else ())]
-        words += [w for d in self.decisions for w in ("--decide", d)]
+        words += [w for d in self.decisions for w in ("--decide", shlex.quote(d))]
         return " ".join([*words, *(w for a in self.assume for w in ("--assume", a))])
 
 
-def random_setup(random: Random, count: int) -> Setup:
-    decisions = [d for k in range(count) for d in _decisions(random, k)]
-    if random.random() < 0.5:
-        decisions += _tiles(random, random.randrange(count))
-    setup = Setup("emulator", random.choice(DEVICES), tuple(decisions), random.random() > 0.15)
-    spaces = random.random() < 0.25
-    if random.random() < (0.6 if spaces else 0.15):  # the constant cache wants sizes that are known
-        setup = replace(setup, assume=_assumptions(random))
-    return _with_spaces(setup, random, count) if spaces else setup
+def random_setup(random: Random, programs: Sequence[Program]) -> Setup:
+    decisions = [d for k, p in enumerate(programs) for d in drawn(random, k, p)]
+    device, pragmas = random.choice(DEVICES), random.random() > 0.15
+    cached = random.random() < 0.25
+    assume: tuple[str, ...] = ()
+    if random.random() < (0.6 if cached else 0.15):  # the constant cache wants sizes that are known
+        assume = _assumptions(random)
+    if cached:
+        decisions += [d for k, p in enumerate(programs) for d in spaces(random, k, p)]
+    return Setup("emulator", device, tuple(decisions), pragmas, assume)
 
 
 def _assumptions(random: Random) -> tuple[str, ...]:
     n, m = random.choice(ASSUMED)
     return random.choice(((f"n={n}", f"m={m}"),) * 3 + ((f"n={n}",), (f"m={m}",)))
-
-
-def _with_spaces(setup: Setup, random: Random, count: int) -> Setup:
-    """Arrays of some programs through the caches."""
-    decisions = list(setup.decisions)
-    for number in range(count):
-        arrays = random.sample(("A0", "A1", "A2", "A3"), 3)
-        picked = {"constant": "+".join(arrays[:2]), "texture": "+".join(arrays[1:])}
-        keys = random.choice((["constant"], ["texture"], ["constant", "texture"], []))
-        decisions += _for_all_kernels(number, {key: picked[key] for key in keys})
-    return replace(setup, decisions=tuple(decisions))
-
-
-def _decisions(random: Random, number: int) -> list[str]:
-    """Sometimes a few for the kernels of program `number`."""
-    if random.random() < 0.6:
-        return []
-    choices = {
-        "deal": ("cyclic", "blocked", "grouped"),
-        "step": ("4", "8", "16", "5", "32"),
-        "buffering": ("none", "prefetch", "ring"),
-        "stages": ("2", "3", "4"),
-        "stage": ("on", "off"),
-        "pad": ("0", "1", "3", "auto"),
-        "unroll": ("full", "none", "2", "4"),
-        "loads": ("1", "2", "all"),
-    }
-    keys = random.sample(list(choices), random.choice((1, 1, 2, 3)))
-    return _for_all_kernels(number, {key: random.choice(choices[key]) for key in keys})
-
-
-def _tiles(random: Random, number: int) -> list[str]:
-    """A tile for the kernels of program `number`, which is refused where it has the wrong rank."""
-    tiles = {"16x16": "8x8", "8x32": "4x16", "32": "8", "64x16": "16x4", "4x8x16": "2x4x8"}
-    tile = random.choice(list(tiles))
-    picked = {"tile": tile, **({"threads": tiles[tile]} if random.random() < 0.5 else {})}
-    return _for_all_kernels(number, picked)
-
-
-def _for_all_kernels(number: int, picked: dict[str, str]) -> list[str]:
-    kernels = [f"p{number}_{r}_k{k}" for r in range(2) for k in range(3)]
-    return [f"{kernel}:{key}={value}" for kernel in kernels for key, value in picked.items()]
 
 
 @dataclass(frozen=True)
@@ -208,20 +173,30 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
 
 
 def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
-    """Compiles, with fewer decisions where a kernel cannot follow them, or nothing assumed where no program
-    has the parameter; how many refusals that took.
+    """Compiles, without the decisions that a kernel cannot follow, or nothing assumed where no program has
+    the parameter; how many refusals that took.
     """
-    tiles = tuple(d for d in setup.decisions if not _TILE.search(d))
-    fewer = [replace(setup, decisions=decisions) for decisions in (setup.decisions, tiles, ())]
-    tries = [*fewer, replace(setup, assume=()), replace(setup, decisions=(), assume=())]
-    for number, tried in enumerate(dict.fromkeys(tries)):
+    start, count = time.monotonic(), 0
+    while True:
         try:
-            return compile_file(str(file), tried.options()), number
-        except Diagnosed as refused:
-            errors = [d for d in refused.diagnostics if d.severity == "error"]
-            if not (tried.decisions or tried.assume) or errors[0].id not in ("PG304", "PG305", "PG312"):
-                return Refused(errors[0].id, render(errors, {})), number
-    raise AssertionError("no decisions, and yet refused")
+            return compile_file(str(file), setup.options()), count
+        except Diagnosed as problem:
+            errors = [d for d in problem.diagnostics if d.severity == "error"]
+            fewer = _fewer(setup, problem, errors[0], time.monotonic() - start)
+            if fewer == setup:
+                return Refused(errors[0].id, render(errors, {})), count
+            setup, count = fewer, count + 1
+
+
+def _fewer(setup: Setup, problem: Diagnosed, error: Diagnostic, seconds: float) -> Setup:
+    """The setup without what is refused; without any decision where it takes long to find out."""
+    if error.id == "PG312":
+        return replace(setup, assume=())
+    said = str(problem.decision) if isinstance(problem, RefusedError) else error.message
+    left = tuple(d for d in setup.decisions if d not in said)
+    if left == setup.decisions:
+        return setup
+    return replace(setup, decisions=left if seconds < ENOUGH else ())
 
 
 def _number(region: CompiledRegion) -> int:

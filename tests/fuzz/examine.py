@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
@@ -204,8 +205,9 @@ class Batch:
 
 def alone(setup: Setup, number: int) -> Setup:
     """The setup for program `number` of a batch in a file of its own."""
-    mine = [d for d in setup.decisions if d.startswith(f"p{number}_")]
-    return replace(setup, decisions=tuple(d.replace(f"p{number}_", "p0_", 1) for d in mine))
+    mine = (d for d in setup.decisions if d.startswith(f"p{number}:"))
+    renamed = (re.sub(rf"\b([pG]){number}(?=[:_])", r"\g<1>0", d) for d in mine)
+    return replace(setup, decisions=tuple(renamed))
 
 
 def _head(text: str) -> str:

@@ -35,13 +35,15 @@ class Job:
     constant: bool = False
 
     def setup(self) -> Setup:
-        return random_setup(Random(f"{self.seed}:{self.first}:setup"), self.count)
+        return random_setup(Random(f"{self.seed}:{self.first}:setup"), self._programs())
 
     def programs(self) -> list[Program]:
         """Tried at what the setup assumes, too."""
         assumed = self.setup().assumed
-        made = (self._program(f"{self.seed}:{self.first + k}") for k in range(self.count))
-        return [tried_at(p, assumed) for p in made]
+        return [tried_at(p, assumed) for p in self._programs()]
+
+    def _programs(self) -> list[Program]:
+        return [self._program(f"{self.seed}:{self.first + k}") for k in range(self.count)]
 
     def _program(self, seed: str) -> Program:
         tries = (program(seed if k == 0 else f"{seed}:{k}") for k in count())

@@ -15,9 +15,10 @@ from polygpu.analysis.index_sets import split
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.buffers import layouts
 from polygpu.lower.kernels import lower
-from polygpu.mapping.map import Flow, map_nest
-from polygpu.mapping.place import place
+from polygpu.mapping.map import map_nest
 from polygpu.mapping.program import Grid
+from polygpu.mapping.wanted import wanted
+from polygpu.model.decisions import parse
 from polygpu.model.kernel import Kernel
 from polygpu.schedule.driver import Scheduled, schedule
 from polygpu.schedule.nests import nests
@@ -59,28 +60,20 @@ def host_text(parameters: str, body: str) -> list[str]:
     return describe(scheduled(parameters, body)[1].host)
 
 
-def drawn(parameters: str, body: str, device: str = "8800gtx", number: int = 0) -> tuple[Grid, Flow]:
-    """Kernel `number` of the region, which must not be inside a host loop, before anything is placed."""
+def mapped(parameters: str, body: str, device: str = "8800gtx", decisions: str = "") -> Grid:
+    """The first kernel, which must not be inside a host loop, made as `decisions` say."""
     p, found = scheduled(parameters, body)
-    return map_nest(p, nests(found.host)[number], (), devices.load(device))
-
-
-def mapped(parameters: str, body: str, device: str = "8800gtx", number: int = 0) -> Grid:
-    return drawn(parameters, body, device, number)[0]
-
-
-def placed(parameters: str, body: str, device: str = "8800gtx") -> Grid:
-    """The first kernel, mapped and placed."""
-    grid, flow = drawn(parameters, body, device)
-    return place(grid, flow, devices.load(device))
+    nest = nests(found.host)[0]
+    asked = wanted(p, nest.statements, parse(decisions) if decisions else (), care=0)
+    return map_nest(p, nest, (), devices.load(device), asked)
 
 
 def lowered(parameters: str, body: str, device: str = "8800gtx") -> Kernel:
     """The first kernel."""
     p, d, _ = expanded(parameters, body)
-    chip = devices.load(device)
-    grid, flow = map_nest(p, nests(schedule(p, d).host)[0], (), chip)
-    return lower(place(grid, flow, chip), layouts(p, d), "k")[0]
+    nest = nests(schedule(p, d).host)[0]
+    grid = map_nest(p, nest, (), devices.load(device), wanted(p, nest.statements, (), care=0))
+    return lower(grid, layouts(p, d))[0]
 
 
 def same_map(found: isl.UnionMap | isl.Map, text: str) -> bool:

@@ -8,11 +8,12 @@ import islpy as isl
 import pytest
 
 from polygpu import devices
-from polygpu.mapping.map import NestClass, buffering, classify, map_nest, tile_sizes
-from polygpu.mapping.owned import nest_patterns
+from polygpu.mapping.map import map_nest
 from polygpu.mapping.program import Grid
+from polygpu.mapping.rules import NestClass, buffering, classify, tile_sizes
+from polygpu.mapping.wanted import wanted
 from polygpu.schedule.tree import Leaf, Member, Nest
-from tests.unit.middle import MATRICES, VECTORS, drawn, mapped, scheduled
+from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 LATER = TWO.replace("i = 0", "i = 1")
@@ -25,8 +26,7 @@ def lanes(m: Grid) -> str:
 
 
 def nest_class(parameters: str, body: str, device: str = "8800gtx") -> NestClass:
-    m = mapped(parameters, body, device)
-    return classify(m, nest_patterns(m))
+    return classify(mapped(parameters, body, device))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,8 @@ def test_lanes_follow_neighbours(body: str, lane: str) -> None:
 def test_lanes_walk_forwards(body: str, walked: str) -> None:
     p, _ = scheduled(VECTORS, f"for (int i = 0; i < n; i++) {body}")
     along = Member({"S0": isl.PwAff("[n] -> { S0[i] -> [(i)] }")})
-    m, _ = map_nest(p, Nest((along,), Leaf(("S0",))), (), devices.load("8800gtx"))
+    nest = Nest((along,), Leaf(("S0",)))
+    m = map_nest(p, nest, (), devices.load("8800gtx"), wanted(p, nest.statements, (), care=0))
     assert m.axes[0].member.text() == f"S0: {walked}"
 
 
@@ -109,9 +110,10 @@ def test_buffering() -> None:
 
 
 def test_products_on_a_current_device_are_register_tiled() -> None:
-    m, flow = drawn(CUBE, PRODUCT, "h100")
+    m = mapped(CUBE, PRODUCT, "h100")
+    (tiles,) = m.loops
     assert [(a.name, a.threads, a.per_thread, a.group) for a in m.axes] == [("i", 8, 8, 4), ("j", 16, 8, 4)]
-    assert (m.shape, flow.step, flow.buffering) == ((16, 8, 1), 16, "prefetch")
+    assert (m.shape, tiles.width, tiles.buffering) == ((16, 8, 1), 16, "prefetch")
     assert [a.tile for a in m.axes] == [64, 128]
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from polygpu import devices
 from polygpu.mapping.padding import Padded, pad
-from polygpu.model.decisions import Decisions, parse
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Kernel, Move, SharedArray, Statement
 from polygpu.perf.requests import requests
@@ -84,9 +83,9 @@ def test_wide_accesses_keep_their_alignment() -> None:
 
 
 def test_what_was_asked_for() -> None:
-    made = pad(kernel(read(Y, X)), OLD, Decisions((parse("k:pad=3"),)))
+    made = pad(kernel(read(Y, X)), OLD, {"s": 3})
     assert made.kernel.shared[0].padding == 3
-    assert pad(kernel(read(X, Y)), OLD, Decisions((parse("other:pad=3"),))).kernel.shared[0].padding == 1
+    assert pad(kernel(read(X, Y)), OLD, {"other": 3}).kernel.shared[0].padding == 1
 
 
 def test_without_shared_arrays_nothing_changes() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from polygpu import devices
 from polygpu.mapping.padding import pad
-from polygpu.model.decisions import Decision, Decisions
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.kernel import ArrayArgument, Assign, For, Kernel, Move, SharedArray, Statement
 from polygpu.perf.resources import argument_bytes, resident, shared_bytes
@@ -81,8 +80,7 @@ def test_a_padding_that_costs_a_resident_block_has_to_pay(
 
 
 def test_a_padding_that_is_asked_for() -> None:
-    asked = Decisions((Decision("", "pad", "3"),))
-    choice = pad(kernel(TRANSPOSED, 16, 16), devices.load("8800gtx"), asked).choices["tile"]
+    choice = pad(kernel(TRANSPOSED, 16, 16), devices.load("8800gtx"), {"tile": 3}).choices["tile"]
     assert (choice.pad, choice.degree_before, choice.degree_after) == (3, 16, 1)
 
 

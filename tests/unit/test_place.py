@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polygpu import devices
-from tests.unit.middle import MATRICES, VECTORS, placed
+from tests.unit.middle import MATRICES, VECTORS, mapped
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 CUBE = "int n, int m, float A[restrict n][m], float B[restrict m][m], float C[restrict n][m]"
@@ -13,16 +13,16 @@ PRODUCT = TWO + "for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j];"
 
 
 def staged(parameters: str, body: str, device: str = "8800gtx") -> dict[str, tuple[str, tuple[int, ...]]]:
-    return {s.name: (s.reason, s.extents) for s, _ in placed(parameters, body, device).boxes}
+    return {s.name: (s.reason, s.extents) for s, _ in mapped(parameters, body, device).boxes}
 
 
 def test_streams_go_straight_to_global_memory() -> None:
     assert staged(MATRICES, TWO + "A[i][j] = B[i][j];") == {}
-    assert placed(MATRICES, TWO + "A[i][j] = B[i][j];").held == ()
+    assert mapped(MATRICES, TWO + "A[i][j] = B[i][j];").held == ()
 
 
 def test_products_stage_both_factors_and_sum_in_registers() -> None:
-    found = placed(CUBE, PRODUCT)
+    found = mapped(CUBE, PRODUCT)
     assert {s.name: s.extents for s, _ in found.boxes} == {"A_s": (16, 16), "B_s": (16, 16)}
     assert all(tiles is not None and tiles.width == 16 for _, tiles in found.boxes)
     (promoted,) = found.held
@@ -32,32 +32,32 @@ def test_products_stage_both_factors_and_sum_in_registers() -> None:
 
 def test_register_tiles_keep_the_column_of_a_thread_together() -> None:
     """A is stored transposed: a thread reads its consecutive rows from consecutive words."""
-    found = {s.name: s for s, _ in placed(CUBE, PRODUCT, "h100").boxes}
+    found = {s.name: s for s, _ in mapped(CUBE, PRODUCT, "h100").boxes}
     assert (found["A_s"].order, found["A_s"].extents, found["A_s"].transposed) == ((1, 0), (16, 64), True)
     assert (found["B_s"].order, found["B_s"].extents, found["B_s"].transposed) == ((0, 1), (16, 128), False)
 
 
 def test_a_sum_that_starts_at_zero_needs_no_load() -> None:
     body = TWO + "{ C[i][j] = 0; for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }"
-    (promoted,) = placed(CUBE, body).held
+    (promoted,) = mapped(CUBE, body).held
     assert (promoted.load, promoted.store) == (False, True)
 
 
 def test_a_sum_that_may_not_start_is_loaded() -> None:
     """Points of j = 0 keep their old value in C."""
     body = TWO + "{ if (j > 0) C[i][j] = 0; for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }"
-    assert any(p.load for p in placed(CUBE, body).held)
+    assert any(p.load for p in mapped(CUBE, body).held)
 
 
 def test_a_sum_whose_start_depends_on_data_is_loaded() -> None:
     body = TWO + "{ if (B[0][j] > 0) C[i][j] = 0; for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }"
-    (promoted,) = placed(CUBE, body).held
+    (promoted,) = mapped(CUBE, body).held
     assert (promoted.load, promoted.store) == (True, True)
 
 
 def test_temporaries_live_in_registers_only() -> None:
     body = "float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t * t; }"
-    (promoted,) = placed(VECTORS, body).held
+    (promoted,) = mapped(VECTORS, body).held
     assert (promoted.array, promoted.load, promoted.store) == ("t", False, False)
 
 
@@ -83,7 +83,7 @@ def test_data_dependent_subscripts_are_not_staged() -> None:
 def test_shared_memory_fits(device: str, body: str) -> None:
     chip = devices.load(device)
     total = 0
-    for s, _ in placed(CUBE, body, device).boxes:
+    for s, _ in mapped(CUBE, body, device).boxes:
         size = 4
         for extent in s.extents:
             size *= extent
@@ -97,6 +97,6 @@ def test_references_a_constant_apart_share_a_tile() -> None:
     ((name, (reason, extents)),) = staged(MATRICES, body).items()
     assert (name, reason) == ("B_s", "uncoalesced")
     assert extents[0] == 8 + 1
-    found = placed(MATRICES, body)
+    found = mapped(MATRICES, body)
     s, _ = found.boxes[0]
     assert len(s.references) == 2

@@ -47,7 +47,7 @@ def test_keys_fill_arguments_and_decisions() -> None:
     assert mm is not None
     assert mv.arguments == {"n": "6144", "m": "6144"}
     assert mv.group == "ics08-mv 6144"
-    assert {"tile=2x256", "threads=2x256", "step=2"} < set(mm.decisions)
+    assert mm.decisions.startswith("tile(i: 2, j: 256, k: 2) threads(i: 2, j: 256) ")
 
 
 def test_rates_are_times() -> None:

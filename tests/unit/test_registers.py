@@ -117,7 +117,7 @@ def test_pointers_are_as_wide_as_the_device_says() -> None:
 
 @pytest.mark.parametrize(
     ("name", "decisions", "published"),
-    [("mm", ("stage=off",), 10), ("mm", ("unroll=none",), 10), ("mm", (), 9), ("saxpy", (), 7)],
+    [("mm", ("stage()",), 10), ("mm", ("unroll(none)",), 10), ("mm", (), 9), ("saxpy", (), 7)],
 )
 def test_published_counts(name: str, decisions: tuple[str, ...], published: int) -> None:
     """PPoPP'08 4.1 and 4.2, and its table 3, to one register: the compiler was another one."""

@@ -19,29 +19,34 @@ MAPPING = {
     ),
     "PG303": Entry(
         "a decision is not understood",
-        "--decide KEY=VALUE takes a decision that the compiler would take otherwise, for all kernels or,\n"
-        "written KERNEL:KEY=VALUE, for one. Keys: tile and threads (sizes along the parallel loops,\n"
-        "outermost first), deal (cyclic, blocked, grouped), step (iterations between copies of staged\n"
-        "tiles), buffering (none, prefetch, ring), stages (of a ring), stage (on, off, or the arrays that\n"
-        "go through shared memory: A+B), constant and texture (the arrays that are read through that cache:\n"
-        "A+B, or off), loads (in flight while a tile is copied: a number, or all), pad (elements, or auto),\n"
-        "unroll (iterations of innermost loops in a row: a number, full or none) and registers (of a\n"
-        "thread, which the model takes instead of its estimate).",
-        "polygpu compile --decide tiles=64 mm.c",
-        "polygpu compile --decide tile=64x128 --decide threads=8x16 mm.c",
+        "--decide 'KEY(...)' takes a decision that the compiler would take otherwise, for all nests that\n"
+        "have what it names, or behind a place for one: '14: unroll(4)' is for the statement or the loop\n"
+        "on line 14, 'f: unroll(4)' for the function f. Loops and arrays have the names of the source.\n"
+        "Keys: order(i, -j): the parallel loops, the lanes' last; -j runs backwards. tile(i: 64, k: 16):\n"
+        "iterations in a tile, of a sequential loop between two copies. threads(i: 8). deal(i: cyclic):\n"
+        "or blocked, grouped, or so many points at once. hold(C): arrays in registers. stage(A, B[k][j]:\n"
+        "k): arrays, or references, that go through shared memory, a tile of k or all of the block at\n"
+        "once. buffer(none), buffer(prefetch), buffer(ring: 3). wide(16): bytes that a lane copies at\n"
+        "once. loads(2): in flight while a tile is copied, or all. unroll(4): or full, none, auto.\n"
+        "pad(1), pad(A: 1): elements, or auto. registers(20): of a thread, which the model takes instead\n"
+        "of its estimate. constant(A), texture(B): arrays that are read through that cache.",
+        "polygpu compile --decide 'tiles(i: 64)' mm.c",
+        "polygpu compile --decide 'tile(i: 64, j: 128) threads(i: 8, j: 16)' mm.c",
     ),
     "PG304": Entry(
-        "a block of threads is not possible",
-        "The device limits the threads of a block, in all and in each dimension, and a tile must be a\n"
-        "multiple of the threads that share it. `polygpu devices NAME` lists the limits.",
-        "polygpu compile --device 8800gtx --decide tile=64x64 --decide threads=64x64 mm.c",
-        "polygpu compile --device 8800gtx --decide tile=64x64 --decide threads=16x16 mm.c",
+        "a decision is not possible for a nest or for the device",
+        "The device limits the threads of a block, in all and in each dimension, the registers of a\n"
+        "thread and the bytes of an access; `polygpu devices NAME` lists the limits. A tile must be a\n"
+        "multiple of the threads that share it, an order names each parallel loop once, and loads(N) is\n"
+        "about copies that are waited for: buffer(none).",
+        "polygpu compile --device 8800gtx --decide 'tile(i: 64, j: 64) threads(i: 64, j: 64)' mm.c",
+        "polygpu compile --device 8800gtx --decide 'tile(i: 64, j: 64) threads(i: 16, j: 16)' mm.c",
     ),
     "PG305": Entry(
         "shared arrays are larger than the device's shared memory",
         "The tiles that were asked for need more shared memory than a block of the device has.",
-        "polygpu compile --device 8800gtx --decide tile=16x16 --decide step=512 mm.c",
-        "polygpu compile --device 8800gtx --decide tile=16x16 --decide step=32 mm.c",
+        "polygpu compile --device 8800gtx --decide 'tile(i: 16, j: 16, k: 512)' mm.c",
+        "polygpu compile --device 8800gtx --decide 'tile(i: 16, j: 16, k: 32)' mm.c",
     ),
     "PG306": Entry(
         "a loop never ends",
@@ -71,17 +76,18 @@ MAPPING = {
         "for (int i = 0; i < n; i++)\n    b[i] = a[i] * a[i];",
     ),
     "PG310": Entry(
-        "an array cannot go through shared memory",
-        "--decide stage=A+B names arrays that the kernel reads at affine places of elements that lie in a\n"
-        "box of constant size, and does not write.",
-        "polygpu compile --device 8800gtx --decide stage=C mm.c",
-        "polygpu compile --device 8800gtx --decide stage=A+B mm.c",
+        "an array cannot go through shared memory, or stay in registers",
+        "stage(A, B) names arrays or references that the kernel reads at affine places of elements that lie\n"
+        "in a box of constant size, and does not write. hold(C) names arrays of which each point of the\n"
+        "parallel loops owns one element alone.",
+        "polygpu compile --device 8800gtx --decide 'hold(A)' mm.c",
+        "polygpu compile --device 8800gtx --decide 'hold(C) stage(A, B)' mm.c",
     ),
     "PG311": Entry(
         "a loop of unknown length cannot be unrolled fully",
-        "--decide unroll=full is about innermost loops of constant length, such as those over a staged tile.",
-        "polygpu compile --decide stage=off --decide unroll=full mm.c",
-        "polygpu compile --decide stage=off --decide unroll=4 mm.c",
+        "unroll(full) is about innermost loops of constant length, such as those over a staged tile.",
+        "polygpu compile --decide 'stage() unroll(full)' mm.c",
+        "polygpu compile --decide 'stage() unroll(4)' mm.c",
     ),
     "PG312": Entry(
         "an assumption is not understood",
@@ -92,13 +98,13 @@ MAPPING = {
     ),
     "PG313": Entry(
         "an array cannot be read through the constant or texture cache",
-        "--decide constant=A+B and --decide texture=A name arrays that a kernel reads and does not write;\n"
-        "they stay in global memory where that is not possible. The texture cache takes any such array.\n"
+        "constant(A, B) and texture(A) name arrays that a kernel reads and does not write; they stay in\n"
+        "global memory where that is not possible. The texture cache takes any such array.\n"
         "Constant memory takes what no kernel of the region writes, if its size is known at compile time\n"
         "(--assume gives the sizes of a region) and as long as it fits, all regions of a file together.\n"
         "Tiles that are copied asynchronously to shared memory bypass both caches.",
-        "polygpu compile --decide constant=y mv.c",
-        "polygpu compile --decide constant=y --assume n=512 --assume m=512 mv.c",
+        "polygpu compile --decide 'constant(y)' mv.c",
+        "polygpu compile --decide 'constant(y)' --assume n=512 --assume m=512 mv.c",
     ),
     "PG314": Entry(
         "isl finds no code for these loops, or no size of an array, in reasonable time",
