@@ -93,7 +93,7 @@ class Demand:
                 if (same is None or not w.instances.is_subset(same)) and self._may_keep(w, ()):
                     yield old, ()
 
-    def _may_keep(self, w: Writer, reader: Number) -> bool:
+    def _may_keep(self, w: Writer | Slot, reader: Number) -> bool:
         """Whether `reader`, or with () what comes after the instance, may find an older value.
 
         It does not where the write has happened before it, or else another one in the same branch.
@@ -109,8 +109,9 @@ class Demand:
     def _lasting(self) -> list[Slot]:
         """The old values of writes that nothing is sure to overwrite, in arrays that outlive the region."""
         live = {s.array for s in self._implied.values() if self.source.p.array(s.reference.array).live_out}
-        last = (w for array in sorted(live) for w in self.source.last(array))
-        return [self._implied[place] for w in last if (place := (w.statement, w.number)) in self._implied]
+        last = (w for array in sorted(live) for w in self.source.last(array) if self._may_keep(w, ()))
+        found = (self._implied.get((w.statement, w.number)) for w in last)
+        return [old for old in found if old is not None]
 
 
 def _identity(w: Writer) -> isl.Map:

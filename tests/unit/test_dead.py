@@ -43,6 +43,7 @@ BODIES = [
     ("if (x[i] > 2) { float t = z[i]; if (t > 3) { y[i] = t; t = 1; } }", "if t if y"),
     # what outlives the region, read by nobody and overwritten
     ("if (x[i] > 2) y[i] = 1; y[i] = 0;", "if y y"),
+    ("if (x[i] > 2) y[i] = 1; else z[i] = 1;", "if y z"),
 ]
 
 
