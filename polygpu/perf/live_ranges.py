@@ -21,7 +21,7 @@ from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel,
 from polygpu.model.kernel_walk import operands, statements
 from polygpu.model.linear import linear
 from polygpu.model.rewrite import children, names_in, references
-from polygpu.perf.names import element
+from polygpu.perf.elements import element
 
 _WORD = 4  # bytes of a register
 

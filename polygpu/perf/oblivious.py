@@ -8,7 +8,7 @@ from polygpu.model.expr import Binary, Expr, Reference, Select
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Statement
 from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import children, names_in, references
-from polygpu.perf.names import reloaded
+from polygpu.perf.elements import reloaded
 
 
 def is_oblivious(kernel: Kernel) -> bool:

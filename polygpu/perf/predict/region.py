@@ -9,12 +9,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygpu.model.device import WARP, Device
+from polygpu.model.device import Device
 from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
+from polygpu.perf.charges import lockstep
 from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values
+from polygpu.perf.lockstep import Lockstep
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.places import Places
@@ -114,7 +116,8 @@ def predict(
     kernels, inexact, sampled = [], [], []
     for kernel in region.kernels:
         runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
-        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts, held), work)
+        tree = lockstep(kernel, device.doubles)
+        found = _kernel(region, tree, device, _Launches(runs, waves[kernel.name], starts, held), work)
         kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | found.record)
         if not found.exact:
             inexact.append(kernel.name)
@@ -170,66 +173,64 @@ def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
     }
 
 
-def _kernel(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> _Counted:
+def _kernel(region: Region, tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted:
     """With all iterations of its loops, or as many as fit into memory and `work`. Raises MemoryError."""
     efforts = list(_EFFORTS)
     while efforts:
         blocks, most = efforts.pop(0)
         try:
             with half_of(work):
-                return _counted(region, kernel, device, launched, blocks, most)
+                return _counted(region, tree, device, launched, blocks, most)
         except TooMuchError:
             efforts = [effort for effort in efforts if effort[1] is not None]
-            if most is None and not _few_will_do(region, kernel, device, launched, work):
+            if most is None and not _few_will_do(region, tree, device, launched, work):
                 efforts = efforts[-1:]
         except TooLargeError:
             pass
-    raise MemoryError(f"kernel {kernel.name} has too many blocks, or iterations, to predict what it counts")
+    raise MemoryError(
+        f"kernel {tree.kernel.name} has too many blocks, or iterations, to predict what it counts"
+    )
 
 
-def _few_will_do(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> bool:
+def _few_will_do(region: Region, tree: Lockstep, device: Device, launched: _Launches, work: Work) -> bool:
     """Whether the least effort but the last could do: where it cannot, those before it cannot either."""
     try:
         with half_of(Work(work.left)):
-            _counted(region, kernel, device, launched, *_EFFORTS[-2])
+            _counted(region, tree, device, launched, *_EFFORTS[-2])
     except TooLargeError:
         return False
     return True
 
 
 def _counted(
-    region: Region, kernel: Kernel, device: Device, launched: _Launches, blocks: int, most: int | None
+    region: Region, tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None
 ) -> _Counted:
-    counts = Counts(-(-prod(kernel.block) // WARP))
-    costs, places = Costs(device), Places(kernel, region.sites, launched.starts)
-    exact, sampled = True, False
+    walk = Walk(tree, Places(tree.kernel, launched.starts), Costs(device), most)
     for chunk in _chunks(launched.runs, blocks) if launched.runs else [[]]:
-        walk = Walk(kernel, places, costs, counts, most)
-        walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
-        exact, sampled = exact and walk.exact, sampled or walk.sampled
+        _run(walk, chunk)
+    record, exact, sampled = walk.counts.record(region.sites), walk.exact, walk.sampled
     looked_at = launched.waves if exact else []
-    streams = _partitions(kernel, places, costs, looked_at, most)
-    held = sum(launched.bytes[a.name] for a in kernel.arrays if a.space == "texture")
-    textures = {"bytes": held * sum(r.times for r in launched.runs)}
-    textures |= _textures(kernel, places, costs, looked_at, most)
-    return _Counted(counts.record() | {"partitions": streams, "textures": textures}, exact, sampled)
+    held = sum(launched.bytes[a.name] for a in tree.kernel.arrays if a.space == "texture")
+    textures = {"bytes": held * sum(r.times for r in launched.runs)} | _textures(walk, looked_at)
+    return _Counted(
+        record | {"partitions": _partitions(walk, looked_at), "textures": textures}, exact, sampled
+    )
 
 
-def _textures(
-    kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched], most: int | None
-) -> dict[str, int]:
+def _run(walk: Walk, runs: list[_Launched], first: Grid = (0, 0, 0)) -> None:
+    walk.run(_context(runs, walk.counts.warps), _arguments(walk.tree.kernel, runs), first)
+
+
+def _textures(walk: Walk, runs: list[_Launched]) -> dict[str, int]:
     """The lines that the block in the middle of each of `runs` asks of the texture cache."""
     asked = distinct = 0
-    for run in runs if any(a.space == "texture" for a in kernel.arrays) else []:
-        costs.lines = set()
-        counts = Counts(-(-prod(kernel.block) // WARP))
+    for run in runs if any(a.space == "texture" for a in walk.tree.kernel.arrays) else []:
+        walk.costs.lines, walk.counts = set(), Counts(walk.tree)
         x, y, z = run.grid
-        one = _Launched(run.arguments, (1, 1, 1), 1)
-        walk = Walk(kernel, places, costs, counts, most)
-        walk.run(_context([one], counts.warps), _arguments(kernel, [one]), (x // 2, y // 2, z // 2))
-        asked += counts.record()["counters"]["texture_lines"]
-        distinct += len(costs.lines)
-        costs.lines = None
+        _run(walk, [_Launched(run.arguments, (1, 1, 1), 1)], (x // 2, y // 2, z // 2))
+        asked += walk.counts.total("texture_lines")
+        distinct += len(walk.costs.lines)
+        walk.costs.lines = None
     return {"lines": asked, "distinct": distinct}
 
 
@@ -238,17 +239,14 @@ def _looked_at(number: int) -> bool:
     return number <= _FEW or number.bit_count() == 1
 
 
-def _partitions(
-    kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched], most: int | None
-) -> dict[str, int]:
+def _partitions(walk: Walk, runs: list[_Launched]) -> dict[str, int]:
     """What the first wave of blocks of each of `runs` streams from the partitions of the memory."""
+    device, costs = walk.costs.device, walk.costs
     streamed = fullest = 0
-    for run in runs if costs.device.costs["partitions"] else []:
+    for run in runs if device.costs["partitions"] else []:
         costs.forget_streams()
-        counts = Counts(-(-prod(kernel.block) // WARP))
-        first = _Launched(run.arguments, _first_wave(run.grid, wave(kernel, costs.device)), 1)
-        walk = Walk(kernel, places, costs, counts, most)
-        walk.run(_context([first], counts.warps), _arguments(kernel, [first]))
+        first = _first_wave(run.grid, wave(walk.tree.kernel, device))
+        _run(walk, [_Launched(run.arguments, first, 1)])
         streamed += int(costs.streamed.sum())
         fullest += int(costs.streamed.max()) * len(costs.streamed)
     return {"bytes": streamed, "fullest": fullest}

@@ -1,123 +1,87 @@
-"""Prints kernel bodies for the emulator.
+"""Prints kernel bodies for the emulator: parts that the block runs, and stages, each a loop over its warps.
 
-What lies between two barriers is a stage: a loop over the block's warps, each of which runs the stage's
-statements in lockstep. Control flow around a barrier is the block's; elsewhere it is the warp's. Values that
-a later stage uses are kept in the block's state.
+Values that a later stage uses are kept in the block's state.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import Expr
-from polygpu.model.kernel import Barrier, Comment, Declare, For, If, Statement
-from polygpu.model.kernel_walk import has_barrier, names_used
+from polygpu.model.kernel import Barrier
 from polygpu.model.rewrite import names_in
-from polygpu.perf.names import Kind, Symbol
-from polygpu.printing.emulator.lanes import Lanes, Mask
+from polygpu.perf.lockstep import Branch, Charge, Do, Loop, Node, Stage, Value
+from polygpu.printing.emulator.lanes import Lanes
+from polygpu.printing.emulator.symbols import Kind, Symbol
 from polygpu.printing.emulator.warp import Warp, loop_head
-from polygpu.printing.emulator.writer import KernelWriter
+from polygpu.printing.emulator.writer import KernelWriter, Mask
 
 
 def print_body(out: KernelWriter) -> None:
     """Prints the kernel's body into `out`."""
-    Block(out).statements(out.kernel.body, frozenset())
+    if out.tree.start is not None:
+        out.emit(f"POLYGPU_POINT_ALL({out.tree.start});")
+    Block(out).parts(out.tree.parts)
 
 
 class Block:
-    """The statements of one kernel; `later` are names that code behind a piece of it uses."""
+    """What the block runs as a whole."""
 
     def __init__(self, out: KernelWriter) -> None:
         self.out = out
         self.warp = Warp(out)
 
-    def statements(self, statements: Sequence[Statement], later: frozenset[str]) -> None:
-        """Statements that the block runs as a whole: stages, and control flow around barriers."""
-        pieces = [(b, list(run)) for b, run in groupby(statements, has_barrier)]
-        for i, (parted, run) in enumerate(pieces):
-            after = later.union(*(names_used(r) for _, r in pieces[i + 1 :]))
-            if parted:
-                for statement in run:
-                    self._around_barrier(statement)
-            else:
-                self._stage(run, after)
+    def parts(self, parts: Sequence[Node]) -> None:
+        for part in parts:
+            match part:
+                case Charge(point):
+                    self.out.emit(f"POLYGPU_POINT_ALL({point});")
+                case Do(Barrier()):
+                    self.out.emit("POLYGPU_BARRIER();")
+                case Do():
+                    self.warp.do(part, Mask())
+                case Loop():
+                    self._loop(part)
+                case Branch():
+                    self._branch(part)
+                case Stage():
+                    self.out.emit(f"POLYGPU_STAGE({part.number});")
+                    with self._warps(part.used) as mask:
+                        self.warp.steps(part.steps, mask)
 
-    def _around_barrier(self, statement: Statement) -> None:
-        match statement:
-            case Barrier():
-                self.out.charge_all(Counter(barrier=1))
-                self.out.emit("POLYGPU_BARRIER();")
-                self.out.next_stage()
-            case For():
-                self._block_loop(statement)
-            case If(test, then, otherwise):
-                self.out.next_stage()
-                self.out.charge_all(self.out.coster.test(test))
-                condition = self._block_value(test)
-                for head, side in ((f"if ({condition})", then), ("else", otherwise)):
-                    if side:
-                        with self.out.braces(head):
-                            self.statements(side, frozenset())
-                        self.out.next_stage()
+    def _loop(self, loop: Loop) -> None:
+        lower, upper = self._value(loop.lower, loop.stage), self._value(loop.upper, loop.stage)
+        s = loop.statement
+        index = self.out.spelling(s.index)
+        with self.out.braces(loop_head(index, lower, upper, s.step)):
+            self.out.define(s.index, Symbol(index, "int", Kind.UNIFORM))
+            self.parts(loop.body)
 
-    def _block_loop(self, loop: For) -> None:
-        out = self.out
-        out.next_stage()
-        lower, upper = self._block_value(loop.lower), self._block_value(loop.upper)
-        index = out.spelling(loop.index)
-        with self.warp.unrolled(loop), out.braces(loop_head(index, lower, upper, loop.step)):
-            out.define(loop.index, Symbol(index, "int", Kind.UNIFORM))
-            point = out.charge_all(out.coster.iteration(loop))
-            out.rounds.loading |= out.rounds.after(loop.body)
-            with out.rolled(loop, point):
-                self.statements(loop.body, frozenset())
-        out.next_stage()
+    def _branch(self, branch: Branch) -> None:
+        condition = self._value(branch.test, branch.stage)
+        for head, side in ((f"if ({condition})", branch.then), ("else", branch.otherwise)):
+            if side:
+                with self.out.braces(head):
+                    self.parts(side)
 
-    def _block_value(self, expr: Expr) -> str:
+    def _value(self, value: Value, stage: int) -> str:
         """The value of a bound or test for the whole block; thread 0's where threads compute it."""
         out = self.out
-        if out.uniform(expr):
-            return Lanes(out, Mask()).text(expr)
+        if value.uniform:
+            return Lanes(out, Mask()).value(value)
         name = f"pg_u{out.fresh()}"
         out.state.append(f"int {name}[{WARP * out.warps}]")
-        with self._warps(names_in(expr)) as mask:
-            text = Lanes(out, mask).text(expr)
+        with self._warps(names_in(value.source)) as mask:
+            text = Lanes(out, mask).value(value)
             out.emit(f"POLYGPU_LANES pg_s->{name}[pg_t + pg_l] = {text};")
-        out.close()
-        out.emit(f"POLYGPU_CHECKED(polygpu_check_uniform(pg, pg_s->{name}, {out.stage});)")
+        out.emit(f"POLYGPU_CHECKED(polygpu_check_uniform(pg, pg_s->{name}, {stage});)")
         return f"pg_s->{name}[0]"
-
-    def _stage(self, run: list[Statement], later: frozenset[str]) -> None:
-        """One loop over the warps; values that are the block's are computed before it."""
-        out = self.out
-        rest: list[Statement] = []
-        cost: Counter[str] = Counter()
-        for statement in run:
-            match statement:
-                case Comment(text):
-                    out.emit(f"/* {text.replace('*/', '* /')} */")
-                case Declare(value=value, mutable=False) if value is not None and out.uniform(value):
-                    self.warp.declare_uniform(statement, value)
-                    cost += out.coster.statement(statement)
-                case _:
-                    rest.append(statement)
-        if not rest and not cost:
-            return
-        out.start_stage()
-        with self._warps(names_used(rest)) as mask:
-            out.charge(cost)
-            self.warp.statements(rest, mask, later)
-            self.warp.end_run()
 
     @contextmanager
     def _warps(self, used: frozenset[str]) -> Iterator[Mask]:
         """The loop over the warps, with what its lanes find: their indices, kept values, their mask."""
         out = self.out
-        out.close()
         out.emit("for (int pg_w = 0; pg_w < pg_warps; pg_w++) {")
         out.indent(1)
         out.emit("const int pg_t = POLYGPU_WARP * pg_w;")
@@ -127,7 +91,6 @@ class Block:
             elif symbol.persistent:
                 self.warp.find(symbol)
         yield self._whole_warp()
-        out.close()
         out.indent(-1)
         out.emit("}")
 

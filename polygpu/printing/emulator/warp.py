@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import Expr, Name, Reference, is_floating
-from polygpu.model.kernel import (
-    Assign,
-    Comment,
-    CommitCopies,
-    Declare,
-    DeclareArray,
-    For,
-    If,
-    Move,
-    Statement,
-    WaitCopies,
-)
-from polygpu.model.rewrite import references
+from polygpu.model.expr import Name, is_floating
+from polygpu.model.kernel import Assign, Comment, CommitCopies, Declare, DeclareArray, Move, WaitCopies
 from polygpu.model.text import parenthesised
-from polygpu.perf.names import Kind, Symbol
-from polygpu.printing.emulator.lanes import Lanes, Mask, Place, size_text
-from polygpu.printing.emulator.writer import KernelWriter
+from polygpu.perf.lockstep import Branch, Charge, Do, Loop, Node, Value
+from polygpu.printing.emulator.lanes import Lanes, Place, size_text
+from polygpu.printing.emulator.symbols import Kind, Symbol
+from polygpu.printing.emulator.writer import KernelWriter, Mask
 
 
 class Warp:
-    """The statements of a warp, under masks with at least one active lane."""
+    """What one warp does."""
 
     def __init__(self, out: KernelWriter) -> None:
         self.out = out
@@ -38,123 +26,121 @@ class Warp:
         place = "pg_t" if symbol.kind is Kind.LANES else f"pg_t * {symbol.elements}"
         self.out.emit(f"{symbol.type} *const {symbol.c} = pg_s->{symbol.c} + {place};")
 
-    def end_run(self) -> None:
-        waits = self.out.rounds.end()
-        self.out.charge(Counter(), waits)
-        self.out.close()
+    def steps(self, steps: Sequence[Node], mask: Mask) -> None:
+        """Under a mask with at least one active lane."""
+        for step in steps:
+            match step:
+                case Charge(point):
+                    self.out.emit(f"POLYGPU_POINT({point});")
+                case Do():
+                    self.do(step, mask)
+                case Loop(agreed=True):
+                    self._agreed_loop(step, mask)
+                case Loop():
+                    self._masked_loop(step, mask)
+                case Branch(agreed=True):
+                    self._agreed_if(step, mask)
+                case Branch():
+                    self._masked_if(step, mask)
 
-    def statements(
-        self, statements: Sequence[Statement], mask: Mask, later: frozenset[str] = frozenset()
-    ) -> None:
-        """Statements of one warp under a mask with at least one active lane."""
-        for statement in statements:
-            self.out.charge(self.out.coster.statement(statement), self.out.rounds.statement(statement))
-            match statement:
-                case For():
-                    self._loop(statement, mask)
-                case If():
-                    self._if(statement, mask)
-                case _:
-                    self._simple(statement, mask, later)
-
-    def _simple(self, statement: Statement, mask: Mask, later: frozenset[str]) -> None:
-        match statement:
+    def do(self, step: Do, mask: Mask) -> None:
+        match step.statement:
             case Comment(text):
                 self.out.emit(f"/* {text.replace('*/', '* /')} */")
-            case Declare():
-                self._declare(statement, mask, statement.name in later)
-            case DeclareArray():
-                self._declare_array(statement, statement.name in later)
-            case Assign(Name(name), value):
-                self._assign(self.out.symbol(name), value, mask)
-            case Assign(Reference() as target, value):
-                self._store(target, value, mask)
-            case Move():
-                self._move(statement, mask)
+            case Declare() as declared:
+                self._declare(declared, step, mask)
+            case DeclareArray() as declared:
+                self._declare_array(declared, step.kept)
+            case Assign(Name(name)):
+                self._assign(self.out.symbol(name), step, mask)
+            case Assign():
+                self._store(step, mask)
+            case Move(asynchronous=asynchronous):
+                self._move(step, mask, asynchronous)
             case CommitCopies():
                 self.out.emit(f"polygpu_commit(&pg->queue[pg_w], {mask.bits});")
             case WaitCopies(pending):
                 self.out.emit(f"polygpu_wait(pg, pg_w, {mask.bits}, {pending});")
 
-    def declare_uniform(self, statement: Declare, value: Expr) -> None:
-        text = Lanes(self.out, Mask()).text(value)
-        symbol = Symbol(self.out.spelling(statement.name), statement.type, Kind.UNIFORM)
-        self.out.emit(f"const {symbol.type} {symbol.c} = {text};")
-        self.out.define(statement.name, symbol)
-
-    def _declare(self, statement: Declare, mask: Mask, persistent: bool) -> None:
-        out, value = self.out, statement.value
-        if value is not None and not statement.mutable and not persistent and out.uniform(value):
-            self.declare_uniform(statement, value)
+    def _declare(self, declared: Declare, step: Do, mask: Mask) -> None:
+        out, kept, ctype = self.out, step.kept, declared.type
+        c = out.spelling(declared.name, kept)
+        if step.uniform:
+            out.emit(f"const {ctype} {c} = {self._value(step, Mask())};")
+            out.define(declared.name, Symbol(c, ctype, Kind.UNIFORM))
             return
-        c = out.spelling(statement.name, kept=persistent)
-        symbol = Symbol(c, statement.type, Kind.LANES, persistent=persistent)
-        if persistent:
-            out.state.append(f"{symbol.type} {c}[{WARP * out.warps}]")
+        symbol = Symbol(c, ctype, Kind.LANES, persistent=kept)
+        if kept:
+            out.state.append(f"{ctype} {c}[{WARP * out.warps}]")
             self.find(symbol)
         else:
-            out.emit(f"{symbol.type} {c}[POLYGPU_WARP];")
-        if value is None:
-            out.emit(f"memset({c}, {poison(symbol.type)}, {WARP} * sizeof *{c});")
+            out.emit(f"{ctype} {c}[POLYGPU_WARP];")
+        if step.value is None:
+            out.emit(f"memset({c}, {poison(ctype)}, {WARP} * sizeof *{c});")
         else:
-            with self._statement(value):
+            with self._braces(step):
                 # The new name is not in its own value's scope: an outer one of the same name is.
-                out.emit(f"POLYGPU_LANES {c}[pg_l] = {Lanes(out, mask).text(value)};")
-        out.define(statement.name, symbol)
+                out.emit(f"POLYGPU_LANES {c}[pg_l] = {self._value(step, mask)};")
+        out.define(declared.name, symbol)
 
-    def _declare_array(self, statement: DeclareArray, persistent: bool) -> None:
+    def _value(self, step: Do, mask: Mask) -> str:
+        assert step.value is not None, "it has one"
+        return Lanes(self.out, mask).value(step.value)
+
+    def _declare_array(self, declared: DeclareArray, kept: bool) -> None:
         out = self.out
         symbol = Symbol(
-            out.spelling(statement.name, kept=True), statement.type, Kind.PRIVATE, statement.extents,
-            number=out.private_arrays, persistent=persistent,
+            out.spelling(declared.name, kept=True), declared.type, Kind.PRIVATE, declared.extents,
+            number=out.private_arrays, persistent=kept,
         )  # fmt: skip
         out.private_arrays += 1
-        copies = WARP * out.warps if persistent else WARP
+        copies = WARP * out.warps if kept else WARP
         out.state.append(f"{symbol.type} {symbol.c}[{copies * symbol.elements}]")
-        if persistent:
+        if kept:
             self.find(symbol)
         else:
             out.emit(f"{symbol.type} *const {symbol.c} = pg_s->{symbol.c};")
         count = f"{WARP * symbol.elements} * sizeof *{symbol.c}"
         out.emit(f"memset({symbol.c}, {poison(symbol.type)}, {count});")
         out.emit(f"POLYGPU_CHECKED(polygpu_forget_private(pg, {symbol.number}, pg_w, {symbol.elements});)")
-        out.define(statement.name, symbol)
+        out.define(declared.name, symbol)
 
-    def _assign(self, symbol: Symbol, value: Expr, mask: Mask) -> None:
-        with self._statement(value):
-            text = Lanes(self.out, mask).text(value)
+    def _assign(self, symbol: Symbol, step: Do, mask: Mask) -> None:
+        with self._braces(step):
+            text = self._value(step, mask)
             kept = f"{mask.active} ? {parenthesised(text)} : {symbol.c}[pg_l]" if mask.lanes else text
             self.out.emit(f"POLYGPU_LANES {symbol.c}[pg_l] = {kept};")
 
-    def _store(self, target: Reference, value: Expr, mask: Mask) -> None:
-        out, lanes = self.out, Lanes(self.out, mask)
-        private = out.space(target.array) == "private"
-        with self._statement(value, target, always=not private):
-            text = lanes.text(value)
-            place = lanes.place(target, write=True)
+    def _store(self, step: Do, mask: Mask) -> None:
+        out, target = self.out, step.target
+        assert target is not None, "it stores there"
+        with self._braces(step):
+            text = self._value(step, mask)
+            place = Lanes(out, mask).place(target)
             guard = f"if ({mask.active}) " if mask.lanes else ""
-            if private:
+            if target.space == "private":
                 out.emit(f"POLYGPU_LANES {guard}{place.element()} = {text};")
                 return
             variable = f"pg_v{out.fresh()}"
-            out.emit(f"{target.type} {variable}[POLYGPU_WARP];")
+            out.emit(f"{target.element.type} {variable}[POLYGPU_WARP];")
             out.emit(f"POLYGPU_LANES {variable}[pg_l] = {text};")
             out.emit(f"POLYGPU_EACH {guard}{place.element()} = {variable}[pg_l];")
 
-    def _move(self, move: Move, mask: Mask) -> None:
+    def _move(self, step: Do, mask: Mask, asynchronous: bool) -> None:
         out, lanes = self.out, Lanes(self.out, mask)
-        with self._statement(move.source, move.target, always=True):
-            source = lanes.place(move.source, write=False, width=move.width, scatter=True)
-            target = lanes.place(move.target, write=True, width=move.width)
+        assert step.source is not None and step.target is not None, "it copies from there to there"
+        with self._braces(step):
+            width, ctype = step.source.width, step.source.element.type
+            source, target = lanes.place(step.source, scatter=True), lanes.place(step.target)
             guard = f"if ({mask.active}) " if mask.lanes else ""
-            if move.asynchronous:
-                self._copy_later(source, target, size_text(move.target.type, move.width), guard)
+            if asynchronous:
+                self._copy_later(source, target, size_text(step.target.element.type, width), guard)
                 return
             variable = f"pg_v{out.fresh()}"
-            out.emit(f"{move.source.type} {variable}[{move.width}][POLYGPU_WARP];")
-            for i in range(move.width):
+            out.emit(f"{ctype} {variable}[{width}][POLYGPU_WARP];")
+            for i in range(width):
                 out.emit(f"POLYGPU_LANES {variable}[{i}][pg_l] = {source.element(i)};")
-            for i in range(move.width):
+            for i in range(width):
                 out.emit(f"POLYGPU_EACH {guard}{target.element(i)} = {variable}[{i}][pg_l];")
 
     def _copy_later(self, source: Place, target: Place, size: str, guard: str) -> None:
@@ -166,136 +152,77 @@ class Warp:
             self.out.emit(f"polygpu_copy_later(&pg->queue[pg_w], pg_l, {places}, {landing});")
             self.out.emit(f"POLYGPU_CHECKED(polygpu_fly(pg, {landing}, {size});)")
 
-    @contextmanager
-    def _statement(self, *exprs: Expr, always: bool = False) -> Iterator[None]:
-        """Braces around what a statement needs before it, where it needs anything."""
-        needed = always or any(True for e in exprs for _ in references(e))
-        with self.out.braces("") if needed else nullcontext():
-            yield
+    def _braces(self, step: Do) -> AbstractContextManager[None]:
+        """Around what a statement needs before it, where it needs anything."""
+        needed = step.source or step.target or (step.value and step.value.loads)
+        return self.out.braces("") if needed else nullcontext()
 
-    def _loop(self, loop: For, mask: Mask) -> None:
-        """A loop of the warp: plain where the lanes agree, else until no lane is left."""
-        out = self.out
-        out.charge(Counter(), out.rounds.end() if not loop.unroll else 0)
-        agreed = loop.uniform or self._plain(loop)
-        out.rounds.loading |= out.rounds.after(loop.body)
-        with self.unrolled(loop):
-            if agreed:
-                self._agreed_loop(loop, mask)
-            else:
-                self._masked_loop(loop, mask)
-        out.close()
+    def _agreed_loop(self, loop: Loop, mask: Mask) -> None:
+        out, s = self.out, loop.statement
+        with nullcontext() if loop.lower.uniform and loop.upper.uniform else out.braces(""):
+            lower, upper = self._agreed(loop.lower, mask), self._agreed(loop.upper, mask)
+            index = out.spelling(s.index)
+            with out.braces(loop_head(index, lower, upper, s.step)):
+                out.define(s.index, Symbol(index, "int", Kind.UNIFORM))
+                self.steps(loop.body, mask)
 
-    def _agreed_loop(self, loop: For, mask: Mask) -> None:
-        out = self.out
-        with out.braces("") if not self._plain(loop) else nullcontext():
-            lower, upper = self._warp_value(loop.lower, mask), self._warp_value(loop.upper, mask)
-            out.close()
-            index = out.spelling(loop.index)
-            with out.braces(loop_head(index, lower, upper, loop.step)):
-                out.define(loop.index, Symbol(index, "int", Kind.UNIFORM))
-                self._iteration(loop, mask)
-
-    def _plain(self, loop: For) -> bool:
-        """Whether the bounds are one value for the block by their names alone."""
-        return self.out.uniform(loop.lower) and self.out.uniform(loop.upper)
-
-    def _iteration(self, loop: For, mask: Mask) -> None:
-        cost = self.out.coster.iteration(loop)
-        point = self.out.branch(cost) if +cost else -1
-        with self.out.rolled(loop, point):
-            self.statements(loop.body, mask)
-        if not loop.unroll:
-            self.end_run()
-        self.out.close()
-
-    def _masked_loop(self, loop: For, mask: Mask) -> None:
-        out = self.out
+    def _masked_loop(self, loop: Loop, mask: Mask) -> None:
+        """Until no lane is left."""
+        out, s = self.out, loop.statement
         with out.braces(""):
-            index = out.spelling(loop.index)
+            index = out.spelling(s.index)
             out.emit(f"int {index}[POLYGPU_WARP];")
-            out.emit(f"POLYGPU_LANES {index}[pg_l] = {Lanes(out, mask).text(loop.lower)};")
+            out.emit(f"POLYGPU_LANES {index}[pg_l] = {Lanes(out, mask).value(loop.lower)};")
             serial = out.fresh()
             inner = Mask(f"pg_m{serial}", f"pg_b{serial}")
             out.emit(f"int {inner.lanes}[POLYGPU_WARP];")
             out.emit(f"uint32_t {inner.bits} = {mask.bits};")
             out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {mask.active};")
-            out.close()
             with out.braces("for (;;)"):
-                out.define(loop.index, Symbol(index, "int", Kind.LANES))
-                upper = parenthesised(Lanes(out, inner).text(loop.upper))
+                out.define(s.index, Symbol(index, "int", Kind.LANES))
+                upper = parenthesised(Lanes(out, inner).value(loop.upper))
                 left = f"pg_left{serial}"
                 test = f"{inner.active} && {index}[pg_l] < {upper}"
                 out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {test};")
                 out.emit(f"const uint32_t {left} = polygpu_bits({inner.lanes});")
                 out.emit(f"if (!{left})")
                 out.emit("    break;")
-                out.close()
-                point = out.branch(out.coster.iteration(loop) or Counter(branch=1))
-                out.emit(f"POLYGPU_DIVERGED({point}, {left} != {inner.bits});")
+                self.steps(loop.body[:1], inner)
+                out.emit(f"POLYGPU_DIVERGED({loop.point}, {left} != {inner.bits});")
                 out.emit(f"{inner.bits} = {left};")
-                with out.rolled(loop, point):
-                    self.statements(loop.body, inner)
-                if not loop.unroll:
-                    self.end_run()
-                out.emit(f"POLYGPU_LANES {index}[pg_l] += {loop.step};")
-                out.close()
+                self.steps(loop.body[1:], inner)
+                out.emit(f"POLYGPU_LANES {index}[pg_l] += {s.step};")
 
-    def _warp_value(self, expr: Expr, mask: Mask) -> str:
+    def _agreed(self, value: Value, mask: Mask) -> str:
         """A value on which the active lanes agree."""
-        if self.out.uniform(expr):
-            return Lanes(self.out, Mask()).text(expr)
+        if value.uniform:
+            return Lanes(self.out, Mask()).value(value)
         lanes = Lanes(self.out, mask)
         name = f"pg_u{self.out.fresh()}"
         self.out.emit(f"int {name}[POLYGPU_WARP];")
-        self.out.emit(f"POLYGPU_LANES {name}[pg_l] = {lanes.text(expr)};")
+        self.out.emit(f"POLYGPU_LANES {name}[pg_l] = {lanes.value(value)};")
         return f"{name}[polygpu_lowest({mask.bits})]" if mask.lanes else f"{name}[0]"
 
-    def _if(self, statement: If, mask: Mask) -> None:
-        out = self.out
-        point = out.branch(out.coster.test(statement.test))
-        if statement.uniform or out.uniform(statement.test):
-            self._agreed_if(statement, mask)
-        else:
-            with out.braces(""):
-                self._masked_if(statement, mask, point)
-        out.close()
-
-    def _agreed_if(self, statement: If, mask: Mask) -> None:
-        plain = self.out.uniform(statement.test)
-        with nullcontext() if plain else self.out.braces(""):
-            test = self._warp_value(statement.test, mask)
-            for head, side in ((f"if ({test})", statement.then), ("else", statement.otherwise)):
-                self.out.close()
+    def _agreed_if(self, branch: Branch, mask: Mask) -> None:
+        with nullcontext() if branch.test.uniform else self.out.braces(""):
+            test = self._agreed(branch.test, mask)
+            for head, side in ((f"if ({test})", branch.then), ("else", branch.otherwise)):
                 if side or head != "else":
                     with self.out.braces(head):
-                        self.statements(side, mask)
+                        self.steps(side, mask)
 
-    def _masked_if(self, statement: If, mask: Mask, point: int) -> None:
+    def _masked_if(self, branch: Branch, mask: Mask) -> None:
         """Both sides, each for the lanes that take it."""
-        out = self.out
-        lanes = Lanes(out, mask)
-        test = lanes.condition(statement.test)
-        taken = lanes.taking(test)
-        out.emit(f"POLYGPU_DIVERGED({point}, {taken.bits} && {taken.bits} != {mask.bits});")
-        for side, negation in ((statement.then, ""), (statement.otherwise, "!")):
-            if not side:
-                continue
-            branch = lanes.narrowed(f"!{test}[pg_l]") if negation else taken
-            out.close()
-            with out.braces(f"if ({branch.bits})"):
-                self.statements(side, Mask(branch.lanes, branch.bits))
-
-    @contextmanager
-    def unrolled(self, loop: For) -> Iterator[None]:
-        """The index of an unrolled loop is a constant to the cost of its body."""
-        unrolled = self.out.coster.unrolled
-        added = loop.unroll and loop.index not in unrolled
-        if added:
-            unrolled.add(loop.index)
-        yield
-        if added:
-            unrolled.discard(loop.index)
+        out, lanes = self.out, Lanes(self.out, mask)
+        with out.braces(""):
+            test = lanes.condition(branch.test)
+            taken = lanes.taking(test)
+            out.emit(f"POLYGPU_DIVERGED({branch.point}, {taken.bits} && {taken.bits} != {mask.bits});")
+            for side, negation in ((branch.then, ""), (branch.otherwise, "!")):
+                if side:
+                    to = lanes.narrowed(f"!{test}[pg_l]") if negation else taken
+                    with out.braces(f"if ({to.bits})"):
+                        self.steps(side, Mask(to.lanes, to.bits))
 
 
 def loop_head(index: str, lower: str, upper: str, step: int) -> str:
