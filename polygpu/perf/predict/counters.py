@@ -36,8 +36,14 @@ class Counts:
         self.tree = tree
         self.warps = -(-prod(tree.kernel.block) // WARP)
         self.stages = np.zeros((tree.stages, self.warps, len(FIELDS)), np.int64)
-        self.executions = [0] * tree.stages
+        self.executions = np.zeros(tree.stages, np.int64)
         self.sites = {row: np.zeros(len(OF_ACCESSES), np.int64) for row in tree.rows}
+
+    def add_all(self, other: Counts, times: int) -> None:
+        self.stages += times * other.stages
+        self.executions += times * other.executions
+        for row, found in other.sites.items():
+            self.sites[row] += times * found
 
     def add(self, stage: int, name: str, by_warp: Integers) -> None:
         self.stages[stage, :, PLACE[name]] += by_warp
@@ -76,7 +82,7 @@ class Counts:
         alone[:, PLACE["barriers"]] = 0  # the first warp counts them for all
         return {
             "stage": number,
-            "executions": self.executions[number],
+            "executions": int(self.executions[number]),
             "counters": _named(rows.sum(0)),
             "groups": list(_groups(alone)),
         }

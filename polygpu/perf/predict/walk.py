@@ -87,7 +87,7 @@ class Walk:
                 case Branch():
                     self.branch(node, context)
                 case Stage(number, _, steps):
-                    self.counts.executions[number] += int(context.executions[0])
+                    self.counts.executions[number] += context.executions[0]
                     self.nodes(steps, context)
 
     def do(self, do: Do, context: Context) -> None:
