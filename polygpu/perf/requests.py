@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
-from polygpu.model.kernel_walk import operands
-from polygpu.model.rewrite import references, walk
+from polygpu.model.kernel_walk import operands, statements, written
+from polygpu.model.rewrite import references, scalars_in
 from polygpu.perf.lanes import Value, evaluate, spread
 from polygpu.perf.launches import SIZE, Block, TypicalLaunch
 
@@ -98,7 +98,7 @@ def _samples(kernel: Kernel, launch: TypicalLaunch | None) -> Iterator[tuple[Map
         return
     integers = [s.name for s in kernel.scalars if s.type not in ("float", "double")]
     extents = [e for a in kernel.arrays for e in (*a.extents, a.pitch) if e is not None]
-    known = set().union(*map(_names, extents))
+    known = scalars_in(*extents)
     for other in (SIZE, 0):  # host indices are unlike sizes
         values = {n: 0 if n.endswith("_first") else SIZE if n in known else other for n in integers}
         yield from ((values, block) for block in _BLOCKS)
@@ -233,23 +233,12 @@ def _both(mask: Mask, other: list[bool]) -> list[bool]:
     return other if mask is None else [a and b for a, b in zip(mask, other, strict=True)]
 
 
-def _statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
-    for s in body:
-        yield s
-        match s:
-            case For():
-                yield from _statements(s.body)
-            case If():
-                yield from _statements((*s.then, *s.otherwise))
-
-
 def _places(body: tuple[Statement, ...], arrays: Collection[str]) -> dict[Place, Reference]:
     """The references to `arrays`, copies of one source access counted once."""
     found: dict[Place, Reference] = {}
-    for s in _statements(body):
-        target = s.target if isinstance(s, Assign | Move) else None
+    for s in statements(body):
         for expr in operands(s):
-            found |= {_place(r, r is target): r for r in references(expr) if r.array in arrays}
+            found |= {_place(r, r is written(s)): r for r in references(expr) if r.array in arrays}
     return found
 
 
@@ -261,24 +250,18 @@ def _moving(kernel: Kernel) -> frozenset[str]:
     arrays = {a.name for a in kernel.arrays}
     found: set[str] = set()
     made_of: dict[str, set[str]] = {}
-    for s in _statements(kernel.body):
+    for s in statements(kernel.body):
         if isinstance(s, Declare) and s.value is not None:
-            made_of.setdefault(s.name, set()).update(_names(s.value))
-        if isinstance(s, If):
-            found |= _names(s.test)
-        if isinstance(s, For):
-            found |= _names(s.lower) | _names(s.upper)
+            made_of.setdefault(s.name, set()).update(scalars_in(s.value))
+        if isinstance(s, For | If):
+            found |= scalars_in(*operands(s))
         for expr in operands(s):
             for r in references(expr):
                 if r.array in arrays and r.subscripts:
-                    found |= _names(r.subscripts[-1])
+                    found |= scalars_in(r.subscripts[-1])
     pending = list(found)
     while pending:
         more = made_of.get(pending.pop(), set()) - found
         found |= more
         pending.extend(more)
     return frozenset(found)
-
-
-def _names(expr: Expr) -> set[str]:
-    return {e.name for e in walk(expr) if isinstance(e, Name)}
