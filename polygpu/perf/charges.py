@@ -53,7 +53,8 @@ def lockstep(kernel: Kernel, doubles: bool) -> Lockstep:
     made = _Charges(kernel, doubles)
     made.block(kernel.body, frozenset())
     points = tuple(Point(p.stage, p.cost, p.rounds) for p in made.points)
-    return Lockstep(kernel, points, tuple(made.accesses), made.start, made.stage + 1, tuple(made.nodes))
+    accesses, choices = tuple(made.accesses), tuple(made.choices)
+    return Lockstep(kernel, points, accesses, choices, made.start, made.stage + 1, tuple(made.nodes))
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ class _Charges:
         self.accesses: list[Access] = []
         self.start: int | None = None
         self.stage = 0
-        self.choices = 0
+        self.choices: list[Choice] = []
         self.spaces = spaces_of(kernel)
         self.hoister = Hoister(self._charge_start)
         self.coster = Coster(self.spaces, doubles, self.hoister)
@@ -350,7 +351,7 @@ class _Loads:
         tested = testing.value(test)
         loaded = self.loaded | testing.own
         then, otherwise = (_Loads(self.of, loaded, uncertain=True).value(side) for side in (yes, no))
-        self.of.choices += 1
-        name = Name(f"choice {self.of.choices}")
-        self.loads.append(Choice(name, tested, then.loads, otherwise.loads))
-        return name, then.expr, otherwise.expr
+        choice = Choice(len(self.of.choices), tested, then.loads, otherwise.loads)
+        self.of.choices.append(choice)
+        self.loads.append(choice)
+        return choice.name, then.expr, otherwise.expr

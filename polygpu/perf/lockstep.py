@@ -67,12 +67,17 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A test on which it depends what is loaded next; `name` stands for its outcome."""
+    """A test on which it depends what is loaded next."""
 
-    name: Name
+    number: int
     test: Value
     then: tuple[Load, ...]
     otherwise: tuple[Load, ...]
+
+    @property
+    def name(self) -> Name:
+        """Stands for the outcome."""
+        return Name(f"choice {self.number}")
 
 
 Load: TypeAlias = Access | Choice
@@ -158,6 +163,7 @@ class Lockstep:
     kernel: Kernel
     points: tuple[Point, ...]
     accesses: tuple[Access, ...]
+    choices: tuple[Choice, ...]
     start: int | None
     stages: int
     parts: tuple[Node, ...]

@@ -4,44 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polygpu.model.expr import Binary, Expr, Name, Reference, Select
-from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Statement
+from polygpu.model.expr import Expr, Name
+from polygpu.model.kernel import Assign, Declare, For, If, Statement
 from polygpu.model.kernel_walk import operands, statements
-from polygpu.model.rewrite import names_in, reads_memory, walk
-from polygpu.perf.elements import reloaded
+from polygpu.model.rewrite import names_in, reads_memory
+from polygpu.perf.lockstep import Lockstep
 
 
-def is_oblivious(kernel: Kernel) -> bool:
+def is_oblivious(tree: Lockstep) -> bool:
     """Whether its addresses, tests and bounds are functions of its scalars and its indices alone."""
-    inside = tuple(statements(kernel.body))
+    inside = tuple(statements(tree.kernel.body))
     data = _data_names(inside)
-    return not any(_reads(expr, data) for expr in _steering(inside))
+    steering = [subscript for access in tree.accesses for subscript in access.element.subscripts]
+    steering += [choice.test.source for choice in tree.choices if choice.then or choice.otherwise]
+    steering += [expr for s in inside if isinstance(s, For | If) for expr in operands(s)]
+    return not any(_reads(expr, data) for expr in steering)
 
 
 def _reads(expr: Expr, data: set[str]) -> bool:
     return reads_memory(expr) or not data.isdisjoint(names_in(expr))
-
-
-def _steering(inside: Sequence[Statement]) -> Iterator[Expr]:
-    """What decides where a statement goes and what it touches: of tests within expressions, those on which it
-    depends whether something is loaded that they have not loaded themselves.
-    """
-    for s in inside:
-        if isinstance(s, For | If):
-            yield from operands(s)
-        for expr in operands(s):
-            for part in walk(expr):
-                match part:
-                    case Reference(subscripts=subscripts):
-                        yield from subscripts
-                    case Select(test, yes, no) if _loads_more(test, yes) or _loads_more(test, no):
-                        yield test
-                    case Binary("&&" | "||", left, right) if _loads_more(left, right):
-                        yield left
-
-
-def _loads_more(test: Expr, side: Expr) -> bool:
-    return reads_memory(reloaded(test, side))
 
 
 def _data_names(inside: Sequence[Statement]) -> set[str]:

@@ -53,6 +53,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
     buffers = [buffer for region in unit.regions for buffer in region.buffers]
     structures = {b.structure.name: b.structure.definition for b in buffers if b.structure}
     functions = dict.fromkeys(text for region in unit.regions for text in region.functions)
+    regions = [_region(region, i, device) for i, region in enumerate(unit.regions)]
     return (
         load_environment()
         .get_template("emulator/emulator.c.j2")
@@ -68,10 +69,10 @@ def print_emulator(unit: Unit, device: Device) -> str:
             memory=Memory.of(device),
             integers=INTEGERS,
             classes=CLASSES,
-            oblivious=all(is_oblivious(kernel) for region in unit.regions for kernel in region.kernels),
+            oblivious=all(kernel["oblivious"] for region in regions for kernel in region["kernels"]),
             structures=list(structures.values()),
             functions=[f"static inline {text}" for text in functions],
-            regions=[_region(region, i, device) for i, region in enumerate(unit.regions)],
+            regions=regions,
             sized=any(region.sized for region in unit.regions),
             largest=LARGEST_SIZE,
             doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
@@ -178,6 +179,7 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         "warps": out.warps,
         "wave": wave(kernel, device),
         "stages": tree.stages,
+        "oblivious": is_oblivious(tree),
         "state": [f"{s.type} {s.c}[{s.elements} + 64]" for s in shared] + out.state,
         "points": [_point(point) for point in tree.points],
         "accesses": [_access(a, places, sites) for a in tree.accesses],
