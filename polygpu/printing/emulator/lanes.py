@@ -7,8 +7,8 @@ divide by one, and load what the first active lane loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from polygpu.model.device import WARP
@@ -148,17 +148,12 @@ class Lanes(Text):
         name = f"pg_v{out.fresh()}"
         zero = (" = 0" if same else " = {0}") if self.mask.may_be_empty else ""
         out.emit(f"{access.element.type} {name}{'' if same else '[POLYGPU_WARP]'}{zero};")
-        with self.active_only():
+        active_only = out.braces(f"if ({self.mask.bits})") if self.mask.may_be_empty else nullcontext()
+        with active_only:
             place = self.place(access)
             target = name if same else f"POLYGPU_LANES {name}[pg_l]"
             out.emit(f"{target} = {place.element()};")
         return name if same else f"{name}[pg_l]"
-
-    @contextmanager
-    def active_only(self) -> Iterator[None]:
-        """Around code that needs an active lane."""
-        with self.out.braces(f"if ({self.mask.bits})") if self.mask.may_be_empty else nullcontext():
-            yield
 
     def place(self, access: Access, scatter: bool = False) -> Place:
         """Computes, counts and checks the address of an access; `scatter` asks for one a lane."""

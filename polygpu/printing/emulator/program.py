@@ -34,13 +34,13 @@ from polygpu.model.text import INTEGERS, PLAIN, c_string
 from polygpu.perf.charges import lockstep
 from polygpu.perf.coalescing import Coalescing, Memory
 from polygpu.perf.cost import CLASSES, accesses
-from polygpu.perf.lockstep import Access, Point, Row
+from polygpu.perf.lockstep import Access, Row
 from polygpu.perf.oblivious import is_oblivious
 from polygpu.perf.resources import wave
 from polygpu.perf.site_entries import site_entry
 from polygpu.printing.emulator.body import print_body
+from polygpu.printing.emulator.statements import poison
 from polygpu.printing.emulator.symbols import spell
-from polygpu.printing.emulator.warp import poison
 from polygpu.printing.emulator.writer import KernelWriter
 from polygpu.printing.layout import place_of
 from polygpu.printing.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
@@ -181,7 +181,7 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         "stages": tree.stages,
         "oblivious": is_oblivious(tree),
         "state": [f"{s.type} {s.c}[{s.elements} + 64]" for s in shared] + out.state,
-        "points": [_point(point) for point in tree.points],
+        "points": tree.points,
         "accesses": [_access(a, places, sites) for a in tree.accesses],
         "globals": spaces["global"],
         "constants": spaces["constant"],
@@ -200,14 +200,6 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         ],
         "parameter_names": [*(spell(s.name) for s in kernel.scalars), *(f"pg_array_{s.c}" for s in arrays)],
         "body": out.lines,
-    }
-
-
-def _point(point: Point) -> dict[str, Any]:
-    return {
-        "stage": point.stage,
-        "rounds": point.rounds,
-        "cost": [point.cost[name] for name in CLASSES],
     }
 
 
