@@ -61,7 +61,8 @@ def uniform(expr: Expr, values: Environment) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _binary(op: str, left: Value, right: Value) -> Value:
+def combined(op: str, left: Value, right: Value) -> Value:
+    """The values of two operands by an operator, `min`, `max` or `floord`."""
     if op == "&&" and 0 in (left, right):
         return 0  # whatever the other side is
     if left is None or right is None:
@@ -134,5 +135,5 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 
-_LISTS: Arithmetic[int | list[int]] = Arithmetic(int, _unary, _binary, _select)
+_LISTS: Arithmetic[int | list[int]] = Arithmetic(int, _unary, combined, _select)
 evaluate = _LISTS.evaluate  # a division by zero, of an idle thread, gives 0

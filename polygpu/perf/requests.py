@@ -6,7 +6,7 @@ reference, the index vectors of the lanes of each request. They come from the co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
@@ -15,13 +15,13 @@ from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references, scalars_in
-from polygpu.perf.lanes import Value, evaluate, spread
+from polygpu.perf.lanes import Value, combined, evaluate, spread
 from polygpu.perf.launches import SIZE, Block, TypicalLaunch
 
 Index: TypeAlias = tuple[int, ...]
 Lanes: TypeAlias = tuple[Index | None, ...]
 Place: TypeAlias = tuple[str, int, bool]  # array, source access, whether it is written
-Mask: TypeAlias = list[bool] | None  # which threads are active; None: all
+Mask: TypeAlias = Sequence[int] | None  # which threads are active; None: all
 
 PERIOD = 32  # iterations after which the alignment of 4-byte words to 128 bytes repeats
 _BUDGET = 512  # evaluations of a body at most, over all loops around it
@@ -169,41 +169,28 @@ class _Walk:
                 if test is None or bool(test) == wanted:
                     self.statements(side, mask, weight, budget)
             elif side:
-                taken = _both(mask, [bool(t) == wanted for t in test])
+                taken = _both(mask, test if wanted else [not t for t in test])
                 if any(taken):
                     self.statements(side, taken, weight, budget)
 
     def loop(self, s: For, mask: Mask, weight: float, budget: int) -> None:
         """The body at the first iterations, together weighed by the trip count."""
         lower, upper = evaluate(s.lower, self.values), evaluate(s.upper, self.values)
-        if lower is None or upper is None:
+        span = combined("-", upper, lower)
+        if span is None:
             self.values[s.index] = None
             self.statements(s.body, mask, weight, budget)
             return
-        trips = self.trips(lower, upper, s.step)
+        trips = -(-max(spread(span, 1)) // s.step)  # the most of a thread
         if self.moving is None:
             samples = trips
         else:
             samples = min(trips, PERIOD, budget) if s.index in self.moving else min(trips, 1)
         for k in range(samples):
-            at = lower + k * s.step if isinstance(lower, int) else [a + k * s.step for a in lower]
-            self.values[s.index] = at
-            inside = self.below(at, upper, mask)
+            at = self.values[s.index] = combined("+", lower, k * s.step)
+            running = combined("<", at, upper)
+            inside = _both(mask, running) if isinstance(running, list) else mask
             self.statements(s.body, inside, weight * trips / samples, budget // samples)
-
-    def trips(self, lower: int | list[int], upper: int | list[int], step: int) -> int:
-        """The most iterations of a thread."""
-        if isinstance(lower, int) and isinstance(upper, int):
-            return -(-(upper - lower) // step)
-        pairs = zip(spread(lower, self.threads), spread(upper, self.threads), strict=True)
-        return max(-(-(b - a) // step) for a, b in pairs)
-
-    def below(self, at: int | list[int], upper: int | list[int], mask: Mask) -> Mask:
-        """The threads that run the iteration `at`."""
-        if isinstance(at, int) and isinstance(upper, int):
-            return mask
-        pairs = zip(spread(at, self.threads), spread(upper, self.threads), strict=True)
-        return _both(mask, [a < b for a, b in pairs])
 
     def reads(self, expr: Expr, mask: Mask, weight: float) -> None:
         for r in references(expr):
@@ -229,7 +216,7 @@ class _Walk:
                 yield group
 
 
-def _both(mask: Mask, other: list[bool]) -> list[bool]:
+def _both(mask: Mask, other: Sequence[int]) -> Sequence[int]:
     return other if mask is None else [a and b for a, b in zip(mask, other, strict=True)]
 
 
