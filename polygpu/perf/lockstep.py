@@ -120,7 +120,9 @@ class Do:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Bounds belong to `stage`. Where they are not `agreed` on lanes leave one by one, noted at `point`."""
+    """Bounds belong to `stage`. Where lanes have not `agreed` on them they leave one by one: the body starts
+    with the charge of `point`, at which that is noted.
+    """
 
     statement: For
     stage: int
@@ -133,7 +135,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The test belongs to `stage`. Where it is not `agreed` on lanes part, noted at `point`."""
+    """The test belongs to `stage`. Where lanes have not `agreed` on it they part, as noted at `point`."""
 
     statement: If
     stage: int
