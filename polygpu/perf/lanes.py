@@ -61,7 +61,7 @@ def uniform(expr: Expr, values: Environment) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def combined(op: str, left: Value, right: Value) -> Value:
+def binary(op: str, left: Value, right: Value) -> Value:
     """The values of two operands by an operator, `min`, `max` or `floord`."""
     if op == "&&" and 0 in (left, right):
         return 0  # whatever the other side is
@@ -135,5 +135,5 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 
-_LISTS: Arithmetic[int | list[int]] = Arithmetic(int, _unary, combined, _select)
+_LISTS: Arithmetic[int | list[int]] = Arithmetic(int, _unary, binary, _select)
 evaluate = _LISTS.evaluate  # a division by zero, of an idle thread, gives 0

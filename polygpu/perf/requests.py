@@ -15,7 +15,7 @@ from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references, scalars_in
-from polygpu.perf.lanes import Value, combined, evaluate, spread
+from polygpu.perf.lanes import Value, binary, evaluate, spread
 from polygpu.perf.launches import SIZE, Block, TypicalLaunch
 
 Index: TypeAlias = tuple[int, ...]
@@ -176,7 +176,7 @@ class _Walk:
     def loop(self, s: For, mask: Mask, weight: float, budget: int) -> None:
         """The body at the first iterations, together weighed by the trip count."""
         lower, upper = evaluate(s.lower, self.values), evaluate(s.upper, self.values)
-        span = combined("-", upper, lower)
+        span = binary("-", upper, lower)
         if span is None:
             self.values[s.index] = None
             self.statements(s.body, mask, weight, budget)
@@ -187,8 +187,8 @@ class _Walk:
         else:
             samples = min(trips, PERIOD, budget) if s.index in self.moving else min(trips, 1)
         for k in range(samples):
-            at = self.values[s.index] = combined("+", lower, k * s.step)
-            running = combined("<", at, upper)
+            at = self.values[s.index] = binary("+", lower, k * s.step)
+            running = binary("<", at, upper)
             inside = _both(mask, running) if isinstance(running, list) else mask
             self.statements(s.body, inside, weight * trips / samples, budget // samples)
 

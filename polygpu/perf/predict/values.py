@@ -176,7 +176,8 @@ def _unary(op: str, value: Value | None) -> Value | None:
             return _apply(np.invert, value)
 
 
-def _binary(op: str, left: Value | None, right: Value | None) -> Value | None:
+def binary(op: str, left: Value | None, right: Value | None) -> Value | None:
+    """The values of two operands by an operator, `min`, `max` or `floord`."""
     if left is None or right is None:
         known = left or right
         return known if op == "&&" and known is not None and known.constant == 0 else None
@@ -235,4 +236,4 @@ _BINARY: Mapping[str, Callable[[Integers, Integers], npt.NDArray[Any]]] = BINARY
     "&&": np.logical_and,
     "||": np.logical_or,
 }
-evaluate = Arithmetic(constant, _unary, _binary, _select).evaluate
+evaluate = Arithmetic(constant, _unary, binary, _select).evaluate

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import Binary, Expr, Name, Reference
+from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For
 from polygpu.model.kernel_walk import statements, written
 from polygpu.model.structures import field_place
@@ -23,7 +23,7 @@ from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.masks import active, below, joint, lanes_where
 from polygpu.perf.predict.places import Places
 from polygpu.perf.predict.points import Context, looked_at
-from polygpu.perf.predict.values import ALL, Bits, Value, constant, evaluate, packed, plus
+from polygpu.perf.predict.values import ALL, Bits, Value, binary, constant, evaluate, packed, plus
 
 _INDEX = " index"  # no name of the kernel
 
@@ -215,13 +215,8 @@ class Walk:
         offset: Value | None = constant(0)
         for subscript, extent, origin in zip(r.subscripts, array.extents, array.origin, strict=True):
             at, length, start = (self.evaluate(e) for e in (subscript, extent, origin))
-            if offset is None or at is None or length is None or start is None:
-                return None
-            moved = evaluate(Binary("*", Name("o"), Name("l")), {"o": offset, "l": length})
-            assert moved is not None
-            offset = plus(plus(moved, at), start, -1)
-        assert offset is not None
+            offset = binary("-", binary("+", binary("*", offset, length), at), start)
         place = field_place(array.structure, r.field)
-        if array.start is None or place is None:
+        if offset is None or array.start is None or place is None:
             return None
         return plus(plus(constant(0), offset, array.stride), constant(array.start + place))
