@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import TypeAlias
 
 from polygpu.model.device import Device
@@ -42,11 +41,6 @@ class Steps:
     def degree(self) -> int:
         """The n of "n-way conflict", rounded up; 1 is free of conflicts, 0 an idle request."""
         return -(-self.steps // self.requests) if self.requests else 0
-
-
-def stride_degree(stride: int, banks: int) -> int:
-    """The degree when lane k reads word `k * stride`: gcd(stride, banks), 1 for stride 0 (ICS'08)."""
-    return gcd(stride, banks) if stride else 1
 
 
 def degree(words: Sequence[Word], banks: Banks) -> int:

@@ -14,7 +14,6 @@ from typing import TypeAlias
 from polygpu.model.device import Device
 
 Address: TypeAlias = int | None  # in bytes; None: an idle lane
-Coordinates: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,54 +189,3 @@ def split_fetches(addresses: Collection[int], memory: Memory) -> tuple[int, int,
     far = len(rows) - 1
     spread = sum(min(memory.page, memory.row * (after - row)) for row, after in pairwise(rows))
     return len(addresses) - far, far, spread
-
-
-def request_lanes(block: Coordinates, lanes: int) -> tuple[tuple[Coordinates | None, ...], ...]:
-    """The threads (x, y, z) of each request of a block in lane order, x fastest; None past the last one."""
-    width, height, depth = block
-    threads = [(x, y, z) for z in range(depth) for y in range(height) for x in range(width)]
-    starts = range(0, len(threads), lanes)
-    return tuple(tuple(threads[s : s + lanes]) + (None,) * (s + lanes - len(threads)) for s in starts)
-
-
-def affine_request(
-    strides: Coordinates, offset: int, size: int, threads: Sequence[Coordinates | None]
-) -> tuple[Address, ...]:
-    """Byte addresses of `offset + strides . thread` for each lane; strides and offset in elements."""
-    return tuple(
-        None if t is None else size * (offset + sum(s * c for s, c in zip(strides, t, strict=True)))
-        for t in threads
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AffineCost:
-    """Over one block's requests: how many there are, how many coalesce, and means a request."""
-
-    requests: int
-    coalesced_requests: int
-    transactions: float
-    bytes: float
-
-    @property
-    def coalesced(self) -> bool:
-        return self.coalesced_requests == self.requests
-
-
-def affine_cost(
-    strides: Coordinates, offset: int, size: int, block: Coordinates, device: Device
-) -> AffineCost:
-    """Predicts an affine access of a whole block; full requests count unless there is none.
-
-    `offset` is that of thread (0, 0, 0) in elements from an address aligned as allocations are.
-    """
-    requests = request_lanes(block, device.request_lanes)
-    full = [request for request in requests if None not in request] or list(requests)
-    rule = Coalescing.of(device)
-    costs = [request_cost(affine_request(strides, offset, size, r), size, rule) for r in full]
-    return AffineCost(
-        len(costs),
-        sum(cost.coalesced for cost in costs),
-        sum(cost.count for cost in costs) / len(costs),
-        sum(cost.bytes for cost in costs) / len(costs),
-    )

@@ -9,8 +9,8 @@ index arithmetic that a rolled loop does not change is computed before it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygpu.model.expr import (
@@ -28,12 +28,12 @@ from polygpu.model.expr import (
     type_of,
 )
 from polygpu.model.expr import Literal as Constant
-from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement
-from polygpu.model.kernel_walk import has_barrier, operands
+from polygpu.model.kernel import Assign, Declare, For, Move, Statement
+from polygpu.model.kernel_walk import has_barrier, operands, statements
 from polygpu.model.linear import linear
 from polygpu.model.rewrite import names_in, references
+from polygpu.perf.elements import Spaces, reloaded
 from polygpu.perf.hoist import Hoister
-from polygpu.perf.names import Space, reloaded
 
 Cost: TypeAlias = Counter[str]
 
@@ -55,15 +55,15 @@ _SPECIAL = frozenset({
 
 @dataclass(slots=True)
 class Coster:
-    """`space` tells where an array lies; `unrolled` are the indices that are constants in unrolled code.
+    """`spaces` tells where arrays lie; `unrolled` are the indices that are constants in unrolled code.
 
     `hoister` knows the rolled loops around the code.
     """
 
-    space: Callable[[str], Space]
+    spaces: Spaces
     doubles: bool  # the chip has them; else their arithmetic counts as float
     hoister: Hoister
-    unrolled: set[str] = field(default_factory=set)
+    unrolled: frozenset[str] = frozenset()
 
     def value(self, expr: Expr) -> Cost:
         """The instructions that compute `expr`, loads included."""
@@ -91,7 +91,7 @@ class Coster:
         cost: Cost = Counter()
         for subscript in reference.subscripts:
             cost += self._address(subscript)
-        space = self.space(reference.array)
+        space = self.spaces.get(reference.array, "private")
         if space != "private" or not all(names_in(s) <= self.unrolled for s in reference.subscripts):
             cost[f"{kind}_{space}"] += 1
         return cost
@@ -137,10 +137,10 @@ class Coster:
     def _streams(self, loop: For) -> int:
         """Distinct addresses, up to constants, that move with the loop's index."""
         keys = set()
-        unrolled = self.unrolled | {inner.index for inner in unrolled_loops(loop.body)}
+        unrolled = self.unrolled | _unrolled(loop.body)
         for reference in accesses(loop.body):
             moving = any(loop.index in names_in(s) for s in reference.subscripts)
-            if moving and (self.space(reference.array) != "private"):
+            if moving and reference.array in self.spaces:
                 keys.add((reference.array, tuple(_stream(s, unrolled) for s in reference.subscripts)))
         return len(keys)
 
@@ -202,38 +202,21 @@ class Coster:
         return f"{prefix}special" if name in _SPECIAL else "call"
 
 
-def accesses(statements: Iterable[Statement]) -> Iterator[Reference]:
-    """Every reference of the statements and their bodies, in order."""
-    for statement in statements:
-        for expr in operands(statement):
-            yield from references(expr)
-        match statement:
-            case For(body=body):
-                yield from accesses(body)
-            case If(then=then, otherwise=otherwise):
-                yield from accesses((*then, *otherwise))
+def accesses(body: Iterable[Statement]) -> Iterator[Reference]:
+    """Every reference of the statements and their bodies."""
+    return (r for s in statements(body) for expr in operands(s) for r in references(expr))
 
 
-def loops(statements: Iterable[Statement]) -> Iterator[For]:
+def rolled_loops(body: Iterable[Statement]) -> Iterator[For]:
     """Every loop of the statements, at any depth."""
-    for statement in statements:
-        match statement:
-            case For(body=body):
-                yield statement
-                yield from loops(body)
-            case If(then=then, otherwise=otherwise):
-                yield from loops((*then, *otherwise))
+    return (s for s in statements(body) if isinstance(s, For) and not s.unroll)
 
 
-def rolled_loops(statements: Iterable[Statement]) -> Iterator[For]:
-    return (loop for loop in loops(statements) if not loop.unroll)
+def _unrolled(body: Iterable[Statement]) -> set[str]:
+    return {s.index for s in statements(body) if isinstance(s, For) and s.unroll}
 
 
-def unrolled_loops(statements: Iterable[Statement]) -> Iterator[For]:
-    return (loop for loop in loops(statements) if loop.unroll)
-
-
-def _stream(subscript: Expr, unrolled: set[str]) -> frozenset[tuple[Expr, int]]:
+def _stream(subscript: Expr, unrolled: frozenset[str]) -> frozenset[tuple[Expr, int]]:
     return frozenset((atom, c) for atom, c in linear(subscript).terms if not names_in(atom) <= unrolled)
 
 

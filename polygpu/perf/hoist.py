@@ -7,14 +7,15 @@ for each different expression.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name
-from polygpu.model.kernel import Assign, Declare, For, If, Statement
-from polygpu.model.rewrite import names_in, references
+from polygpu.model.kernel import Assign, Declare, For
+from polygpu.model.kernel_walk import statements
+from polygpu.model.rewrite import names_in, reads_memory
 
 Charge: TypeAlias = Callable[[Counter[str]], None]
 
@@ -41,7 +42,7 @@ class Hoister:
     def hoist(self, expr: Expr, cost: Counter[str]) -> bool:
         """Charges `cost` outside of the innermost loop if `expr` does not change in it, and says so."""
         names = names_in(expr)
-        if not self.in_loop or names & self.frames[-1].varying or any(True for _ in references(expr)):
+        if not self.in_loop or names & self.frames[-1].varying or reads_memory(expr):
             return False
         outer = self.frames[:-1]
         frame = next((f for f in reversed(outer) if names & f.varying), outer[0])
@@ -52,33 +53,22 @@ class Hoister:
 
     @contextmanager
     def loop(self, loop: For, charge: Charge) -> Iterator[None]:
-        """The body of a loop; of a rolled one `charge` charges an iteration."""
-        if loop.unroll:
-            yield
-            return
-        varying = {loop.index}
-        _collect(loop.body, varying)
-        self.frames.append(Frame(frozenset(varying), charge))
+        """The body of a rolled loop, of which `charge` charges an iteration."""
+        self.frames.append(Frame(_varying(loop), charge))
         yield
         self.frames.pop()
 
 
-def _collect(statements: Iterable[Statement], varying: set[str]) -> None:
-    """Adds the names that change with an iteration; indices of unrolled loops are constants."""
-    for statement in statements:
-        match statement:
-            case Declare(name=name, value=value, mutable=mutable):
-                if mutable or value is None or _changes(value, varying):
-                    varying.add(name)
+def _varying(loop: For) -> frozenset[str]:
+    """The names that change with an iteration; indices of unrolled loops are constants."""
+    varying = {loop.index}
+    for s in statements(loop.body):
+        match s:
+            case Declare(value=value):
+                if s.mutable or value is None or names_in(value) & varying or reads_memory(value):
+                    varying.add(s.name)
             case Assign(Name(name)):
                 varying.add(name)
-            case For(body=body):
-                if not statement.unroll:
-                    varying.add(statement.index)
-                _collect(body, varying)
-            case If(then=then, otherwise=otherwise):
-                _collect((*then, *otherwise), varying)
-
-
-def _changes(value: Expr, varying: set[str]) -> bool:
-    return bool(names_in(value) & varying) or any(True for _ in references(value))
+            case For(unroll=False):
+                varying.add(s.index)
+    return frozenset(varying)

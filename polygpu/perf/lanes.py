@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 
@@ -13,29 +14,45 @@ Value: TypeAlias = int | list[int] | None
 """The same in all threads, one a thread, or unknown: it depends on data."""
 
 Environment: TypeAlias = Mapping[str, Value]
+V = TypeVar("V")
 
 
-def evaluate(expr: Expr, values: Environment) -> Value:
-    """The value of `expr` where names have `values`. A division by zero, of an idle thread, gives 0."""
-    match expr:
-        case Name():
-            return values.get(expr.name)
-        case Int():
-            return expr.value
-        case Binary():
-            return _binary(expr.op, evaluate(expr.left, values), evaluate(expr.right, values))
-        case Call() if expr.function in _CALLS:
-            return _call(expr, values)
-        case Unary():
-            return _apply(_UNARY[expr.op], evaluate(expr.operand, values))
-        case Select():
-            parts = (evaluate(part, values) for part in (expr.test, expr.yes, expr.no))
-            return _select(*parts)
-        case Cast() if "int" in expr.type or "long" in expr.type:
-            return evaluate(expr.operand, values)
-        case Literal(text, "int") if text[0].isdigit():
-            return int(text, 8 if text.isdigit() and text[0] == "0" else 0)
-    return None
+@dataclass(frozen=True)
+class Arithmetic(Generic[V]):
+    """What expressions are evaluated by: `constant` makes a value, the others combine values by an operator.
+
+    Values of operands may be None, unknown; minima, maxima and `floord` are operators of two operands.
+    """
+
+    constant: Callable[[int], V]
+    unary: Callable[[str, V | None], V | None]
+    binary: Callable[[str, V | None, V | None], V | None]
+    select: Callable[[V | None, V | None, V | None], V | None]
+
+    def evaluate(self, expr: Expr, values: Mapping[str, V | None]) -> V | None:
+        """The value of `expr` where names have `values`; None when it depends on data."""
+        match expr:
+            case Name():
+                return values.get(expr.name)
+            case Int():
+                return self.constant(expr.value)
+            case Binary():
+                left, right = self.evaluate(expr.left, values), self.evaluate(expr.right, values)
+                return self.binary(expr.op, left, right)
+            case Call("min" | "max" | "floord"):
+                first, *others = (self.evaluate(a, values) for a in expr.arguments)
+                for other in others:
+                    first = self.binary(expr.function, first, other)
+                return first
+            case Unary():
+                return self.unary(expr.op, self.evaluate(expr.operand, values))
+            case Select():
+                return self.select(*(self.evaluate(part, values) for part in (expr.test, expr.yes, expr.no)))
+            case Cast() if "int" in expr.type or "long" in expr.type:
+                return self.evaluate(expr.operand, values)
+            case Literal(text, "int") if text[0].isdigit():
+                return self.constant(int(text, 8 if text.isdigit() and text[0] == "0" else 0))
+        return None
 
 
 def uniform(expr: Expr, values: Environment) -> int | None:
@@ -44,22 +61,13 @@ def uniform(expr: Expr, values: Environment) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _call(call: Call, values: Environment) -> Value:
-    first, *others = (evaluate(a, values) for a in call.arguments)
-    for other in others:
-        first = _pairs(_CALLS[call.function], first, other)
-    return first
-
-
-def _binary(op: str, left: Value, right: Value) -> Value:
+def binary(op: str, left: Value, right: Value) -> Value:
+    """The values of two operands by an operator, `min`, `max` or `floord`."""
     if op == "&&" and 0 in (left, right):
         return 0  # whatever the other side is
-    return _pairs(_BINARY[op], left, right)
-
-
-def _pairs(function: Callable[[int, int], int], left: Value, right: Value) -> Value:
     if left is None or right is None:
         return None
+    function = BINARY[op]
     if isinstance(left, int):
         if isinstance(right, int):
             return int(function(left, right))
@@ -67,9 +75,10 @@ def _pairs(function: Callable[[int, int], int], left: Value, right: Value) -> Va
     return list(map(function, left, repeat(right) if isinstance(right, int) else right))
 
 
-def _apply(function: Callable[[int], int], value: Value) -> Value:
+def _unary(op: str, value: Value) -> Value:
     if value is None:
         return None
+    function = _UNARY[op]
     return function(value) if isinstance(value, int) else list(map(function, value))
 
 
@@ -96,18 +105,16 @@ def _quotient(left: int, right: int) -> int:
     return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
 
 
-_CALLS: dict[str, Callable[[int, int], int]] = {
-    "min": min,
-    "max": max,
-    "floord": lambda a, b: a // b if b else 0,
-}
 _UNARY: dict[str, Callable[[int], int]] = {
     "-": operator.neg,
     "+": operator.pos,
     "~": operator.invert,
     "!": operator.not_,
 }
-_BINARY: dict[str, Callable[[int, int], int]] = {
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "min": min,
+    "max": max,
+    "floord": lambda a, b: a // b if b else 0,
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -127,3 +134,6 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+_LISTS: Arithmetic[int | list[int]] = Arithmetic(int, _unary, binary, _select)
+evaluate = _LISTS.evaluate  # a division by zero, of an idle thread, gives 0

@@ -14,13 +14,14 @@ SIZE = 4096  # the value of every size while predicting: large, and a multiple o
 SEGMENT = 32  # elements: rows are pitched to multiples of it
 
 Block: TypeAlias = tuple[int, int, int]
+Sizes: TypeAlias = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class TypicalLaunch:
     """Values of a kernel's integer arguments, and the extents of its grid."""
 
-    values: Mapping[str, int]
+    values: Sizes
     grid: Block
 
     def blocks(self) -> Iterator[Block]:
@@ -36,18 +37,16 @@ class Calls:
     """`times` calls of a region with the same values of its integer scalars."""
 
     times: int
-    sizes: Mapping[str, int]
+    sizes: Sizes
 
 
-def typical_launch(
-    region: Region, kernel: str, sizes: Mapping[str, int] | None = None
-) -> TypicalLaunch | None:
+def typical_launch(region: Region, kernel: str, sizes: Sizes | None = None) -> TypicalLaunch | None:
     """The launch in the middle of the host loops around it; None when none has blocks.
 
     `sizes` are values of the region's integer scalars, `SIZE` for those that are not given.
     """
     arguments = next(k.scalars for k in region.kernels if k.name == kernel)
-    for launch, values in _launches(region.body, host_values(region, sizes or {})):
+    for launch, values, _ in launches(region.body, host_values(region, sizes or {}), most=1):
         grid = [uniform(extent, values) or 0 for extent in launch.grid]
         if launch.kernel == kernel and min(grid) > 0:
             known = ((a.name, uniform(e, values)) for a, e in zip(arguments, launch.scalars, strict=True))
@@ -55,7 +54,7 @@ def typical_launch(
     return None
 
 
-def host_values(region: Region, sizes: Mapping[str, int]) -> dict[str, int]:
+def host_values(region: Region, sizes: Sizes) -> dict[str, int]:
     """Values of the region's integer scalars, and of the pitches that follow from them."""
     values = {s.name: SIZE for s in region.integers} | dict(sizes)
     for b in region.buffers:
@@ -65,19 +64,27 @@ def host_values(region: Region, sizes: Mapping[str, int]) -> dict[str, int]:
     return values
 
 
-def _launches(
-    body: tuple[HostStatement, ...], values: Mapping[str, int]
-) -> Iterator[tuple[Launch, Mapping[str, int]]]:
-    """The launches of the middle iterations, with the values of the host's variables."""
+def launches(
+    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None
+) -> Iterator[tuple[Launch, Sizes, int]]:
+    """Launches in order, with the values of the host's variables and how many each stands for."""
     for s in body:
         match s:
             case Launch():
-                yield s, values
+                yield s, values, 1
             case HostIf(test, inner):
                 if uniform(test, values) != 0:
-                    yield from _launches(inner, values)
+                    yield from launches(inner, values, most)
             case HostFor(index, lower, upper, step, inner):
                 first, end = uniform(lower, values), uniform(upper, values)
-                if first is not None and end is not None and first < end:
-                    middle = first + (end - first) // 2 // step * step
-                    yield from _launches(inner, {**values, index: middle})
+                for i, times in _spread(range(first or 0, end or 0, step), most):
+                    for launch, at, inside in launches(inner, {**values, index: i}, most):
+                        yield launch, at, times * inside
+
+
+def _spread(iterations: range, most: int | None) -> Iterator[tuple[int, int]]:
+    """Iterations in the middle of `most` equal parts, and how many each stands for."""
+    parts = len(iterations) if most is None else min(most, len(iterations))
+    for k in range(parts):
+        part = iterations[k * len(iterations) // parts : (k + 1) * len(iterations) // parts]
+        yield part[len(part) // 2], len(part)

@@ -17,11 +17,11 @@ from typing import TypeAlias
 
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
-from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Move, Statement
-from polygpu.model.kernel_walk import operands, statements
+from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Statement
+from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.linear import linear
-from polygpu.model.rewrite import children, names_in, references
-from polygpu.perf.names import element
+from polygpu.model.rewrite import children, names_in, reads_memory, references
+from polygpu.perf.elements import element
 
 _WORD = 4  # bytes of a register
 
@@ -71,12 +71,12 @@ class _Liveness:
 
     def of_block(self, value: Expr) -> bool:
         """Whether it is made of arguments and block indices: computed again, or kept for a whole warp."""
-        return not any(True for _ in references(value)) and all(
+        return not reads_memory(value) and all(
             n in self.values or n not in self.words for n in self.made_of(value)
         )
 
     def _declared(self, body: Sequence[Statement]) -> None:
-        for s in body:
+        for s in statements(body):
             match s:
                 case Declare(name, ctype, value, mutable):
                     self.words[name] = _words(ctype)
@@ -85,13 +85,10 @@ class _Liveness:
                 case DeclareArray(name, ctype, extents):
                     self.words[name] = prod(extents) * _words(ctype)
                     self.private.add(name)
-                case For(index=index, body=inner):
+                case For(index=index):
                     self.words[index] = 1
                     if s.unroll:
                         self.unrolled[index] = _iterations(s)
-                    self._declared(inner)
-                case If(then=then, otherwise=otherwise):
-                    self._declared((*then, *otherwise))
 
     def block(self, body: Sequence[Statement], live: Live, looped: bool) -> Live:
         """What is live before `body` when `live` is after it."""
@@ -135,8 +132,8 @@ class _Liveness:
         read = {element(r) for s in statements(body) for e in sources(s) for r in references(e)}
         read = {r for r in read if r.array in self.arrays}
         targets = (s.target for s in statements(body) if isinstance(s, Assign))
-        written = {element(target) for target in targets if isinstance(target, Reference)}
-        if any(w.array == r.array and w != r for w in written for r in read):
+        stored = {element(target) for target in targets if isinstance(target, Reference)}
+        if any(w.array == r.array and w != r for w in stored for r in read):
             return 0
         return sum(map(self.loaded, read))
 
@@ -160,7 +157,7 @@ class _Liveness:
         """What is live before a statement; notes what it needs while it runs."""
         loads = addresses = together = 0
         found = set(live)
-        for r in _references(exprs):
+        for r in (r for expr in exprs for r in references(expr)):
             if r.array in self.arrays:
                 stream = self.stream(r)
                 copies = self.together(r, spread)
@@ -201,7 +198,7 @@ class _Liveness:
     def stream(self, r: Reference) -> Stream:
         terms = [linear(s).terms for s in r.subscripts]
         key = tuple(frozenset((a, c) for a, c in t if not names_in(a) <= self.unrolled.keys()) for t in terms)
-        names = frozenset(n for s in r.subscripts for n in names_in(s)) - self.unrolled.keys()
+        names = names_in(*r.subscripts) - self.unrolled.keys()
         bent = {n for t in terms for a, _ in t if not isinstance(a, Name) for n in self.made_of(a)}
         return Stream(r.array, key, names, prod(self.unrolled[n] for n in bent if n in self.unrolled))
 
@@ -234,12 +231,7 @@ def _iterations(s: For) -> int:
 
 def sources(s: Statement) -> tuple[Expr, ...]:
     """What a statement reads, the subscripts of its target apart."""
-    return tuple(e for e in operands(s) if not (isinstance(s, Assign | Move) and e is s.target))
-
-
-def _references(exprs: Iterable[Expr]) -> Iterator[Reference]:
-    for expr in exprs:
-        yield from references(expr)
+    return tuple(e for e in operands(s) if e is not written(s))
 
 
 def _words(ctype: str) -> int:

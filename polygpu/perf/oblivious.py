@@ -2,70 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
-from polygpu.model.expr import Binary, Expr, Reference, Select
-from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Statement
-from polygpu.model.kernel_walk import operands
-from polygpu.model.rewrite import children, names_in, references
-from polygpu.perf.names import reloaded
+from polygpu.model.expr import Expr, Name
+from polygpu.model.kernel import Assign, Declare, For, If, Statement
+from polygpu.model.kernel_walk import operands, statements
+from polygpu.model.rewrite import names_in, reads_memory
+from polygpu.perf.lockstep import Lockstep
 
 
-def is_oblivious(kernel: Kernel) -> bool:
+def is_oblivious(tree: Lockstep) -> bool:
     """Whether its addresses, tests and bounds are functions of its scalars and its indices alone."""
-    data = _data_names(kernel.body)
-    return not any(_reads(expr, data) for expr in _steering(kernel.body))
+    inside = tuple(statements(tree.kernel.body))
+    data = _data_names(inside)
+    steering = [subscript for access in tree.accesses for subscript in access.element.subscripts]
+    steering += [choice.test.source for choice in tree.choices if choice.then or choice.otherwise]
+    steering += [expr for s in inside if isinstance(s, For | If) for expr in operands(s)]
+    return not any(_reads(expr, data) for expr in steering)
 
 
 def _reads(expr: Expr, data: set[str]) -> bool:
-    return bool(names_in(expr) & data) or any(True for _ in references(expr))
+    return reads_memory(expr) or not data.isdisjoint(names_in(expr))
 
 
-def _steering(statements: Iterable[Statement]) -> Iterator[Expr]:
-    """What decides where a statement goes and what it touches."""
-    for statement in statements:
-        for expr in operands(statement):
-            yield from _choices(expr)
-            for reference in references(expr):
-                yield from reference.subscripts
-        match statement:
-            case For(lower=lower, upper=upper, body=body):
-                yield from (lower, upper)
-                yield from _steering(body)
-            case If(test=test, then=then, otherwise=otherwise):
-                yield test
-                yield from _steering((*then, *otherwise))
-
-
-def _choices(expr: Expr) -> Iterator[Expr]:
-    """Tests on which it depends whether something is loaded that they have not loaded themselves."""
-    for part in children(expr):
-        yield from _choices(part)
-    match expr:
-        case Select(test, yes, no) if any(True for s in (yes, no) for _ in references(reloaded(test, s))):
-            yield test
-        case Binary("&&" | "||", left, right) if any(True for _ in references(reloaded(left, right))):
-            yield left
-
-
-def _data_names(statements: tuple[Statement, ...]) -> set[str]:
+def _data_names(inside: Sequence[Statement]) -> set[str]:
     """Locals whose values come from memory, directly or by way of others."""
     found: set[str] = set()
-    while True:
-        more = {name for name, value in _values(statements) if _reads(value, found)} - found
-        if not more:
-            return found
+    while more := {name for name, value in _values(inside) if _reads(value, found)} - found:
         found |= more
+    return found
 
 
-def _values(statements: Iterable[Statement]) -> Iterator[tuple[str, Expr]]:
-    for statement in statements:
-        match statement:
-            case Declare(name=name, value=value) if value is not None:
+def _values(inside: Sequence[Statement]) -> Iterator[tuple[str, Expr]]:
+    for s in inside:
+        match s:
+            case Declare(name, _, value) if value is not None:
                 yield name, value
-            case Assign(target, value) if not isinstance(target, Reference):
-                yield target.name, value
-            case For(body=body):
-                yield from _values(body)
-            case If(then=then, otherwise=otherwise):
-                yield from _values((*then, *otherwise))
+            case Assign(Name(name), value):
+                yield name, value

@@ -6,22 +6,22 @@ reference, the index vectors of the lanes of each request. They come from the co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
-from polygpu.model.kernel_walk import operands
-from polygpu.model.rewrite import references, walk
-from polygpu.perf.lanes import Value, evaluate, spread
+from polygpu.model.kernel_walk import operands, statements, written
+from polygpu.model.rewrite import references, scalars_in
+from polygpu.perf.lanes import Value, binary, evaluate, spread
 from polygpu.perf.launches import SIZE, Block, TypicalLaunch
 
 Index: TypeAlias = tuple[int, ...]
 Lanes: TypeAlias = tuple[Index | None, ...]
 Place: TypeAlias = tuple[str, int, bool]  # array, source access, whether it is written
-Mask: TypeAlias = list[bool] | None  # which threads are active; None: all
+Mask: TypeAlias = Sequence[int] | None  # which threads are active; None: all
 
 PERIOD = 32  # iterations after which the alignment of 4-byte words to 128 bytes repeats
 _BUDGET = 512  # evaluations of a body at most, over all loops around it
@@ -98,7 +98,7 @@ def _samples(kernel: Kernel, launch: TypicalLaunch | None) -> Iterator[tuple[Map
         return
     integers = [s.name for s in kernel.scalars if s.type not in ("float", "double")]
     extents = [e for a in kernel.arrays for e in (*a.extents, a.pitch) if e is not None]
-    known = set().union(*map(_names, extents))
+    known = scalars_in(*extents)
     for other in (SIZE, 0):  # host indices are unlike sizes
         values = {n: 0 if n.endswith("_first") else SIZE if n in known else other for n in integers}
         yield from ((values, block) for block in _BLOCKS)
@@ -169,41 +169,28 @@ class _Walk:
                 if test is None or bool(test) == wanted:
                     self.statements(side, mask, weight, budget)
             elif side:
-                taken = _both(mask, [bool(t) == wanted for t in test])
+                taken = _both(mask, test if wanted else [not t for t in test])
                 if any(taken):
                     self.statements(side, taken, weight, budget)
 
     def loop(self, s: For, mask: Mask, weight: float, budget: int) -> None:
         """The body at the first iterations, together weighed by the trip count."""
         lower, upper = evaluate(s.lower, self.values), evaluate(s.upper, self.values)
-        if lower is None or upper is None:
+        span = binary("-", upper, lower)
+        if span is None:
             self.values[s.index] = None
             self.statements(s.body, mask, weight, budget)
             return
-        trips = self.trips(lower, upper, s.step)
+        trips = -(-max(spread(span, 1)) // s.step)  # the most of a thread
         if self.moving is None:
             samples = trips
         else:
             samples = min(trips, PERIOD, budget) if s.index in self.moving else min(trips, 1)
         for k in range(samples):
-            at = lower + k * s.step if isinstance(lower, int) else [a + k * s.step for a in lower]
-            self.values[s.index] = at
-            inside = self.below(at, upper, mask)
+            at = self.values[s.index] = binary("+", lower, k * s.step)
+            running = binary("<", at, upper)
+            inside = _both(mask, running) if isinstance(running, list) else mask
             self.statements(s.body, inside, weight * trips / samples, budget // samples)
-
-    def trips(self, lower: int | list[int], upper: int | list[int], step: int) -> int:
-        """The most iterations of a thread."""
-        if isinstance(lower, int) and isinstance(upper, int):
-            return -(-(upper - lower) // step)
-        pairs = zip(spread(lower, self.threads), spread(upper, self.threads), strict=True)
-        return max(-(-(b - a) // step) for a, b in pairs)
-
-    def below(self, at: int | list[int], upper: int | list[int], mask: Mask) -> Mask:
-        """The threads that run the iteration `at`."""
-        if isinstance(at, int) and isinstance(upper, int):
-            return mask
-        pairs = zip(spread(at, self.threads), spread(upper, self.threads), strict=True)
-        return _both(mask, [a < b for a, b in pairs])
 
     def reads(self, expr: Expr, mask: Mask, weight: float) -> None:
         for r in references(expr):
@@ -229,27 +216,16 @@ class _Walk:
                 yield group
 
 
-def _both(mask: Mask, other: list[bool]) -> list[bool]:
+def _both(mask: Mask, other: Sequence[int]) -> Sequence[int]:
     return other if mask is None else [a and b for a, b in zip(mask, other, strict=True)]
-
-
-def _statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
-    for s in body:
-        yield s
-        match s:
-            case For():
-                yield from _statements(s.body)
-            case If():
-                yield from _statements((*s.then, *s.otherwise))
 
 
 def _places(body: tuple[Statement, ...], arrays: Collection[str]) -> dict[Place, Reference]:
     """The references to `arrays`, copies of one source access counted once."""
     found: dict[Place, Reference] = {}
-    for s in _statements(body):
-        target = s.target if isinstance(s, Assign | Move) else None
+    for s in statements(body):
         for expr in operands(s):
-            found |= {_place(r, r is target): r for r in references(expr) if r.array in arrays}
+            found |= {_place(r, r is written(s)): r for r in references(expr) if r.array in arrays}
     return found
 
 
@@ -261,24 +237,18 @@ def _moving(kernel: Kernel) -> frozenset[str]:
     arrays = {a.name for a in kernel.arrays}
     found: set[str] = set()
     made_of: dict[str, set[str]] = {}
-    for s in _statements(kernel.body):
+    for s in statements(kernel.body):
         if isinstance(s, Declare) and s.value is not None:
-            made_of.setdefault(s.name, set()).update(_names(s.value))
-        if isinstance(s, If):
-            found |= _names(s.test)
-        if isinstance(s, For):
-            found |= _names(s.lower) | _names(s.upper)
+            made_of.setdefault(s.name, set()).update(scalars_in(s.value))
+        if isinstance(s, For | If):
+            found |= scalars_in(*operands(s))
         for expr in operands(s):
             for r in references(expr):
                 if r.array in arrays and r.subscripts:
-                    found |= _names(r.subscripts[-1])
+                    found |= scalars_in(r.subscripts[-1])
     pending = list(found)
     while pending:
         more = made_of.get(pending.pop(), set()) - found
         found |= more
         pending.extend(more)
     return frozenset(found)
-
-
-def _names(expr: Expr) -> set[str]:
-    return {e.name for e in walk(expr) if isinstance(e, Name)}

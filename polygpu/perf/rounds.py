@@ -8,21 +8,20 @@ iteration of a rolled loop, or a barrier.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.expr import Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement, WaitCopies
-from polygpu.model.kernel_walk import operands
+from polygpu.model.kernel_walk import reads
 from polygpu.model.rewrite import names_in, references
+from polygpu.perf.elements import Spaces
 
 
 @dataclass(slots=True)
 class Rounds:
     """`loading` are the names whose loads are in flight; `used` tells of loads used where they stand."""
 
-    is_global: Callable[[str], bool]
-    is_private: Callable[[str], bool]
+    spaces: Spaces
     loading: set[str] = field(default_factory=set)
     used: bool = False
 
@@ -31,13 +30,12 @@ class Rounds:
         if isinstance(statement, WaitCopies):
             return 1
         waits = 0
-        read = {name for expr in _read(statement) for name in names_in(expr)}
-        if self.loading & read:
+        if self.loading & names_in(*reads(statement)):
             waits += 1
             self._arrived()
-        loads = [r for expr in _read(statement) for r in references(expr) if self.is_global(r.array)]
+        loads = [r for expr in reads(statement) for r in references(expr) if self._is_waited_for(r)]
         addresses = [inner for load in loads for s in load.subscripts for inner in references(s)]
-        waits += any(self.is_global(inner.array) for inner in addresses)
+        waits += any(self._is_waited_for(inner) for inner in addresses)
         if loads and not _is_asynchronous(statement):
             self._issue(statement)
         return waits
@@ -51,7 +49,7 @@ class Rounds:
 
     def after(self, statements: tuple[Statement, ...]) -> set[str]:
         """The names still loading after the statements, which may be what a loop starts with."""
-        trial = Rounds(self.is_global, self.is_private, set(self.loading), self.used)
+        trial = Rounds(self.spaces, set(self.loading), self.used)
         trial._run(statements)
         return trial.loading
 
@@ -65,11 +63,14 @@ class Rounds:
                 case If(then=then, otherwise=otherwise):
                     self._run((*then, *otherwise))
 
+    def _is_waited_for(self, load: Reference) -> bool:
+        return self.spaces.get(load.array) in ("global", "texture")
+
     def _issue(self, statement: Statement) -> None:
         match statement:
             case Declare(name=name, value=Reference()) | Assign(Name(name), Reference()):
                 self.loading.add(name)
-            case Assign(Reference() as target, Reference()) | Move(target) if self.is_private(target.array):
+            case Assign(Reference() as target, Reference()) | Move(target) if target.array not in self.spaces:
                 self.loading.add(target.array)
             case _:
                 self.used = True
@@ -77,18 +78,6 @@ class Rounds:
     def _arrived(self) -> None:
         self.loading.clear()
         self.used = False
-
-
-def _read(statement: Statement) -> list[Expr]:
-    """What a statement reads: its operands, of a target only the subscripts."""
-    exprs: list[Expr] = []
-    for expr in operands(statement):
-        target = statement.target if isinstance(statement, Assign | Move) else None
-        if expr is target:
-            exprs += expr.subscripts if isinstance(expr, Reference) else ()
-        else:
-            exprs.append(expr)
-    return exprs
 
 
 def _is_asynchronous(statement: Statement) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from polygpu.model.device import Device
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
 from polygpu.perf.lanes import uniform
-from polygpu.perf.launches import Calls, host_values
+from polygpu.perf.launches import Calls, host_values, launches
 
 if TYPE_CHECKING:
     from polygpu.perf.predict import Predicted
@@ -77,8 +77,6 @@ def _loops(body: Iterable[HostStatement]) -> bool:
 
 def too_many(called: Called, most: int | None, patience: Patience) -> bool:
     """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
-    from polygpu.perf.predict import launches  # noqa: PLC0415
-
     made = [launches(r.body, host_values(r, c.sizes), most) for r, calls in called for c in calls]
     found = [(launch, at) for each in made for launch, at, _ in islice(each, patience.launches + 1)]
     if len(found) > patience.launches:

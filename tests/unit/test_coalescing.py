@@ -3,14 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu import devices
-from polygpu.perf.coalescing import (
-    Coalescing,
-    Memory,
-    affine_cost,
-    affine_request,
-    request_cost,
-    request_lanes,
-)
+from polygpu.perf.coalescing import Coalescing, Memory, request_cost
 
 CC10, CC13, SECTOR = (Coalescing.of(devices.load(name)) for name in ("8800gtx", "gtx285", "h100"))
 MEMORY = Memory(row=12288, page=65536)
@@ -124,28 +117,7 @@ def test_every_request_moves_what_its_lanes_use(rule: Coalescing, size: int, wor
         assert cost.near + cost.far == len(set(active))
 
 
-def test_lanes_run_along_x_first() -> None:
-    assert request_lanes((8, 4, 1), 16)[1] == tuple((x, y, 0) for y in (2, 3) for x in range(8))
-    assert request_lanes((3, 1, 2), 4) == (((0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 0, 1)),
-                                           ((1, 0, 1), (2, 0, 1), None, None))  # fmt: skip
-
-
-def test_affine_addresses() -> None:
-    assert affine_request((1, 100, 0), 7, 4, [(0, 0, 0), (1, 0, 0), None, (0, 2, 5)]) == (28, 32, None, 828)
-
-
-def test_affine_cost_of_a_matrix_product() -> None:
-    """C = A*B, 16x16 threads, row pitch 1024: B[k][tx] and C[ty][tx] coalesce, A[ty][k] does not."""
-    gtx, h100 = devices.load("8800gtx"), devices.load("h100")
-    b = affine_cost((1, 0, 0), 0, 4, (16, 16, 1), gtx)
-    assert (b.requests, b.coalesced, b.transactions, b.bytes) == (16, True, 1.0, 64.0)
-    a = affine_cost((0, 1024, 0), 0, 4, (16, 16, 1), gtx)
-    assert (a.coalesced_requests, a.transactions) == (0, 16.0)
-    # A warp of the H100 has two rows of C, 64 B each.
-    assert affine_cost((1, 1024, 0), 0, 4, (16, 16, 1), h100).transactions == 4.0
-
-
-def test_affine_cost_leaves_out_partial_requests() -> None:
-    gtx = devices.load("8800gtx")
-    assert affine_cost((4096, 0, 0), 0, 4, (20, 1, 1), gtx).requests == 1
-    assert affine_cost((4096, 0, 0), 0, 4, (4, 1, 1), gtx).transactions == 4.0
+def test_a_warp_over_two_rows_of_a_matrix() -> None:
+    """C[ty][tx] of 16x16 threads: 64 B of each row are two sectors."""
+    cost = request_cost([4 * (1024 * y + x) for y in range(2) for x in range(16)], 4, SECTOR)
+    assert (cost.coalesced, cost.count) == (True, 4)

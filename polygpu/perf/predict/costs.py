@@ -15,7 +15,7 @@ from polygpu.model.device import WARP, Device
 from polygpu.perf.banks import Banks, access_steps
 from polygpu.perf.cached_reads import CachedReads
 from polygpu.perf.coalescing import Address, Coalescing, Memory, request_cost
-from polygpu.perf.names import Space
+from polygpu.perf.elements import Space
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
 from polygpu.perf.predict.masks import distinct_rows, joint

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import groupby
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from polygpu.model.device import WARP
+from polygpu.model.kernel import Site
 from polygpu.perf.cost import CLASSES
+from polygpu.perf.lockstep import Access, Lockstep, Point
 from polygpu.perf.predict.values import Integers
+from polygpu.perf.site_entries import site_entry
 
 OF_ACCESSES = (
     "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes", "wide_bytes",
@@ -23,46 +27,53 @@ PLACE = {name: place for place, name in enumerate(FIELDS)}
 _FIRST_CLASS = len(OF_WARPS)
 
 
-@dataclass
 class Counts:
-    """Of one kernel: a row of `FIELDS` for each warp of each stage, executions by stage, sums by access.
-
-    `rows` describes the entries of `sites`.
+    """Of one kernel: a row of `FIELDS` for each warp of each stage, executions by stage, sums by entry of the
+    profile.
     """
 
-    warps: int
-    stages: list[Integers] = field(default_factory=list)
-    executions: list[int] = field(default_factory=list)
-    rows: dict[tuple[int, str, bool], dict[str, Any]] = field(default_factory=dict)
-    sites: dict[tuple[int, str, bool], Integers] = field(default_factory=dict)
+    def __init__(self, tree: Lockstep) -> None:
+        self.tree = tree
+        self.warps = -(-prod(tree.kernel.block) // WARP)
+        self.stages = np.zeros((tree.stages, self.warps, len(FIELDS)), np.int64)
+        self.executions = np.zeros(tree.stages, np.int64)
+        self.sites = {row: np.zeros(len(OF_ACCESSES), np.int64) for row in tree.rows}
 
-    def reach(self, stage: int) -> None:
-        while len(self.stages) <= stage:
-            self.stages.append(np.zeros((self.warps, len(FIELDS)), np.int64))
-            self.executions.append(0)
+    def add_all(self, other: Counts, times: int) -> None:
+        self.stages += times * other.stages
+        self.executions += times * other.executions
+        for row, found in other.sites.items():
+            self.sites[row] += times * found
 
     def add(self, stage: int, name: str, by_warp: Integers) -> None:
-        self.stages[stage][:, PLACE[name]] += by_warp
+        self.stages[stage, :, PLACE[name]] += by_warp
 
-    def instructions(self, stage: int, cost: Counter[str], executions: Integers) -> None:
-        for name, count in cost.items():
-            self.add(stage, name, executions * count)
-            self.add(stage, "slots", executions * count)
-        if cost["barrier"]:
-            self.stages[stage][0, PLACE["barriers"]] += executions[0] * cost["barrier"]
+    def charge(self, point: Point, executions: Integers) -> None:
+        for name, count in point.cost.items():
+            self.add(point.stage, name, executions * count)
+            self.add(point.stage, "slots", executions * count)
+        self.add(point.stage, "rounds", executions * point.rounds)
+        self.stages[point.stage, 0, PLACE["barriers"]] += executions[0] * point.cost["barrier"]
 
-    def access(self, stage: int, row: tuple[int, str, bool], by_warp: Integers) -> None:
+    def access(self, access: Access, by_warp: Integers) -> None:
         """`by_warp` has the counters `OF_ACCESSES` of each warp."""
-        self.stages[stage][:, : len(OF_ACCESSES)] += by_warp
-        self.sites[row] += by_warp.sum(0)
+        self.stages[access.stage, :, : len(OF_ACCESSES)] += by_warp
+        self.sites[access.row] += by_warp.sum(0)
 
-    def record(self) -> dict[str, Any]:
+    def total(self, name: str) -> int:
+        return int(self.stages[:, :, PLACE[name]].sum())
+
+    def record(self, sites: Sequence[Site]) -> dict[str, Any]:
         """The members "counters", "stages" and "sites" of a kernel in a profile."""
-        total = sum((stage.sum(0) for stage in self.stages), np.zeros(len(FIELDS), np.int64))
+        known = {site.number: site for site in sites}
+        entries = [site_entry(access, known) for access in self.tree.rows.values()]
         return {
-            "counters": _named(total),
+            "counters": _named(self.stages.sum((0, 1))),
             "stages": [self._stage(number) for number in range(len(self.stages))],
-            "sites": [self.rows[key] | {"counters": _named(found)} for key, found in self.sites.items()],
+            "sites": [
+                entry | {"counters": _named(found)}
+                for entry, found in zip(entries, self.sites.values(), strict=True)
+            ],
         }
 
     def _stage(self, number: int) -> dict[str, Any]:
@@ -71,7 +82,7 @@ class Counts:
         alone[:, PLACE["barriers"]] = 0  # the first warp counts them for all
         return {
             "stage": number,
-            "executions": self.executions[number],
+            "executions": int(self.executions[number]),
             "counters": _named(rows.sum(0)),
             "groups": list(_groups(alone)),
         }

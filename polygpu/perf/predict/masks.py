@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +152,3 @@ def executions(masks: Sequence[Bits], axes: Sequence[Integers], warps: int) -> I
         (tuple(range(len(found.shape))),) * 2,
     )
     return np.broadcast_to(counts.astype(np.int64), (warps,))
-
-
-def total(axes: Sequence[Integers]) -> int:
-    return prod(int(w.sum()) for w in axes)

@@ -1,17 +1,15 @@
-"""Where the arrays of a kernel lie, and how a profile names the accesses to them."""
+"""Where the arrays of a kernel lie."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from polygpu.model.expr import SIZES, Expr, Int, Reference
-from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray, Site
+from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray
 from polygpu.model.scop import Structure
 from polygpu.model.structures import size_of
-from polygpu.model.text import PLAIN
-from polygpu.perf.site_entries import site_entry
+from polygpu.perf.elements import SharedPlace, shared_places
 
 
 @dataclass(frozen=True)
@@ -31,16 +29,8 @@ class Placed:
 class Places:
     """`starts` has the first byte of each global array."""
 
-    def __init__(self, kernel: Kernel, sites: Sequence[Site], starts: Mapping[str, int | None]) -> None:
-        self.sites = {site.number: site for site in sites}
+    def __init__(self, kernel: Kernel, starts: Mapping[str, int | None]) -> None:
         self.arrays = {a.name: _global(a, starts.get(a.name)) for a in kernel.arrays} | _shared(kernel.shared)
-
-    def row(self, r: Reference, space: str, write: bool) -> tuple[int, str, bool]:
-        """Accesses that a profile adds up in one entry."""
-        return r.site, r.array, write
-
-    def entry(self, r: Reference, space: str, write: bool) -> dict[str, Any]:
-        return site_entry(self.sites.get(r.site), r.array, space, write, PLAIN.text(r))
 
     def size(self, r: Reference) -> int:
         """Bytes of one element, or of its field."""
@@ -58,16 +48,10 @@ def _global(a: ArrayArgument, start: int | None) -> Placed:
 
 
 def _shared(arrays: Sequence[SharedArray]) -> dict[str, Placed]:
-    """One behind the other, each aligned as it asks."""
-    found: dict[str, Placed] = {}
-    end = 0
-    for a in arrays:
-        *outer, last = a.extents or (1,)
-        end += -end % max(a.alignment, 1)
-        extents = (*outer, last + a.padding) if a.extents else ()
-        size = SIZES.get(a.type, 4)
-        found[a.name] = Placed(end, size, tuple(map(Int, extents)), (Int(0),) * len(extents))
-        for extent in extents or (1,):
-            size *= extent
-        end += size
-    return found
+    places = shared_places(arrays)
+    return {a.name: _placed(a, places[a.name]) for a in arrays}
+
+
+def _placed(a: SharedArray, place: SharedPlace) -> Placed:
+    origin = (Int(0),) * len(place.extents)
+    return Placed(place.first, SIZES.get(a.type, 4), tuple(map(Int, place.extents)), origin)

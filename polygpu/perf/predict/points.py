@@ -28,8 +28,8 @@ class Context:
     def executions(self) -> Integers:
         return executions(self.masks, self.axes, self.warps)
 
-    def where(self, bits: Bits) -> Context:
-        return replace(self, masks=(*self.masks, bits))
+    def where(self, *bits: Bits) -> Context:
+        return replace(self, masks=(*self.masks, *bits))
 
     def repeated(self, times: Integers) -> Context:
         """An axis more, whose indices count so many times each."""

@@ -1,20 +1,23 @@
-"""What the emulator would count for a call of a region at given sizes."""
+"""What the emulator would count for calls of a region at given sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygpu.model.device import WARP, Device
-from polygpu.model.kernel import Buffer, HostFor, HostIf, HostStatement, Kernel, Launch, Region
+from polygpu.model.device import Device
+from polygpu.model.kernel import Buffer, Kernel, Region, Site
 from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
+from polygpu.perf.charges import lockstep
 from polygpu.perf.lanes import uniform
-from polygpu.perf.launches import host_values
+from polygpu.perf.launches import Calls, Sizes, host_values, launches
+from polygpu.perf.lockstep import Lockstep
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.places import Places
@@ -34,7 +37,6 @@ from polygpu.perf.predict.walk import Walk
 from polygpu.perf.resources import wave
 
 Grid: TypeAlias = tuple[int, int, int]
-Sizes: TypeAlias = Mapping[str, int]
 
 _EFFORTS = ((1 << 20, None), (1 << 10, None), (1 << 10, 64), (1 << 10, 16), (1 << 10, 4), (1, 1))
 """Blocks of several launches, and iterations of a loop (None: all), that are looked at together: tried in
@@ -63,195 +65,190 @@ class _Launched:
     times: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Launches:
-    """All `runs` of a kernel, the `waves` that are looked at by themselves; where arrays start, and how many
-    `bytes` they have.
+    """All launches of a kernel in a call of its region: `times` of each, the first `waves` that are looked at
+    by themselves, the `last` grid. `starts` has where arrays start, `bytes` how many they have.
     """
 
-    runs: list[_Launched]
-    waves: list[_Launched]
     starts: Mapping[str, int | None]
     bytes: Mapping[str, int]
+    times: Counter[tuple[tuple[int | None, ...], Grid]] = field(default_factory=Counter)
+    waves: list[_Launched] = field(default_factory=list)
+    number: int = 0
+    last: Grid = (0, 0, 0)
+
+    def add(self, arguments: tuple[int | None, ...], grid: Grid, times: int) -> None:
+        self.times[arguments, grid] += times
+        self.last = grid
+        self.number += 1
+        if self.number <= _FEW or self.number.bit_count() == 1:
+            self.waves.append(_Launched(arguments, grid, 1))
+
+    @property
+    def runs(self) -> list[_Launched]:
+        return [_Launched(*key, times) for key, times in self.times.items()]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Counted:
-    """The counters of a kernel, whether they are exact, and whether loops were sampled."""
+    """What a kernel counts, the sum over calls; whether that is exact, and whether loops were sampled."""
 
-    record: dict[str, Any]
-    exact: bool
-    sampled: bool
+    counts: Counts
+    launches: int = 0
+    blocks: int = 0
+    grid: Grid = (0, 0, 0)
+    partitions: Counter[str] = field(default_factory=lambda: Counter(bytes=0, fullest=0))
+    textures: Counter[str] = field(default_factory=lambda: Counter(bytes=0, lines=0, distinct=0))
+    exact: bool = True
+    sampled: bool = False
+
+    def add(self, other: _Counted, times: int) -> None:
+        self.counts.add_all(other.counts, times)
+        self.launches += times * other.launches
+        self.blocks += times * other.blocks
+        self.grid = other.grid if other.launches else self.grid
+        for mine, its in ((self.partitions, other.partitions), (self.textures, other.textures)):
+            mine.update({name: times * count for name, count in its.items()})
+        self.exact = self.exact and other.exact
+        self.sampled = self.sampled or other.sampled
+
+    def record(self, sites: Sequence[Site]) -> dict[str, Any]:
+        """The kernel in a profile."""
+        kernel = self.counts.tree.kernel
+        return {
+            "name": kernel.name,
+            "launches": self.launches,
+            "grid": list(self.grid),
+            "block": list(kernel.block),
+            "blocks_total": self.blocks,
+            "blocks_run": self.blocks,
+            **self.counts.record(sites),
+            "partitions": dict(self.partitions),
+            "textures": dict(self.textures),
+        }
 
 
 def predict(
     region: Region, device: Device, sizes: Sizes, most: int | None = None, work: Work = ANY
 ) -> Predicted:
-    """One call of `region`; integer scalars that `sizes` does not name are as `host_values` has them.
+    """One call of `region`; as `predict_calls` has it."""
+    return predict_calls(region, device, [Calls(1, sizes)], most, work)
+
+
+def predict_calls(
+    region: Region, device: Device, calls: Sequence[Calls], most: int | None = None, work: Work = ANY
+) -> Predicted:
+    """All `calls` of `region`; integer scalars that their sizes do not name are as `host_values` has them.
 
     With `most`, so many iterations of each host loop stand for all. A kernel that takes more
     than half of the `work` left has iterations of its loops left out. Raises MemoryError where even few
     of them are too much.
     """
-    values = host_values(region, sizes)
-    launched: dict[str, dict[tuple[tuple[int | None, ...], Grid], int]] = {k.name: {} for k in region.kernels}
-    last: dict[str, Grid] = {}
-    number = dict.fromkeys(launched, 0)
-    waves: dict[str, list[_Launched]] = {name: [] for name in launched}
-    for launch, at, times in launches(region.body, values, most):
-        arguments = tuple(uniform(e, at) for e in launch.scalars)
-        x, y, z = (uniform(e, at) or 0 for e in launch.grid)
-        if min(x, y, z) > 0:
-            same = launched[launch.kernel]
-            key = arguments, (x, y, z)
-            same[key] = same.get(key, 0) + times
-            last[launch.kernel] = x, y, z
-            number[launch.kernel] += 1
-            if _looked_at(number[launch.kernel]):
-                waves[launch.kernel].append(_Launched(*key, 1))
-    starts = _starts(region, values, device.allocation_alignment)
-    held = {b.name: (_elements(b, values) or 0) * (size_of(b.type, b.structure) or 0) for b in region.buffers}
-    kernels, inexact, sampled = [], [], []
-    for kernel in region.kernels:
-        runs = [_Launched(*key, times) for key, times in launched[kernel.name].items()]
-        found = _kernel(region, kernel, device, _Launches(runs, waves[kernel.name], starts, held), work)
-        kernels.append(_head(kernel, runs, last.get(kernel.name, (0, 0, 0))) | found.record)
-        if not found.exact:
-            inexact.append(kernel.name)
-        if found.sampled:
-            sampled.append(kernel.name)
-    moved_in = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_in)
-    moved_out = sum(_bytes(b, values) for b in region.buffers if b.host and b.copy_out)
+    found = {k.name: _Counted(Counts(lockstep(k, device.doubles))) for k in region.kernels}
+    moved = {"bytes_in": 0, "bytes_out": 0}
+    for call in calls:
+        values = host_values(region, call.sizes)
+        for name, made in _launches(region, values, device.allocation_alignment, most).items():
+            found[name].add(_kernel(found[name].counts.tree, device, made, work), call.times)
+        for b in region.buffers:
+            moved["bytes_in"] += call.times * _bytes(b, values) * (b.host and b.copy_in)
+            moved["bytes_out"] += call.times * _bytes(b, values) * (b.host and b.copy_out)
     record = {
         "name": region.name,
-        "calls": 1,
-        "bytes_in": moved_in,
-        "bytes_out": moved_out,
-        "kernels": kernels,
+        "calls": sum(call.times for call in calls),
+        **moved,
+        "kernels": [counted.record(region.sites) for counted in found.values()],
     }
-    return Predicted(record, tuple(inexact), tuple(sampled))
+    return Predicted(
+        record,
+        tuple(name for name, counted in found.items() if not counted.exact),
+        tuple(name for name, counted in found.items() if counted.sampled),
+    )
 
 
-def launches(
-    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None
-) -> Iterator[tuple[Launch, Sizes, int]]:
-    """Launches in order, with the values of the host's variables and how many each stands for."""
-    for s in body:
-        match s:
-            case Launch():
-                yield s, values, 1
-            case HostIf(test, inner):
-                if uniform(test, values) != 0:
-                    yield from launches(inner, values, most)
-            case HostFor(index, lower, upper, step, inner):
-                first, end = uniform(lower, values), uniform(upper, values)
-                for i, times in _spread(range(first or 0, end or 0, step), most):
-                    for launch, at, inside in launches(inner, {**values, index: i}, most):
-                        yield launch, at, times * inside
+def _launches(region: Region, values: Sizes, alignment: int, most: int | None) -> dict[str, _Launches]:
+    """The launches of each kernel."""
+    starts = _starts(region, values, alignment)
+    held = {b.name: (_elements(b, values) or 0) * (size_of(b.type, b.structure) or 0) for b in region.buffers}
+    made = {k.name: _Launches(starts, held) for k in region.kernels}
+    for launch, at, times in launches(region.body, values, most):
+        x, y, z = (uniform(e, at) or 0 for e in launch.grid)
+        if min(x, y, z) > 0:
+            made[launch.kernel].add(tuple(uniform(e, at) for e in launch.scalars), (x, y, z), times)
+    return made
 
 
-def _spread(iterations: range, most: int | None) -> Iterator[tuple[int, int]]:
-    """Iterations in the middle of `most` equal parts, and how many each stands for."""
-    parts = len(iterations) if most is None else min(most, len(iterations))
-    for k in range(parts):
-        part = iterations[k * len(iterations) // parts : (k + 1) * len(iterations) // parts]
-        yield part[len(part) // 2], len(part)
-
-
-def _head(kernel: Kernel, runs: list[_Launched], grid: Grid) -> dict[str, Any]:
-    blocks = sum(r.times * prod(r.grid) for r in runs)
-    return {
-        "name": kernel.name,
-        "launches": sum(r.times for r in runs),
-        "grid": list(grid),
-        "block": list(kernel.block),
-        "blocks_total": blocks,
-        "blocks_run": blocks,
-    }
-
-
-def _kernel(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> _Counted:
+def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted:
     """With all iterations of its loops, or as many as fit into memory and `work`. Raises MemoryError."""
     efforts = list(_EFFORTS)
     while efforts:
         blocks, most = efforts.pop(0)
         try:
             with half_of(work):
-                return _counted(region, kernel, device, launched, blocks, most)
+                return _counted(tree, device, launched, blocks, most)
         except TooMuchError:
             efforts = [effort for effort in efforts if effort[1] is not None]
-            if most is None and not _few_will_do(region, kernel, device, launched, work):
+            if most is None and not _few_will_do(tree, device, launched, work):
                 efforts = efforts[-1:]
         except TooLargeError:
             pass
-    raise MemoryError(f"kernel {kernel.name} has too many blocks, or iterations, to predict what it counts")
+    raise MemoryError(
+        f"kernel {tree.kernel.name} has too many blocks, or iterations, to predict what it counts"
+    )
 
 
-def _few_will_do(region: Region, kernel: Kernel, device: Device, launched: _Launches, work: Work) -> bool:
+def _few_will_do(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> bool:
     """Whether the least effort but the last could do: where it cannot, those before it cannot either."""
     try:
         with half_of(Work(work.left)):
-            _counted(region, kernel, device, launched, *_EFFORTS[-2])
+            _counted(tree, device, launched, *_EFFORTS[-2])
     except TooLargeError:
         return False
     return True
 
 
-def _counted(
-    region: Region, kernel: Kernel, device: Device, launched: _Launches, blocks: int, most: int | None
-) -> _Counted:
-    counts = Counts(-(-prod(kernel.block) // WARP))
-    costs, places = Costs(device), Places(kernel, region.sites, launched.starts)
-    exact, sampled = True, False
-    for chunk in _chunks(launched.runs, blocks) if launched.runs else [[]]:
-        walk = Walk(kernel, places, costs, counts, most)
-        walk.run(_context(chunk, counts.warps), _arguments(kernel, chunk))
-        exact, sampled = exact and walk.exact, sampled or walk.sampled
-    looked_at = launched.waves if exact else []
-    streams = _partitions(kernel, places, costs, looked_at, most)
-    held = sum(launched.bytes[a.name] for a in kernel.arrays if a.space == "texture")
-    textures = {"bytes": held * sum(r.times for r in launched.runs)}
-    textures |= _textures(kernel, places, costs, looked_at, most)
-    return _Counted(counts.record() | {"partitions": streams, "textures": textures}, exact, sampled)
+def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None) -> _Counted:
+    runs, arrays = launched.runs, tree.kernel.arrays
+    walk = Walk(tree, Places(tree.kernel, launched.starts), Costs(device), most)
+    for chunk in _chunks(runs, blocks) if runs else [[]]:
+        _run(walk, chunk)
+    made = sum(r.times for r in runs)
+    number = sum(r.times * prod(r.grid) for r in runs)
+    found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
+    found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
+    for looked_at in launched.waves if walk.exact else []:
+        found.partitions.update(_partitions(walk, looked_at))
+        found.textures.update(_textures(walk, looked_at))
+    return found
 
 
-def _textures(
-    kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched], most: int | None
-) -> dict[str, int]:
-    """The lines that the block in the middle of each of `runs` asks of the texture cache."""
-    asked = distinct = 0
-    for run in runs if any(a.space == "texture" for a in kernel.arrays) else []:
-        costs.lines = set()
-        counts = Counts(-(-prod(kernel.block) // WARP))
-        x, y, z = run.grid
-        one = _Launched(run.arguments, (1, 1, 1), 1)
-        walk = Walk(kernel, places, costs, counts, most)
-        walk.run(_context([one], counts.warps), _arguments(kernel, [one]), (x // 2, y // 2, z // 2))
-        asked += counts.record()["counters"]["texture_lines"]
-        distinct += len(costs.lines)
-        costs.lines = None
-    return {"lines": asked, "distinct": distinct}
+def _run(walk: Walk, runs: list[_Launched], first: Grid = (0, 0, 0)) -> None:
+    walk.run(_context(runs, walk.counts.warps), _arguments(walk.tree.kernel, runs), first)
 
 
-def _looked_at(number: int) -> bool:
-    """Whether the first wave of a kernel's launch of this number is looked at by itself."""
-    return number <= _FEW or number.bit_count() == 1
+def _textures(walk: Walk, launched: _Launched) -> dict[str, int]:
+    """The lines that the block in the middle of a grid asks of the texture cache."""
+    if all(a.space != "texture" for a in walk.tree.kernel.arrays):
+        return {}
+    walk.costs.lines, walk.counts = set(), Counts(walk.tree)
+    x, y, z = launched.grid
+    _run(walk, [_Launched(launched.arguments, (1, 1, 1), 1)], (x // 2, y // 2, z // 2))
+    distinct, walk.costs.lines = len(walk.costs.lines), None
+    return {"lines": walk.counts.total("texture_lines"), "distinct": distinct}
 
 
-def _partitions(
-    kernel: Kernel, places: Places, costs: Costs, runs: list[_Launched], most: int | None
-) -> dict[str, int]:
-    """What the first wave of blocks of each of `runs` streams from the partitions of the memory."""
-    streamed = fullest = 0
-    for run in runs if costs.device.costs["partitions"] else []:
-        costs.forget_streams()
-        counts = Counts(-(-prod(kernel.block) // WARP))
-        first = _Launched(run.arguments, _first_wave(run.grid, wave(kernel, costs.device)), 1)
-        walk = Walk(kernel, places, costs, counts, most)
-        walk.run(_context([first], counts.warps), _arguments(kernel, [first]))
-        streamed += int(costs.streamed.sum())
-        fullest += int(costs.streamed.max()) * len(costs.streamed)
-    return {"bytes": streamed, "fullest": fullest}
+def _partitions(walk: Walk, launched: _Launched) -> dict[str, int]:
+    """What the first wave of a launch's blocks streams from the partitions of the memory."""
+    costs = walk.costs
+    if not costs.device.costs["partitions"]:
+        return {}
+    costs.forget_streams()
+    walk.counts = Counts(walk.tree)
+    first = _first_wave(launched.grid, wave(walk.tree.kernel, costs.device))
+    _run(walk, [_Launched(launched.arguments, first, 1)])
+    fullest = int(costs.streamed.max()) * len(costs.streamed)
+    return {"bytes": int(costs.streamed.sum()), "fullest": fullest}
 
 
 def _first_wave(grid: Grid, blocks: int) -> Grid:

@@ -14,13 +14,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
+from polygpu.perf.lanes import BINARY, Arithmetic
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., warps or 1)
@@ -122,31 +122,6 @@ def constant(value: int) -> Value:
     return Value((np.asarray(value, np.int64),))
 
 
-def evaluate(expr: Expr, values: Environment) -> Value | None:
-    """The value of an integer expression; None when it depends on data."""
-    match expr:
-        case Name():
-            return values.get(expr.name)
-        case Int():
-            return constant(expr.value)
-        case Literal(text, "int") if text[0].isdigit():
-            return constant(int(text, 8 if text.isdigit() and text[0] == "0" else 0))
-        case Cast() if "int" in expr.type or "long" in expr.type:
-            return evaluate(expr.operand, values)
-        case Unary():
-            return _unary(expr.op, evaluate(expr.operand, values))
-        case Binary():
-            return _binary(expr.op, evaluate(expr.left, values), evaluate(expr.right, values))
-        case Call() if expr.function in _CALLS:
-            first, *others = (evaluate(a, values) for a in expr.arguments)
-            for other in others:
-                first = _together(_CALLS[expr.function], first, other)
-            return first
-        case Select():
-            return _select(*(evaluate(part, values) for part in (expr.test, expr.yes, expr.no)))
-    return None
-
-
 def plus(a: Value, b: Value, factor: int = 1) -> Value:
     """a + factor * b"""
     if factor != 1:
@@ -201,7 +176,8 @@ def _unary(op: str, value: Value | None) -> Value | None:
             return _apply(np.invert, value)
 
 
-def _binary(op: str, left: Value | None, right: Value | None) -> Value | None:
+def binary(op: str, left: Value | None, right: Value | None) -> Value | None:
+    """The values of two operands by an operator, `min`, `max` or `floord`."""
     if left is None or right is None:
         known = left or right
         return known if op == "&&" and known is not None and known.constant == 0 else None
@@ -211,18 +187,11 @@ def _binary(op: str, left: Value | None, right: Value | None) -> Value | None:
         for factor, other in ((left, right), (right, left)):
             if factor.constant is not None:
                 return plus(constant(0), other, factor.constant)
-    return _together(_BINARY[op], left, right)
-
-
-def _together(
-    function: Callable[[Integers, Integers], Integers], left: Value | None, right: Value | None
-) -> Value | None:
-    if left is None or right is None:
-        return None
     threads = bool(left.threads or right.threads)
     a, b = (v.whole() if threads else v.of_points() for v in (left, right))
     fitting(a.shape, b.shape)
-    return _of_threads(function(a, b)) if threads else Value((function(a, b),))
+    found = np.asarray(_BINARY[op](a, b), np.int64)
+    return _of_threads(found) if threads else Value((found,))
 
 
 def _apply(function: Callable[[Integers], Integers], value: Value) -> Value:
@@ -258,30 +227,13 @@ def _floored(a: Integers, b: Integers) -> Integers:
     return result
 
 
-def _truth(compare: Callable[[Integers, Integers], npt.NDArray[np.bool_]]) -> Callable[..., Integers]:
-    return lambda a, b: compare(a, b).astype(np.int64)
-
-
-_CALLS: dict[str, Callable[[Integers, Integers], Integers]] = {
+_BINARY: Mapping[str, Callable[[Integers, Integers], npt.NDArray[Any]]] = BINARY | {
     "min": np.minimum,
     "max": np.maximum,
     "floord": _floored,
-}
-_BINARY: dict[str, Callable[[Integers, Integers], Integers]] = {
-    "*": np.multiply,
     "/": _quotient,
     "%": lambda a, b: a - b * _quotient(a, b),
-    "<<": np.left_shift,
-    ">>": np.right_shift,
-    "&": np.bitwise_and,
-    "|": np.bitwise_or,
-    "^": np.bitwise_xor,
-    "&&": _truth(np.logical_and),
-    "||": _truth(np.logical_or),
-    "==": _truth(np.equal),
-    "!=": _truth(np.not_equal),
-    "<": _truth(np.less),
-    "<=": _truth(np.less_equal),
-    ">": _truth(np.greater),
-    ">=": _truth(np.greater_equal),
+    "&&": np.logical_and,
+    "||": np.logical_or,
 }
+evaluate = Arithmetic(constant, _unary, binary, _select).evaluate

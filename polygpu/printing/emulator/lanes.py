@@ -7,34 +7,18 @@ divide by one, and load what the first active lane loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Reference, Select, Unary
-from polygpu.model.rewrite import references
+from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Select, Unary
 from polygpu.model.text import Text, parenthesised, row_major
-from polygpu.perf.names import Kind, Symbol, element, reloaded
-from polygpu.printing.emulator.writer import KernelWriter
+from polygpu.perf.lockstep import Access, Choice, Load, Value
+from polygpu.printing.emulator.symbols import Kind, Symbol
+from polygpu.printing.emulator.writer import KernelWriter, Mask
 
 _HARMLESS = frozenset({"min", "max", "fabs", "fabsf", "sqrtf", "sqrt", "fminf", "fmaxf", "fmin", "fmax"})
-
-
-@dataclass(frozen=True, slots=True)
-class Mask:
-    """The active lanes: an int array over them ("": all are), and the same as bits.
-
-    Where it may be empty, code that needs an active lane stands behind a test.
-    """
-
-    lanes: str = ""
-    bits: str = "POLYGPU_ALL"
-    may_be_empty: bool = False
-
-    @property
-    def active(self) -> str:
-        return f"{self.lanes}[pg_l]" if self.lanes else "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +50,28 @@ class Place:
 class Lanes(Text):
     """Expressions under one mask."""
 
-    def __init__(self, out: KernelWriter, mask: Mask, loaded: Mapping[Reference, str] | None = None) -> None:
+    def __init__(self, out: KernelWriter, mask: Mask) -> None:
         self.out = out
         self.mask = mask
-        self.loaded = dict(loaded or {})  # elements that need not be loaded again, and where they are
-        self.loads: dict[Reference, str] = {}  # those that these expressions load
+
+    def value(self, value: Value) -> str:
+        """The text of a value, whose loads are printed before."""
+        self.load(value.loads)
+        return self.text(value.expr)
+
+    def load(self, loads: Sequence[Load]) -> None:
+        for load in loads:
+            match load:
+                case Access(space="private"):  # stays where it is
+                    self.out.loaded[load.name.name] = self.place(load).element()
+                case Access():
+                    self.out.loaded[load.name.name] = self._load(load)
+                case Choice():
+                    self._choose(load)
 
     def name(self, name: Name) -> str:
+        if name.name in self.out.loaded:
+            return self.out.loaded[name.name]
         symbol = self.out.symbol(name.name)
         return f"{symbol.c}[pg_l]" if symbol.kind is Kind.LANES else symbol.c
 
@@ -90,31 +89,38 @@ class Lanes(Text):
         return text if harmless or not self.mask.lanes else f"({self.mask.active} ? {text} : 0)"
 
     def binary(self, expr: Binary) -> str:
-        if expr.op in ("&&", "||") and _loads(expr.right):
+        if expr.op in ("&&", "||") and self._chosen(expr.left):
             right = Unary("!", Unary("!", expr.right))
             both = (right, Int(0)) if expr.op == "&&" else (Int(1), right)
             return f"({self.select(Select(expr.left, *both))})"
         return super().binary(expr)
 
     def select(self, expr: Select) -> str:
-        """Lanes load only for the side that they take, and nothing that the test has loaded."""
-        if not (_loads(expr.yes) or _loads(expr.no)):
+        """Lanes compute the side that they have chosen."""
+        masks = self._chosen(expr.test)
+        if masks is None:
             return super().select(expr)
-        testing = Lanes(self.out, self.mask, self.loaded)
-        taken = testing.condition(expr.test)
-        loaded = self.loaded | testing.loads
-        if any(_loads(reloaded(expr.test, side)) for side in (expr.yes, expr.no)):
-            masks = self.taking(taken), self.narrowed(f"!{taken}[pg_l]")
-        else:
-            masks = self.mask, self.mask
-        yes, no = (
-            Lanes(self.out, m, loaded).atom(e) for m, e in zip(masks, (expr.yes, expr.no), strict=True)
-        )
-        return f"{taken}[pg_l] ? {yes} : {no}"
+        yes, no = (Lanes(self.out, m).atom(e) for m, e in zip(masks, (expr.yes, expr.no), strict=True))
+        return f"{self.text(expr.test)} ? {yes} : {no}"
 
-    def condition(self, test: Expr) -> str:
+    def _chosen(self, test: Expr) -> tuple[Mask, Mask] | None:
+        return self.out.chosen.get(test.name) if isinstance(test, Name) else None
+
+    def _choose(self, choice: Choice) -> None:
+        """Lanes load only for the side that they take."""
+        taken = self.condition(choice.test)
+        masks = self.mask, self.mask
+        if choice.then or choice.otherwise:
+            masks = self.taking(taken), self.narrowed(f"!{taken}[pg_l]")
+        for mask, loads in zip(masks, (choice.then, choice.otherwise), strict=True):
+            Lanes(self.out, mask).load(loads)
+        self.out.loaded[choice.name.name] = f"{taken}[pg_l]"
+        self.out.chosen[choice.name.name] = masks
+
+    def condition(self, test: Value) -> str:
         """An array over the lanes of whether `test` holds, 0 in lanes that are off."""
-        text = self.atom(test)
+        self.load(test.loads)
+        text = self.atom(test.expr)
         name = f"pg_t{self.out.fresh()}"
         both = f"{self.mask.active} && {text} != 0" if self.mask.lanes else f"{text} != 0"
         self.out.emit(f"int {name}[POLYGPU_WARP];")
@@ -136,49 +142,31 @@ class Lanes(Text):
         self.out.emit(f"const uint32_t pg_b{serial} = polygpu_bits(pg_m{serial});")
         return Mask(f"pg_m{serial}", f"pg_b{serial}", may_be_empty=True)
 
-    def reference(self, reference: Reference) -> str:
-        """Loads the element of every lane; private ones stay where they are."""
-        if self.out.space(reference.array) == "private":
-            return self.place(reference, write=False).element()
-        if element(reference) in self.loaded:
-            return self.loaded[element(reference)]
-        self.loads[element(reference)] = self._load(reference)
-        return self.loads[element(reference)]
-
-    def _load(self, reference: Reference) -> str:
-        serial = self.out.fresh()
-        same = all(self.out.uniform(s) for s in reference.subscripts)
-        variable = f"pg_v{serial}" if same else f"pg_v{serial}[POLYGPU_WARP]"
+    def _load(self, access: Access) -> str:
+        """Loads the element of every lane."""
+        out, same = self.out, access.uniform
+        name = f"pg_v{out.fresh()}"
         zero = (" = 0" if same else " = {0}") if self.mask.may_be_empty else ""
-        self.out.emit(f"{reference.type} {variable}{zero};")
-        outside = dict(self.loads)
-        with self.active_only():
-            place = self.place(reference, write=False)
-            if same:
-                self.out.emit(f"pg_v{serial} = {place.element()};")
-            else:
-                self.out.emit(f"POLYGPU_LANES pg_v{serial}[pg_l] = {place.element()};")
-        if self.mask.may_be_empty:
-            self.loads = outside  # what subscripts load is declared inside of the braces
-        return f"pg_v{serial}" if same else f"pg_v{serial}[pg_l]"
+        out.emit(f"{access.element.type} {name}{'' if same else '[POLYGPU_WARP]'}{zero};")
+        active_only = out.braces(f"if ({self.mask.bits})") if self.mask.may_be_empty else nullcontext()
+        with active_only:
+            place = self.place(access)
+            target = name if same else f"POLYGPU_LANES {name}[pg_l]"
+            out.emit(f"{target} = {place.element()};")
+        return name if same else f"{name}[pg_l]"
 
-    @contextmanager
-    def active_only(self) -> Iterator[None]:
-        """Around code that needs an active lane."""
-        with self.out.braces(f"if ({self.mask.bits})") if self.mask.may_be_empty else nullcontext():
-            yield
-
-    def place(self, reference: Reference, write: bool, width: int = 1, scatter: bool = False) -> Place:
-        """Computes, counts and checks the address of `width` elements; `scatter` asks for one a lane."""
+    def place(self, access: Access, scatter: bool = False) -> Place:
+        """Computes, counts and checks the address of an access; `scatter` asks for one a lane."""
+        reference = access.element
         symbol = self.out.symbol(reference.array)
-        same = all(self.out.uniform(s) for s in reference.subscripts) and not (write or scatter)
+        same = access.uniform and not (access.write or scatter)
         lanes = Lanes(self.out, Mask()) if same else self
-        subscripts = [lanes.text(s) for s in reference.subscripts]
-        access, number = self.out.access(reference, write)
-        if symbol.kind is Kind.PRIVATE:
-            return self._private(symbol, reference, subscripts, access, width)
+        lanes.load(access.loads)
+        subscripts = [lanes.text(s) for s in access.subscripts]
+        if access.space == "private":
+            return self._private(symbol, access, subscripts)
         index, sizes = self._index(symbol, subscripts)
-        self._bounds(symbol, index, sizes, width)
+        self._bounds(index, sizes, access.width)
         offset = f"pg_a{self.out.fresh()}"
         long = symbol.kind is Kind.GLOBAL
         ctype, long_suffix = ("int64_t", "_long") if long else ("int", "")
@@ -189,8 +177,9 @@ class Lanes(Text):
             self.out.emit(f"POLYGPU_LANES {offset}[pg_l] = {row_major(index, sizes)};")
             if self.mask.lanes:
                 self.out.emit(f"polygpu_settle{long_suffix}({offset}, {self.mask.lanes}, {self.mask.bits});")
-        place = Place(symbol, offset, same, f".{reference.field}" if reference.field else "", access)
-        self._count(place, reference, number, width)
+        field = f".{reference.field}" if reference.field else ""
+        place = Place(symbol, offset, same, field, access.number)
+        self._count(place, access)
         return place
 
     def _index(self, symbol: Symbol, subscripts: list[str]) -> tuple[list[str], list[str]]:
@@ -207,36 +196,38 @@ class Lanes(Text):
         sizes = [*argument.extents[1:-1], argument.pitch] if len(subscripts) > 1 else []
         return index, [self.text(size) for size in sizes if size is not None]
 
-    def _bounds(self, symbol: Symbol, index: list[str], sizes: list[str], width: int) -> None:
+    def _bounds(self, index: list[str], sizes: list[str], width: int) -> None:
         """Check mode looks at each dimension but the first, whose end is the array's."""
         for k, (i, size) in enumerate(zip(index[1:], sizes, strict=True), start=2):
             along = width if k == len(index) else 1  # elements of a wide access lie in the last dimension
             self.out.emit(f"POLYGPU_BOUND({self.mask.active}, {i}, {size}, {along});")
 
-    def _private(
-        self, symbol: Symbol, reference: Reference, subscripts: list[str], access: int, width: int
-    ) -> Place:
+    def _private(self, symbol: Symbol, access: Access, subscripts: list[str]) -> Place:
         index = row_major(subscripts, [str(extent) for extent in symbol.extents[1:]])
-        if all(isinstance(s, Int) for s in reference.subscripts):
-            index = str(_constant_index([s for s in reference.subscripts if isinstance(s, Int)], symbol))
-        elif self.mask.lanes and not all(self.out.uniform(s) for s in reference.subscripts):
+        constants = [s.value for s in access.element.subscripts if isinstance(s, Int)]
+        if len(constants) == len(subscripts):
+            index = str(_constant_index(constants, symbol))
+        elif self.mask.lanes and not access.uniform:
             index = f"({self.mask.active} ? {index} : 0)"
         array = f"{symbol.number}, {symbol.elements}"
-        self.out.emit(f"POLYGPU_CHECK_PRIVATE({access}, {array}, {index}, {self.mask.bits}, {width});")
-        return Place(symbol, index, False, "", access)
+        checked = f"{access.number}, {array}, {index}, {self.mask.bits}, {access.width}"
+        self.out.emit(f"POLYGPU_CHECK_PRIVATE({checked});")
+        return Place(symbol, index, False, "", access.number)
 
-    def _count(self, place: Place, reference: Reference, number: int, width: int) -> None:
-        symbol, same = place.symbol, "_SAME" if place.same else ""
+    def _count(self, place: Place, access: Access) -> None:
+        symbol, same, reference = place.symbol, "_SAME" if place.same else "", access.element
         outside = symbol.kind is Kind.GLOBAL
         base = f"pg_array_{symbol.c}->address" if outside else str(symbol.base)
         field = f"(int)offsetof({symbol.type}, {reference.field})" if reference.field else "0"
         first = base if field == "0" else f"{base} + {field}"
-        stride, size = size_text(symbol.type), size_text(reference.type, width)
+        stride, size = size_text(symbol.type), size_text(reference.type, access.width)
         array = f"pg_array_{symbol.c}" if outside else f"{symbol.number}, {symbol.elements}"
         where = f"{place.offset}, {self.mask.bits}"
-        self.out.emit(f"POLYGPU_COUNT{same}({symbol.space}, {number}, {where}, {first}, {stride}, {size});")
+        counted = f"{access.space}, {access.place}, {where}, {first}, {stride}, {size}"
+        self.out.emit(f"POLYGPU_COUNT{same}({counted});")
         check = f"POLYGPU_CHECK_{'GLOBAL' if outside else 'SHARED'}{same}"
-        self.out.emit(f"{check}({place.number}, {array}, {where}, {field}, {stride}, {size}, {width});")
+        checked = f"{access.number}, {array}, {where}, {field}, {stride}, {size}, {access.width}"
+        self.out.emit(f"{check}({checked});")
 
 
 def size_text(ctype: str, width: int = 1) -> str:
@@ -246,12 +237,8 @@ def size_text(ctype: str, width: int = 1) -> str:
     return f"{width} * (int)sizeof({ctype})" if width > 1 else f"(int)sizeof({ctype})"
 
 
-def _loads(expr: Expr) -> bool:
-    return any(True for _ in references(expr))
-
-
-def _constant_index(subscripts: list[Int], symbol: Symbol) -> int:
+def _constant_index(subscripts: list[int], symbol: Symbol) -> int:
     index = 0
     for subscript, extent in zip(subscripts, symbol.extents, strict=True):
-        index = index * extent + subscript.value
+        index = index * extent + subscript
     return index

@@ -7,11 +7,12 @@ block by block and warp by warp in lockstep, and counts what a chip would have t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from polygpu.model.device import Device
-from polygpu.model.expr import Expr
+from polygpu.model.expr import SIZES, Expr
 from polygpu.model.kernel import (
     Buffer,
     Declare,
@@ -29,16 +30,18 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.scop import LARGEST_SIZE
-from polygpu.model.text import INTEGERS, c_string
+from polygpu.model.text import INTEGERS, PLAIN, c_string
+from polygpu.perf.charges import lockstep
 from polygpu.perf.coalescing import Coalescing, Memory
 from polygpu.perf.cost import CLASSES, accesses
-from polygpu.perf.names import spell
+from polygpu.perf.lockstep import Access, Row
 from polygpu.perf.oblivious import is_oblivious
 from polygpu.perf.resources import wave
 from polygpu.perf.site_entries import site_entry
 from polygpu.printing.emulator.body import print_body
-from polygpu.printing.emulator.warp import poison
-from polygpu.printing.emulator.writer import AccessRecord, KernelWriter, Point
+from polygpu.printing.emulator.statements import poison
+from polygpu.printing.emulator.symbols import spell
+from polygpu.printing.emulator.writer import KernelWriter
 from polygpu.printing.layout import place_of
 from polygpu.printing.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
 from polygpu.support.position import basename
@@ -55,6 +58,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
     buffers = [buffer for region in unit.regions for buffer in region.buffers]
     structures = {b.structure.name: b.structure.definition for b in buffers if b.structure}
     functions = dict.fromkeys(text for region in unit.regions for text in region.functions)
+    regions = [_region(region, i, device) for i, region in enumerate(unit.regions)]
     return (
         load_environment()
         .get_template("emulator/emulator.c.j2")
@@ -70,10 +74,10 @@ def print_emulator(unit: Unit, device: Device) -> str:
             memory=Memory.of(device),
             integers=INTEGERS,
             classes=CLASSES,
-            oblivious=all(is_oblivious(kernel) for region in unit.regions for kernel in region.kernels),
+            oblivious=all(kernel["oblivious"] for region in regions for kernel in region["kernels"]),
             structures=list(structures.values()),
             functions=[f"static inline {text}" for text in functions],
-            regions=[_region(region, i, device) for i, region in enumerate(unit.regions)],
+            regions=regions,
             sized=any(region.sized for region in unit.regions),
             largest=LARGEST_SIZE,
             doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
@@ -164,11 +168,13 @@ def _host_extent(extents: tuple[Expr | None, ...], dimension: int) -> str:
 
 
 def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
-    out = KernelWriter(kernel, device.doubles)
+    tree = lockstep(kernel, device.doubles)
+    out = KernelWriter(tree)
     print_body(out)
     shared = [out.symbol(array.name) for array in kernel.shared]
     arrays = [out.symbol(array.name) for array in kernel.arrays]
-    rows = _rows(out.accesses)
+    spaces = Counter(access.space for access in tree.accesses)
+    places = {row: place for place, row in enumerate(tree.rows)}
     sites = {site.number: site for site in region.sites}
     return {
         "name": _kernel_name(region, kernel),
@@ -177,16 +183,17 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
         "block": kernel.block,
         "warps": out.warps,
         "wave": wave(kernel, device),
-        "stages": out.stages,
+        "stages": tree.stages,
+        "oblivious": is_oblivious(tree),
         "state": [f"{s.type} {s.c}[{s.elements} + 64]" for s in shared] + out.state,
-        "points": [_point(point) for point in out.points],
-        "accesses": [_access(a, rows, sites) for a in out.accesses],
-        "globals": sum(a.space == "global" for a in out.accesses),
-        "constants": sum(a.space == "constant" for a in out.accesses),
-        "textures": sum(a.space == "texture" for a in out.accesses),
-        "shareds": sum(a.space == "shared" for a in out.accesses),
+        "points": tree.points,
+        "accesses": [_access(a, places, sites) for a in tree.accesses],
+        "globals": spaces["global"],
+        "constants": spaces["constant"],
+        "textures": spaces["texture"],
+        "shareds": spaces["shared"],
         "private_arrays": out.private_arrays,
-        "sites": [c_string(_site(a, sites)) for a in rows.values()],
+        "sites": [c_string(json.dumps(site_entry(a, sites))[1:-1]) for a in tree.rows.values()],
         "shared": [{"name": s.c, "type": s.type, "poison": poison(s.type)} for s in shared],
         "arrays": [
             {"name": s.c, "type": s.type, "space": a.space}
@@ -201,51 +208,22 @@ def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
     }
 
 
-def _point(point: Point) -> dict[str, Any]:
+def _access(a: Access, rows: Mapping[Row, int], sites: Mapping[int, Site]) -> dict[str, Any]:
+    site, text = sites.get(a.element.site), PLAIN.text(a.element)
+    named = f"'{site.text}' as {text}" if site and site.text != text else f"'{text}'"
+    whole_words = not a.element.field and SIZES.get(a.element.type, 1) % 4 == 0
     return {
-        "stage": point.stage,
-        "rounds": point.rounds,
-        "cost": [point.cost[name] for name in CLASSES],
-    }
-
-
-def _row(access: AccessRecord) -> tuple[int, str, bool]:
-    """Accesses that the profile adds up in one entry."""
-    return access.site, access.array, access.write
-
-
-def _rows(records: list[AccessRecord]) -> Mapping[tuple[int, str, bool], AccessRecord]:
-    """The first access of each entry of the profile, in the entries' order."""
-    rows: dict[tuple[int, str, bool], AccessRecord] = {}
-    for record in records:
-        if record.space != "private":
-            rows.setdefault(_row(record), record)
-    return rows
-
-
-def _access(
-    access: AccessRecord, rows: Mapping[tuple[int, str, bool], AccessRecord], sites: Mapping[int, Site]
-) -> dict[str, Any]:
-    site = sites.get(access.site)
-    named = f"'{site.text}' as {access.text}" if site and site.text != access.text else f"'{access.text}'"
-    return {
-        "space": access.space,
-        "write": access.write,
-        "stage": access.stage,
-        "number": access.number,
-        "granule": 4 if access.words else 1,
-        "row": list(rows).index(_row(access)) if access.space != "private" else 0,
+        "space": a.space,
+        "write": a.write,
+        "stage": a.stage,
+        "number": a.place,
+        "granule": 4 if whole_words else 1,
+        "row": rows.get(a.row, 0),
         "text": c_string(named),
         "file": c_string(basename(site.position.file) if site else ""),
         "line": site.position.line if site else 0,
         "column": site.position.column if site else 0,
     }
-
-
-def _site(access: AccessRecord, sites: Mapping[int, Site]) -> str:
-    """The members that describe an entry, as JSON without the braces."""
-    entry = site_entry(sites.get(access.site), access.array, access.space, access.write, access.text)
-    return json.dumps(entry)[1:-1]
 
 
 def _comment(text: str) -> str:

@@ -1,0 +1,57 @@
+"""Array elements of kernel code, and the memories that they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Literal, TypeAlias
+
+from polygpu.model.expr import SIZES, Expr, Name, Reference
+from polygpu.model.kernel import Kernel, SharedArray
+from polygpu.model.rewrite import references, rewrite
+
+Space: TypeAlias = Literal["global", "constant", "texture", "shared", "private"]
+"""Where an array's elements lie, as the counters tell memories apart."""
+
+Spaces: TypeAlias = Mapping[str, Space]
+"""Those of a kernel's arrays by name; arrays that are not in it are private."""
+
+
+def spaces_of(kernel: Kernel) -> Spaces:
+    shared: dict[str, Space] = {array.name: "shared" for array in kernel.shared}
+    return shared | {array.name: array.space for array in kernel.arrays}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlace:
+    """A shared array's first byte, and its extents with the padding."""
+
+    first: int
+    extents: tuple[int, ...]
+
+
+def shared_places(arrays: Sequence[SharedArray]) -> dict[str, SharedPlace]:
+    """Shared arrays lie one behind the other, each aligned as it asks."""
+    places = {}
+    end = 0
+    for array in arrays:
+        *outer, last = array.extents or (1,)
+        extents = (*outer, last + array.padding) if array.extents else ()
+        end += -end % max(array.alignment, 1)
+        places[array.name] = SharedPlace(end, extents)
+        end += prod(extents) * SIZES.get(array.type, 4)
+    return places
+
+
+def element(r: Reference) -> Reference:
+    """The element that `r` is, wherever the source mentions it."""
+    return replace(r, site=-1)
+
+
+def reloaded(test: Expr, side: Expr) -> Expr:
+    """`side` of a selection, where a name stands for each element that `test` has loaded."""
+    known = {element(r) for r in references(test)}
+    return rewrite(
+        side, lambda e: Name(e.array, e.type) if isinstance(e, Reference) and element(e) in known else None
+    )

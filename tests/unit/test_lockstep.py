@@ -1,0 +1,88 @@
+"""What is charged where, and which accesses there are: the tree that is printed and predicted from."""
+
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
+from polygpu.model.kernel import Assign, Barrier, Declare, For, If, SharedArray, Statement
+from polygpu.perf.charges import lockstep
+from polygpu.perf.lockstep import Access, Branch, Charge, Choice, Do, Lockstep, Loop, Stage
+from tests.unit.emulator_harness import BX, X, argument, at, kernel, less, plus, times
+
+N, ZERO, B = Name("n"), Int(0), at("b", X)
+
+
+def tree(*body: Statement) -> Lockstep:
+    arrays = [argument(name, N) for name in "abc"]
+    shared = [SharedArray("s", "float", (32,))]
+    return lockstep(kernel(body, arrays, (32, 1, 1), shared, scalars=("n",)), doubles=True)
+
+
+def store(value: Expr, target: Reference = B) -> Assign:
+    return Assign(target, value)
+
+
+def test_statements_between_which_control_flow_does_not_part_are_one_point() -> None:
+    branch = If(less(X, N), (store(at("a", X)),), (), uniform=False)
+    made = tree(store(at("a", X)), store(at("a", X)), branch, store(at("a", X)))
+    (stage,) = made.parts
+    assert isinstance(stage, Stage)
+    assert [type(node) for node in stage.steps] == [Charge, Do, Do, Branch, Charge, Do]
+    before, inside, after = made.points
+    assert (before.cost["load_global"], before.cost["branch"], before.rounds) == (2, 1, 0)
+    assert (inside.cost["load_global"], inside.rounds) == (1, 0)
+    assert (after.cost["load_global"], after.rounds) == (1, 1)  # what was loaded is waited for at the end
+
+
+def test_a_barrier_parts_stages_and_what_a_later_one_uses_is_kept() -> None:
+    value = Declare("v", "float", at("a", X))
+    made = tree(value, Barrier(), store(Name("v", "float")))
+    first, charge, barrier, second = made.parts
+    assert isinstance(first, Stage) and isinstance(second, Stage) and isinstance(charge, Charge)
+    assert (first.number, second.number, made.stages) == (0, 1, 2)
+    assert made.points[charge.point].cost == {"barrier": 1}
+    assert barrier == Do(Barrier())
+    assert [node.kept for node in first.steps if isinstance(node, Do)] == [True]
+
+
+def test_values_of_the_block_stand_before_their_stage() -> None:
+    made = tree(Declare("first", "int", times(BX, Int(32))), store(at("a", plus(Name("first"), X))))
+    declared, stage = made.parts
+    assert isinstance(declared, Do) and declared.uniform
+    assert isinstance(stage, Stage) and "first" in stage.used
+
+
+def test_lanes_agree_on_bounds_that_only_name_values_of_the_block() -> None:
+    for upper, agreed in ((N, True), (X, False)):
+        made = tree(For("i", ZERO, upper, 1, (store(at("a", Name("i"))),), uniform=False))
+        (stage,) = made.parts
+        assert isinstance(stage, Stage)
+        (loop,) = [node for node in stage.steps if isinstance(node, Loop)]
+        assert (loop.agreed, loop.body[0]) == (agreed, Charge(loop.point))
+        assert made.points[loop.point].cost["branch"] == 1
+
+
+def test_index_arithmetic_that_a_loop_does_not_change_is_charged_at_the_start() -> None:
+    half = Binary("/", N, Int(3))
+    made = tree(For("i", ZERO, N, 1, (store(at("a", half)), store(at("c", half))), uniform=True))
+    assert made.start is not None
+    assert made.points[made.start].cost == {"int_divide": 1}
+
+
+def test_accesses_are_numbered_as_they_are_made() -> None:
+    made = tree(store(at("a", at("c", X, ctype="int")), at("s", X)))
+    assert [(a.element.array, a.space, a.write, a.number, a.place) for a in made.accesses] == [
+        ("c", "global", False, 0, 0),
+        ("a", "global", False, 1, 1),
+        ("s", "shared", True, 2, 0),
+    ]
+    assert made.accesses[1].loads == made.accesses[:1]
+    assert made.accesses[1].subscripts == (made.accesses[0].name,)
+    assert list(made.rows) == [(-1, "c", False), (-1, "a", False), (-1, "s", True)]
+
+
+def test_a_side_loads_nothing_that_its_test_has_loaded() -> None:
+    chosen = Select(less(at("a", X), Int(1)), plus(at("a", X), at("c", X)), at("a", X))
+    made = tree(store(chosen))
+    (choice,) = made.choices
+    assert isinstance(choice, Choice)
+    assert [a.element.array for a in choice.test.loads if isinstance(a, Access)] == ["a"]
+    assert [a.element.array for a in choice.then if isinstance(a, Access)] == ["c"]
+    assert choice.otherwise == ()
