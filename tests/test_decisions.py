@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.mapping.program import Grid
+from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
+from polygpu.mapping.wanted import RefusedError
+from polygpu.model.device import Device
 from polygpu.report.explain import explain
 from polygpu.support.diagnostics import Diagnosed
 
@@ -50,6 +58,52 @@ def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_pa
     for sizes in programs.size_vectors(kernel, (1, 33, 100)):
         expected, found = programs.run(original, sizes, 60), programs.run(program, sizes, 60)
         assert programs.compare(expected, found).identical, sizes
+
+
+def spaces(grid: Grid, device: Device) -> Iterator[list[Transformation]]:
+    yield list(Order.space(grid, device))
+    yield list(Deal.space(grid, device))
+    yield list(Access.space(grid, device))
+    yield list(Strip.space(grid, device))
+
+
+def asked(t: Transformation) -> str:
+    """A member of the spaces of mm's nest, as the decisions that ask for it."""
+    match t:
+        case Order(axes):
+            return f"order({', '.join('ij'[k] for k in axes)})"
+        case Deal(((a, b, c), (x, y, z))):
+            return f"tile(i: {a * b}, j: {x * y}) threads(i: {a}, j: {x}) deal(i: {c}, j: {z})"
+        case Access(widest, _, unroll):
+            return f"wide({widest}) unroll({ {None: 'auto', 0: 'full'}.get(unroll, unroll) })"
+        case Strip((width,), buffering):
+            return f"tile(k: {width}) buffer({buffering})"
+    raise AssertionError(t)
+
+
+def possible(device: str) -> Iterator[str]:
+    """An order, a deal, an access and a strip of those that a search may try, all at once, at random."""
+    path, options = str(KERNELS / "mm.c"), pipeline.Options(target="emulator", device=device)
+    made = pipeline.compile_file(path, options)
+    (grid,) = made.regions[0].grids
+    random, choices = Random(device), list(spaces(grid, made.device))
+    while True:
+        text = " ".join(asked(random.choice(space)) for space in choices)
+        try:
+            pipeline.compile_file(path, replace(options, decisions=(text,)))
+            yield text
+        except RefusedError:
+            continue
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_members_of_the_spaces_keep_the_output(device: str, tmp_path: Path) -> None:
+    original, sizes = programs.build_original("mm", tmp_path), (33, 40, 50)
+    expected = programs.run(original, sizes)
+    for number, text in enumerate(islice(possible(device), 2)):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        assert programs.run(compiled("mm", device, text, directory), sizes) == expected, text
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,9 @@ class Wanted:
         if decision not in self.decisions:
             return False
         named = KEYS[decision.key].named
-        plain = (re.split(r"[@\[]", name)[0] for name in decision.names)
-        names = {name for text in plain for name in _NAME.findall(text)}
+        names = {re.split(r"[@\[]", name)[0].removeprefix("-") for name in decision.names}
+        if named == "loop":
+            names = {name for text in names for name in _NAME.findall(text)}
         return not names or not named or decision.value is not None or bool(names & self._known(named))
 
     def _known(self, named: str) -> frozenset[str]:
