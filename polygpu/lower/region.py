@@ -129,7 +129,7 @@ class RegionLowering:
 
     def _kernel(self, nest: Nest, outer: tuple[Fixed, ...], name: str) -> tuple[Grid, Kernel, Launch]:
         """As decisions say, as far as the nest can follow those that are for all nests."""
-        asked = wanted(self.p, nest.statements, self.decisions, self.care)
+        asked = wanted(self.p, nest, self.decisions, self.care)
         while True:
             try:
                 grid = map_nest(self.p, nest, outer, self.device, asked)

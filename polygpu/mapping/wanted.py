@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -11,11 +10,11 @@ import islpy as isl
 from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
-from polygpu.schedule.tree import Member, row_text
+from polygpu.schedule.tree import Band, Member, Nest, Sequence, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import basename
 
-_NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
+_OF_BLOCKS = frozenset({"wide", "loads", "unroll", "buffer"})  # of which one thread alone makes no use
 
 
 class RefusedError(Diagnosed):
@@ -31,7 +30,7 @@ class Wanted:
     """The decisions for a nest of `p`, those that count most last; `care` goes before all of them."""
 
     p: Polyhedra
-    statements: tuple[str, ...]
+    nest: Nest
     decisions: tuple[Decision, ...] = ()
     care: int = 0
 
@@ -42,22 +41,30 @@ class Wanted:
         return replace(self, decisions=tuple(d for d in self.decisions if d != decision))
 
     def follows(self, decision: Decision) -> bool:
-        """Whether the decision is one for the nest that has what it names, or what replaces it has."""
+        """Whether the decision is one for the nest, which has something that it names."""
         if decision not in self.decisions:
             return False
-        named = KEYS[decision.key].named
-        names = {re.split(r"[@\[]", name)[0].removeprefix("-") for name in decision.names}
-        if named == "loop":
-            names = {name for text in names for name in _NAME.findall(text)}
-        return not names or not named or decision.value is not None or bool(names & self._known(named))
+        match KEYS[decision.key].named:
+            case "array":
+                names = {name.partition("@")[0].partition("[")[0] for name in decision.names}
+                return not names or decision.value is not None or bool(names & self._arrays())
+            case "loop":
+                names = {name.removeprefix("-") for name in decision.names}
+                known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
+                return any(decision.value is not None or names & mine for mine in known)
+        return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
 
-    def _known(self, named: str) -> frozenset[str]:
-        """The names of loops, or of arrays, that the nest has."""
-        mine = [self.p.statement(s) for s in self.statements]
-        if named == "array":
-            return frozenset(a.reference.array for s in mine for a in s.accesses)
-        sources = self.p.source_names()
-        return frozenset(sources.get(i, i) for s in mine for i in s.iterators)
+    def _arrays(self) -> frozenset[str]:
+        mine = (self.p.statement(s) for s in self.nest.statements)
+        return frozenset(a.reference.array for s in mine for a in s.accesses)
+
+    def _loops(self, key: str) -> Iterator[Member]:
+        """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
+        yield from self.nest.parallel
+        body = self.nest.body
+        if key == "tile" and self.nest.parallel:
+            parts = body.children if isinstance(body, Sequence) else (body,)
+            yield from (part.members[0] for part in parts if isinstance(part, Band))
 
     def names(self, key: str) -> tuple[str, ...]:
         """What the decision of that key names."""
@@ -66,7 +73,7 @@ class Wanted:
 
     def refused(self, decision: Decision, number: str, why: str, advice: str = "") -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
-        position = self.p.statement(self.statements[0]).position
+        position = self.p.statement(self.nest.statements[0]).position
         return RefusedError(decision, Diagnostic(number, "error", f"'{decision}': {why}", position, advice))
 
     def value(self, key: str, loop: Member) -> Value:
@@ -78,13 +85,13 @@ class Wanted:
         return next((value for name, value in decision.items if name in names), decision.value)
 
 
-def wanted(p: Polyhedra, statements: tuple[str, ...], decisions: Iterable[Decision], care: int) -> Wanted:
-    """The decisions that hold for a nest of `statements`: for everything, for functions, for its place.
+def wanted(p: Polyhedra, nest: Nest, decisions: Iterable[Decision], care: int) -> Wanted:
+    """The decisions that hold for a nest: for everything, for functions, for its place.
 
     Those for everything hold where there is what they name.
     """
-    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
-    asked = Wanted(p, statements, tuple(sorted(mine, key=_weight)), care)
+    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in nest.statements)]
+    asked = Wanted(p, nest, tuple(sorted(mine, key=_weight)), care)
     held = (d for d in asked.decisions if d.place or d.key in SPACES or asked.follows(d))
     return replace(asked, decisions=tuple(held))
 
@@ -109,7 +116,7 @@ def _holds(place: Place, p: Polyhedra, name: str) -> bool:
     return own and place.number in (0, same.index(name) + 1)
 
 
-def _at_the_same(statements: Sequence[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
+def _at_the_same(statements: Iterable[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
     """The statements on the line of `s`, or at the very place."""
     place = (s.position.file, s.position.line, s.position.column if column else 0)
     positions = ((t.name, t.position) for t in statements)
@@ -155,7 +162,7 @@ def _falls(row: isl.PwAff) -> bool:
     return first < 0
 
 
-def labels(p: Polyhedra, loops: Sequence[Member]) -> list[str]:
+def labels(p: Polyhedra, loops: list[Member]) -> list[str]:
     """A name for each of the loops that no other one of them has, where that is possible."""
     found: list[str] = []
     for loop in loops:

@@ -22,6 +22,7 @@ from polygpu.mapping.wanted import wanted
 from polygpu.model.device import Device
 from polygpu.schedule.driver import schedule
 from polygpu.schedule.nests import nests
+from polygpu.schedule.tree import Nest
 from tests.unit.middle import expanded
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
@@ -47,7 +48,8 @@ def axes(grid: Grid) -> list[str]:
 
 def staged(grid: Grid, device: Device) -> Stage:
     """What rules stage of it."""
-    return stage(grid, device, wanted(grid.p, grid.statements, (), care=0))
+    nest = Nest(tuple(a.member for a in grid.axes), grid.node)
+    return stage(grid, device, wanted(grid.p, nest, (), care=0))
 
 
 def refusal(t: Transformation, grid: Grid, device: Device) -> tuple[str, str]:
