@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -11,12 +12,13 @@ from random import Random
 import pytest
 
 from benchmarks import programs
-from polygpu import pipeline
+from polygpu import cli, pipeline
 from polygpu.mapping.program import Grid
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError
 from polygpu.model.device import Device
 from polygpu.report.explain import explain
+from polygpu.support.catalogue import CATALOGUE
 from polygpu.support.diagnostics import Diagnosed
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
@@ -163,3 +165,18 @@ def test_a_tile_must_be_a_multiple_of_its_threads() -> None:
     options = pipeline.Options(target="emulator", decisions=("tile(i: 20, j: 20) threads(i: 16, j: 16)",))
     with pytest.raises(Diagnosed, match="cannot be dealt"):
         pipeline.compile_file(str(KERNELS / "mm.c"), options)
+
+
+@pytest.mark.parametrize("number", ["PG303", "PG304", "PG305", "PG310", "PG311", "PG313"])
+def test_examples_of_the_catalogue(
+    number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands: the one draws the diagnostic, the other none."""
+    monkeypatch.chdir(tmp_path)
+    for kernel in ("mm", "mv"):
+        Path(f"{kernel}.c").write_text(programs.source_of(kernel).read_text())
+    entry = CATALOGUE[number]
+    cli.invoke(shlex.split(entry.bad)[1:])
+    assert f"[{number}]" in capsys.readouterr().err
+    assert cli.invoke(shlex.split(entry.good)[1:]) == 0
+    assert "[PG" not in capsys.readouterr().err
