@@ -66,11 +66,6 @@ class Wanted:
             parts = body.children if isinstance(body, Sequence) else (body,)
             yield from (part.members[0] for part in parts if isinstance(part, Band))
 
-    def names(self, key: str) -> tuple[str, ...]:
-        """What the decision of that key names."""
-        decision = self.find(key)
-        return decision.names if decision is not None else ()
-
     def refused(self, decision: Decision, number: str, why: str, advice: str = "") -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
         position = self.p.statement(self.nest.statements[0]).position
