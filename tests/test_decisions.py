@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from benchmarks import programs
-from polygpu import pipeline
+from polygpu import cli, pipeline
+from polygpu.mapping.program import Grid
+from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
+from polygpu.mapping.wanted import RefusedError
+from polygpu.model.device import Device
 from polygpu.report.explain import explain
+from polygpu.support.catalogue import CATALOGUE
 from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import build_checked
 
@@ -53,6 +63,52 @@ def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_pa
         assert programs.compare(expected, found).identical, sizes
 
 
+def spaces(grid: Grid, device: Device) -> Iterator[list[Transformation]]:
+    yield list(Order.space(grid, device))
+    yield list(Deal.space(grid, device))
+    yield list(Access.space(grid, device))
+    yield list(Strip.space(grid, device))
+
+
+def asked(t: Transformation) -> str:
+    """A member of the spaces of mm's nest, as the decisions that ask for it."""
+    match t:
+        case Order(axes):
+            return f"order({', '.join('ij'[k] for k in axes)})"
+        case Deal(((a, b, c), (x, y, z))):
+            return f"tile(i: {a * b}, j: {x * y}) threads(i: {a}, j: {x}) deal(i: {c}, j: {z})"
+        case Access(widest, _, unroll):
+            return f"wide({widest}) unroll({ {None: 'auto', 0: 'full'}.get(unroll, unroll) })"
+        case Strip((width,), buffering):
+            return f"tile(k: {width}) buffer({buffering})"
+    raise AssertionError(t)
+
+
+def possible(device: str) -> Iterator[str]:
+    """An order, a deal, an access and a strip of those that a search may try, all at once, at random."""
+    path, options = str(KERNELS / "mm.c"), pipeline.Options(target="emulator", device=device)
+    made = pipeline.compile_file(path, options)
+    (grid,) = made.regions[0].grids
+    random, choices = Random(device), list(spaces(grid, made.device))
+    while True:
+        text = " ".join(asked(random.choice(space)) for space in choices)
+        try:
+            pipeline.compile_file(path, replace(options, decisions=(text,)))
+            yield text
+        except RefusedError:
+            continue
+
+
+@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+def test_members_of_the_spaces_keep_the_output(device: str, tmp_path: Path) -> None:
+    original, sizes = programs.build_original("mm", tmp_path), (33, 40, 50)
+    expected = programs.run(original, sizes)
+    for number, text in enumerate(islice(possible(device), 2)):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        assert programs.run(compiled("mm", device, text, directory), sizes) == expected, text
+
+
 @pytest.mark.parametrize(
     ("decision", "number"),
     [
@@ -71,6 +127,9 @@ def test_decisions_keep_the_output(kernel: str, device: str, choice: str, tmp_pa
         ("18: stage(C)", "PG310"),
         ("stage(D)", "PG303"),
         ("hold(A)", "PG310"),
+        ("stage(A: i)", "PG310"),
+        ("threads(k: 4)", "PG303"),
+        ("18: tile(i@17: 4)", "PG303"),
         ("unroll(0)", "PG303"),
         ("loads(few)", "PG303"),
         ("registers(200)", "PG304"),
@@ -107,3 +166,18 @@ def test_a_tile_must_be_a_multiple_of_its_threads() -> None:
     options = pipeline.Options(target="emulator", decisions=("tile(i: 20, j: 20) threads(i: 16, j: 16)",))
     with pytest.raises(Diagnosed, match="cannot be dealt"):
         pipeline.compile_file(str(KERNELS / "mm.c"), options)
+
+
+@pytest.mark.parametrize("number", ["PG303", "PG304", "PG305", "PG310", "PG311", "PG313"])
+def test_examples_of_the_catalogue(
+    number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands: the one draws the diagnostic, the other none."""
+    monkeypatch.chdir(tmp_path)
+    for kernel in ("mm", "mv"):
+        Path(f"{kernel}.c").write_text(programs.source_of(kernel).read_text())
+    entry = CATALOGUE[number]
+    cli.invoke(shlex.split(entry.bad)[1:])
+    assert f"[{number}]" in capsys.readouterr().err
+    assert cli.invoke(shlex.split(entry.good)[1:]) == 0
+    assert "[PG" not in capsys.readouterr().err

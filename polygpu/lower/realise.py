@@ -133,7 +133,7 @@ class Realiser:
         Raises ValueError where int does not hold what the kernels compute, and EndlessError.
         """
         p, prepared = self.prepared.polyhedra, self.prepared
-        asked = tuple(wanted(p, grid.statements, (), 0) for grid in program.grids)
+        asked = tuple(Wanted(p, Nest((), grid.node)) for grid in program.grids)
         region = self.lowering.region(program)
         made = CompiledRegion(prepared, program, asked, (), (), region, prepared.conditions)
         fitting = self._fitting(made)
@@ -197,7 +197,7 @@ class Realiser:
 
         def grid(nest: Nest, outer: tuple[Fixed, ...], name: str) -> Grid:
             mine = tuple(d for d in decisions if (nest.statements, d) not in left)
-            asked.append(wanted(p, nest.statements, mine, care, order.dependences))
+            asked.append(wanted(p, nest, mine, care, order.dependences))
             return self._map(nest, outer, name, asked[-1])
 
         program = self.passes.run("map", lambda: map_host(p, host, grid))
@@ -220,4 +220,4 @@ def _lower(lowering: RegionLowering, program: Program, asked: list[Wanted]) -> R
         mine = next(a for g, a in zip(program.grids, asked, strict=True) if g.name == problem.kernel)
         decision = mine.find("unroll")
         assert decision is not None, "nothing else is unrolled fully"
-        raise RefusedError(decision, mine.statements, problem.diagnostic) from None
+        raise RefusedError(decision, mine.nest.statements, problem.diagnostic) from None

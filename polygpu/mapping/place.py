@@ -50,6 +50,7 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
     taken = {h.tuple_name for h in promote(m)} | written_arrays(m)
     found = _candidates(m, taken, device, decision)
     if decision is not None:
+        _check_levels(m, decision, asked)
         _check_all(m, decision, found, taken, asked)
         return Stage(_named([c.staging for c in found]), keep)
     chosen: list[Staging] = []
@@ -70,6 +71,16 @@ class Candidate:
 
     staging: Staging
     accesses: tuple[tuple[str, PolyAccess], ...]
+
+
+def _check_levels(m: Grid, decision: Decision, asked: Wanted) -> None:
+    """Raises RefusedError where a level is no loop whose tiles something could be copied in."""
+    loops = [loop_names(m.p, part.member) for part in m.parts if isinstance(part, Tiles)]
+    for _, level in decision.items:
+        if level not in (None, "block", *(name for names in loops for name in names)):
+            known = ", ".join(dict.fromkeys(["block", *map(min, loops)]))
+            why = f"'{level}' is none of the levels of this nest, which has {known}"
+            raise asked.refused(decision, "PG310", why)
 
 
 def _check_all(m: Grid, decision: Decision, found: list[Candidate], taken: set[str], asked: Wanted) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -14,10 +14,11 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
 from polygpu.model.facts import LoopVerdict
-from polygpu.schedule.tree import Member, row_text
+from polygpu.schedule.tree import Band, Member, Nest, Sequence, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import basename
 
+_OF_BLOCKS = frozenset({"wide", "loads", "unroll", "buffer"})  # of which one thread alone makes no use
 _NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
 
 
@@ -38,7 +39,7 @@ class Wanted:
     """
 
     p: Polyhedra
-    statements: tuple[str, ...]
+    nest: Nest
     decisions: tuple[Decision, ...] = ()
     care: int = 0
     dependences: Dependences | None = None
@@ -47,10 +48,30 @@ class Wanted:
         return next((d for d in reversed(self.decisions) if d.key == key), None)
 
     def follows(self, decision: Decision) -> bool:
-        """Whether the decision is one for the nest, and names something that the nest has, if anything."""
-        names = decision.names if KEYS[decision.key].named else ()
-        named = not names or decision.value is not None or any(self.knows(decision, name) for name in names)
-        return decision in self.decisions and named
+        """Whether the decision is one for the nest, which has something that it names."""
+        if decision not in self.decisions:
+            return False
+        match KEYS[decision.key].named:
+            case "array":
+                names = {name.partition("@")[0].partition("[")[0] for name in decision.names}
+                return not names or decision.value is not None or bool(names & self._arrays())
+            case "loop":
+                names = {name.removeprefix("-") for name in decision.names}
+                known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
+                return any(decision.value is not None or names & mine for mine in known)
+        return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
+
+    def _arrays(self) -> frozenset[str]:
+        mine = (self.p.statement(s) for s in self.nest.statements)
+        return frozenset(a.reference.array for s in mine for a in s.accesses)
+
+    def _loops(self, key: str) -> Iterator[Member]:
+        """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
+        yield from self.nest.parallel
+        body = self.nest.body
+        if key == "tile" and self.nest.parallel:
+            parts = body.children if isinstance(body, Sequence) else (body,)
+            yield from (part.members[0] for part in parts if isinstance(part, Band))
 
     def knows(self, decision: Decision, name: str) -> bool:
         """Whether the nest has what a decision names so."""
@@ -58,9 +79,9 @@ class Wanted:
 
     def known(self, decision: Decision) -> frozenset[str]:
         """The loops, or the arrays, that such a decision could name."""
-        mine = [self.p.statement(s) for s in self.statements]
+        mine = [self.p.statement(s) for s in self.nest.statements]
         if KEYS[decision.key].named == "array":
-            return frozenset(a.reference.array for s in mine for a in s.accesses)
+            return self._arrays()
         sources = self.p.source_names()
         return frozenset(sources.get(i, i) for s in mine for i in s.iterators)
 
@@ -71,7 +92,7 @@ class Wanted:
 
     def sequential(self, loop: str) -> LoopVerdict | None:
         """Why a loop of the nest is not parallel, if a dependence says so."""
-        mine = {k for s in self.statements for k in self.p.statement(s).loops}
+        mine = {k for s in self.nest.statements for k in self.p.statement(s).loops}
         verdicts = loop_verdicts(self.p, self.dependences) if self.dependences is not None else ()
         named = (v for k, v in enumerate(verdicts) if k in mine and v.iterator == loop)
         return next((v for v in named if not v.parallel), None)
@@ -80,14 +101,14 @@ class Wanted:
         self, decision: Decision, number: str, why: str, advice: str = "", verdict: LoopVerdict | None = None
     ) -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
-        position = self.p.statement(self.statements[0]).position
+        position = self.p.statement(self.nest.statements[0]).position
         ends = (verdict.source, verdict.target) if verdict is not None else ()
         notes = tuple(
             Diagnostic("", "note", text, end)
             for text, end in zip(("one end of the dependence", "the other end"), ends, strict=False)
         )
         reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice, notes)
-        return RefusedError(decision, self.statements, reason)
+        return RefusedError(decision, self.nest.statements, reason)
 
     def value(self, key: str, loop: Member) -> Value:
         """The value that a decision gives a loop, or all loops; None where it says nothing of this one."""
@@ -100,17 +121,17 @@ class Wanted:
 
 def wanted(
     p: Polyhedra,
-    statements: tuple[str, ...],
+    nest: Nest,
     decisions: Iterable[Decision],
     care: int,
     dependences: Dependences | None = None,
 ) -> Wanted:
-    """The decisions that hold for a nest of `statements`, the last of a key being the one that counts.
+    """The decisions that hold for a nest, the last of a key being the one that counts.
 
     Those for everything hold where there is what they name.
     """
-    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in statements)]
-    asked = Wanted(p, statements, tuple(mine), care, dependences)
+    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in nest.statements)]
+    asked = Wanted(p, nest, tuple(mine), care, dependences)
     held = (d for d in asked.decisions if d.place or d.key in SPACES or asked.follows(d))
     return replace(asked, decisions=tuple(held))
 
@@ -130,7 +151,7 @@ def _holds(place: Place, p: Polyhedra, name: str) -> bool:
     return own and place.number in (0, same.index(name) + 1)
 
 
-def _at_the_same(statements: Sequence[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
+def _at_the_same(statements: Iterable[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
     """The statements on the line of `s`, or at the very place."""
     place = (s.position.file, s.position.line, s.position.column if column else 0)
     positions = ((t.name, t.position) for t in statements)
@@ -176,7 +197,7 @@ def _falls(row: isl.PwAff) -> bool:
     return first < 0
 
 
-def labels(p: Polyhedra, loops: Sequence[Member]) -> list[str]:
+def labels(p: Polyhedra, loops: list[Member]) -> list[str]:
     """A name for each of the loops that no other one of them has, where that is possible."""
     found: list[str] = []
     for loop in loops:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, TypeAlias
 
-from tests.fuzz.program import Affine, Loop, Program, Read
+from tests.fuzz.program import Affine, If, Loop, Node, Program, Read
 
 Draw: TypeAlias = Callable[[Random, "Names"], str]
 
@@ -18,6 +18,7 @@ class Names:
         parts = list(_parts(p.regions))
         stored = {a.name: f"G{number}_{a.name}" if a.storage == "global" else a.name for a in p.arrays}
         plain = {a.name for a in p.arrays if a.storage != "flat"}
+        self.nests = sorted({path for region in p.regions for path in _paths(region)})
         self.loops = sorted({part.iterator for part in parts if isinstance(part, Loop)})
         self.arrays = sorted(stored.values())
         self.references = sorted(
@@ -28,6 +29,16 @@ class Names:
                 if part.subscripts and all(isinstance(s, Affine) for s in part.subscripts)
             }
         )
+
+
+def _paths(nodes: tuple[Node, ...]) -> Iterator[tuple[str, ...]]:
+    """The iterators around what is innermost, the outermost first."""
+    for node in nodes:
+        match node:
+            case Loop(iterator, body=body):
+                yield from ((iterator, *path) for path in list(_paths(body)) or [()])
+            case If(_, then, otherwise):
+                yield from _paths((*then, *otherwise))
 
 
 def _parts(part: Any) -> Iterator[Any]:
@@ -59,8 +70,10 @@ def _one_of(*values: str) -> Draw:
 
 
 def _order(random: Random, names: Names) -> str:
-    """Often those of two loops, the lanes' last."""
-    loops = random.sample(names.loops, min(len(names.loops), random.choice((1, 2, 2, 3))))
+    """Some of the loops of a nest, the lanes' last."""
+    loops = list(dict.fromkeys(random.choice(names.nests or [()])))
+    loops = loops[: random.choice((1, 2, 2, 3))]
+    random.shuffle(loops)
     return ", ".join(random.choice(("", "", "-")) + name for name in loops)
 
 

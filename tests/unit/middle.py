@@ -64,7 +64,7 @@ def mapped(parameters: str, body: str, device: str = "8800gtx", decisions: str =
     """The first kernel, which must not be inside a host loop, made as `decisions` say."""
     p, found = scheduled(parameters, body)
     nest = nests(found.host)[0]
-    asked = wanted(p, nest.statements, parse(decisions) if decisions else (), care=0)
+    asked = wanted(p, nest, parse(decisions) if decisions else (), care=0)
     return map_nest(p, nest, (), devices.load(device), asked)
 
 
@@ -72,7 +72,7 @@ def lowered(parameters: str, body: str, device: str = "8800gtx") -> Kernel:
     """The first kernel."""
     p, d, _ = expanded(parameters, body)
     nest = nests(schedule(p, d).host)[0]
-    grid = map_nest(p, nest, (), devices.load(device), wanted(p, nest.statements, (), care=0))
+    grid = map_nest(p, nest, (), devices.load(device), wanted(p, nest, (), care=0))
     return lower(grid, layouts(p, d))[0]
 
 

@@ -125,6 +125,20 @@ def test_with_a_place_it_is_an_error(four: Compiled) -> None:
         assert [d.id for d in caught.value.diagnostics] == [number]
 
 
+def test_a_single_thread_has_no_use_for_decisions_on_blocks() -> None:
+    """The division of trisolv is such a thread, between two nests with parallel loops."""
+
+    def made(*decisions: str) -> Compilation:
+        options = Options(target="emulator", device="8800gtx", decisions=decisions)
+        return compile_file(str(programs.source_of("trisolv")), options)
+
+    assert followers(made("registers(7)")) == ["16", "19", "18"]
+    assert followers(made("unroll(4) buffer(none) loads(2)")) == ["16", "18"]
+    for asked in ("19: unroll(4)", "19: tile(i: 4)", "19: order(i)"):
+        with pytest.raises(Diagnosed, match="is for no nest of this file"):
+            made(asked)
+
+
 def test_pieces_of_an_index_set_split_are_numbered() -> None:
     """The statement of floyd-warshall becomes nine, one after another in the host's loop."""
     path = str(programs.source_of("floyd-warshall"))

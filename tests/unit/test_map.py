@@ -56,7 +56,7 @@ def test_lanes_walk_forwards(body: str, walked: str) -> None:
     p, _ = scheduled(VECTORS, f"for (int i = 0; i < n; i++) {body}")
     along = Member({"S0": isl.PwAff("[n] -> { S0[i] -> [(i)] }")})
     nest = Nest((along,), Leaf(("S0",)))
-    m = map_nest(p, nest, (), devices.load("8800gtx"), wanted(p, nest.statements, (), care=0))
+    m = map_nest(p, nest, (), devices.load("8800gtx"), wanted(p, nest, (), care=0))
     assert m.axes[0].member.text() == f"S0: {walked}"
 
 

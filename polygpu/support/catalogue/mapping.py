@@ -22,14 +22,18 @@ MAPPING = {
         "--decide 'KEY(...)' takes a decision that the compiler would take otherwise, for all nests that\n"
         "have what it names, or behind a place for one: '14: unroll(4)' is for the statement or the loop\n"
         "on line 14, 'f: unroll(4)' for the function f. Loops and arrays have the names of the source.\n"
-        "Keys: order(i, -j): the parallel loops, the lanes' last; -j runs backwards. tile(i: 64, k: 16):\n"
-        "iterations in a tile, of a sequential loop between two copies. threads(i: 8). deal(i: cyclic):\n"
-        "or blocked, grouped, or so many points at once. hold(C): arrays in registers. stage(A, B[k][j]:\n"
-        "k): arrays, or references, that go through shared memory, a tile of k or all of the block at\n"
-        "once. buffer(none), buffer(prefetch), buffer(ring: 3). wide(16): bytes that a lane copies at\n"
-        "once. loads(2): in flight while a tile is copied, or all. unroll(4): or full, none, auto.\n"
-        "pad(1), pad(A: 1): elements, or auto. registers(20): of a thread, which the model takes instead\n"
-        "of its estimate. constant(A), texture(B): arrays that are read through that cache.",
+        "  order(i, -j)            the parallel loops, the lanes' last; -j runs backwards\n"
+        "  tile(i: 64, k: 16)      points of a block along a parallel loop, iterations between two copies\n"
+        "  threads(i: 8)           threads of a block along a parallel loop\n"
+        "  deal(i: cyclic)         how they share a tile: cyclic, blocked, grouped, or so many at once\n"
+        "  hold(C)                 arrays whose elements stay in registers\n"
+        "  stage(A, B[k][j]: k)    arrays or references in shared memory: a tile of k, or all of the block\n"
+        "  buffer(ring: 3)         how staged tiles follow each other: none, prefetch, or a ring\n"
+        "  wide(16), loads(2)      bytes that a lane copies at once; loads in flight meanwhile, or all\n"
+        "  unroll(4)               iterations of innermost loops in a row, or full, none, auto\n"
+        "  pad(1), pad(A: 1)       elements of padding on the rows of staged arrays, or auto\n"
+        "  registers(20)           registers of a thread, which the model takes instead of its estimate\n"
+        "  constant(A), texture(B) arrays that are read through that cache",
         "polygpu compile --decide 'tiles(i: 64)' mm.c",
         "polygpu compile --decide 'tile(i: 64, j: 128) threads(i: 8, j: 16)' mm.c",
     ),

@@ -1,0 +1,89 @@
+"""All decisions of a compilation, fed back: they make the same files, and one that changes changes alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import programs
+from polygpu.model.decisions import Decision, Taken, Value
+from polygpu.pipeline import Compilation, Options, compile_file
+
+KERNELS = sorted(path.stem for path in programs.KERNELS.glob("*.c"))
+DEVICES = ("h100", "8800gtx", "gtx285", "generic")
+
+
+def options(device: str, decisions: tuple[Decision, ...] = ()) -> Options:
+    """With time for the best schedule, whatever else the machine does."""
+    return Options(device=device, time_budget=60, decisions=tuple(map(str, decisions)))
+
+
+def taken(compilation: Compilation) -> tuple[Taken, ...]:
+    return tuple(t for r in compilation.regions for kernel in r.taken for t in kernel)
+
+
+def decisions(compilation: Compilation) -> tuple[Decision, ...]:
+    return tuple(t.decision for t in taken(compilation))
+
+
+def replayed(kernel: str, device: str) -> None:
+    path = str(programs.source_of(kernel))
+    first = compile_file(path, options(device))
+    second = compile_file(path, options(device, decisions(first)))
+    assert {t.by for t in taken(first)} == {"rule"}
+    assert {t.by for t in taken(second)} == {"person"}
+    assert decisions(second) == decisions(first)
+    assert second.files == first.files
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device"), [(kernel, DEVICES[k % len(DEVICES)]) for k, kernel in enumerate(KERNELS)]
+)
+def test_decisions_fed_back_make_the_same_files(kernel: str, device: str) -> None:
+    replayed(kernel, device)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_decisions_fed_back_make_the_same_files_on_each_device(kernel: str, device: str) -> None:
+    replayed(kernel, device)
+
+
+def changed(d: Decision, name: str, value: Value) -> Decision:
+    return replace(d, items=tuple((n, value if n == name else v) for n, v in d.items))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device", "key", "name", "value"),
+    [
+        ("mm", "h100", "tile", "i", 32),
+        ("mm", "h100", "tile", "k", 8),
+        ("mm", "h100", "deal", "j", 8),
+        ("mm", "h100", "unroll", "", 4),
+        ("mm", "h100", "wide", "", 0),
+        ("mm", "h100", "pad", "B[k][j]", 4),
+        ("mm", "8800gtx", "tile", "j", 32),
+        ("mm", "8800gtx", "loads", "", 2),
+        ("mm", "8800gtx", "registers", "", 12),
+        ("mv", "gtx285", "tile", "j", 8),
+        ("mv", "8800gtx", "pad", "A[i][j]", 0),
+        ("jacobi-2d", "8800gtx", "tile", "i", 16),
+        ("jacobi-2d", "h100", "threads", "j", 64),
+        ("2mm", "gtx285", "tile", "k", 32),
+        ("doitgen", "8800gtx", "tile", "s", 8),
+        ("floyd-warshall", "8800gtx", "tile", "i", 16),
+    ],
+)
+def test_one_value_changes_alone(kernel: str, device: str, key: str, name: str, value: int) -> None:
+    """The first decision of that key that has the name is another one, and everything else stays."""
+    path = str(programs.source_of(kernel))
+    first = compile_file(path, options(device))
+    before = decisions(first)
+    place = next(k for k, d in enumerate(before) if d.key == key and name in dict(d.items))
+    asked = (*before[:place], changed(before[place], name, value), *before[place + 1 :])
+    assert asked != before
+    second = compile_file(path, options(device, asked))
+    assert decisions(second) == asked
+    assert second.files != first.files
