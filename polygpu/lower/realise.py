@@ -16,6 +16,7 @@ from polygpu.lower.buffers import Layout, layouts
 from polygpu.lower.fitting import Fitting, combined, fitting_tests, sized
 from polygpu.lower.region import RegionLowering
 from polygpu.lower.runs import EndlessError
+from polygpu.mapping.check import check_program
 from polygpu.mapping.map import map_host, map_nest
 from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
@@ -130,8 +131,10 @@ class Realiser:
     def of(self, program: Program) -> CompiledRegion:
         """The region whose kernels are those of a program of it, however that was made.
 
-        Raises ValueError where int does not hold what the kernels compute, and EndlessError.
+        Raises ValueError for a program that is not well-formed, and where int does not hold what its kernels
+        compute, and EndlessError.
         """
+        check_program(program)
         p, prepared = self.prepared.polyhedra, self.prepared
         asked = tuple(Wanted(p, Nest((), grid.node)) for grid in program.grids)
         region = self.lowering.region(program)

@@ -124,7 +124,11 @@ class Deal:
 
 @dataclass(frozen=True)
 class Access:
-    """How a lane accesses memory, and how many iterations run in a row: see `program.Grid`."""
+    """How a lane accesses memory, and how many iterations run in a row: see `program.Grid`.
+
+    before: A_s[row][column] = A[...]                  an element at once
+    after:  *(float4 *)&A_s[row][4 * column] = ...     Access(16, 0, None)
+    """
 
     widest: int
     loads: int
