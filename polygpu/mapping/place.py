@@ -16,7 +16,7 @@ from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
-from polygpu.mapping.wanted import Wanted, loop_names
+from polygpu.mapping.wanted import Wanted, array_names, loop_names
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
@@ -103,7 +103,7 @@ def _check_all(m: Grid, decision: Decision, found: list[Candidate], taken: set[s
 
 def names_of_access(m: Grid, statement: str, a: PolyAccess) -> frozenset[str]:
     """What a decision may call the reference: its array, its text, either with `@line`."""
-    texts = (a.reference.array, "".join(a.text.split()))
+    texts = (*array_names(a), "".join(a.text.split()))
     line = m.p.statement(statement).position.line
     return frozenset({*texts, *(f"{text}@{line}" for text in texts)})
 

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.patterns import coefficients
-from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
 from polygpu.model.facts import LoopVerdict
@@ -62,8 +62,8 @@ class Wanted:
         return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
 
     def _arrays(self) -> frozenset[str]:
-        mine = (self.p.statement(s) for s in self.nest.statements)
-        return frozenset(a.reference.array for s in mine for a in s.accesses)
+        mine = (a for s in self.nest.statements for a in self.p.statement(s).accesses)
+        return frozenset(name for a in mine for name in array_names(a))
 
     def _loops(self, key: str) -> Iterator[Member]:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
@@ -117,6 +117,11 @@ class Wanted:
             return None
         names = loop_names(self.p, loop)
         return next((value for name, value in decision.items if name in names), decision.value)
+
+
+def array_names(a: PolyAccess) -> tuple[str, str]:
+    """The array of a reference as the compiler calls it, which renames some, and as it is written."""
+    return a.reference.array, a.text.partition("[")[0].strip()
 
 
 def wanted(

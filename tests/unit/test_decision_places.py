@@ -205,6 +205,24 @@ def test_loops_of_single_statements_have_the_name_alone() -> None:
     assert labels(m.p, [a.member for a in m.axes]) == ["i"]
 
 
+def test_arrays_have_the_names_of_the_source(tmp_path: Path) -> None:
+    """Kernels have a use for the name `tid`, and call the array otherwise."""
+    file = tmp_path / "renamed.c"
+    file.write_text("""
+void f(int n, float x[restrict n], float tid[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            x[i] += tid[i][j];
+#pragma endscop
+}
+""")
+    for asked in ("stage(tid)", "stage(tid[i][j]: j)", "pad(tid: 3)"):
+        options = Options(target="emulator", device="8800gtx", decisions=(asked,))
+        assert followers(compile_file(str(file), options)) == ["7"]
+
+
 def orders(kernel: str, *decisions: str) -> list[str]:
     options = Options(target="emulator", device="8800gtx", decisions=decisions)
     regions = compile_file(str(programs.source_of(kernel)), options).regions
