@@ -1,4 +1,4 @@
-// flags: --target emulator --device h100 --decide unroll(none) --decide 'tile(h: 32)' --decide loads(1) --decide buffer(none)
+// flags: --target emulator --device h100
 // the same, where the array is read and written along two of them
 #include <stdio.h>
 #include <stdlib.h>
