@@ -55,21 +55,23 @@ def check_followed(decisions: Iterable[Decision], regions: Iterable[CompiledRegi
     nests = [asked for r in regions for asked in r.asked]
     refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
+        if decision.key in SPACES:
+            continue
         mine = [asked for asked in nests if decision in asked.decisions]
-        for problem in refused if not mine else ():
+        _check_names(decision, mine or (nests if decision.place is None else []))
+        if any(asked.follows(decision) for asked in mine):
+            continue
+        for problem in refused:
             if problem.decision == decision:
                 raise problem
-        if not mine:
-            advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
-            raise _unfollowed(f"'{decision}' is for no nest of this file", advice)
-        if decision.key not in SPACES:
-            _check_names(decision, mine)
+        advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
+        raise _unfollowed(f"'{decision}' is for no nest of this file", advice)
 
 
 def _check_names(decision: Decision, nests: list[Wanted]) -> None:
     named = KEYS[decision.key].named
     names = [name for name in decision.names if name.lstrip("-").isidentifier()] if named else []
-    for name in names:
+    for name in names if nests else ():
         if not any(nest.knows(decision, name) for nest in nests):
             there = ", ".join(sorted({known for nest in nests for known in nest.known(decision)}))
             raise _unfollowed(f"'{decision}': there is no {named} '{name}'", f"there are {there}")
