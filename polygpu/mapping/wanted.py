@@ -58,7 +58,7 @@ class Wanted:
             case "loop":
                 names = {name.removeprefix("-") for name in decision.names}
                 known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
-                return any(decision.value is not None or names & mine for mine in known)
+                return not decision.items or any(decision.value is not None or names & mine for mine in known)
         return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
 
     def _arrays(self) -> frozenset[str]:

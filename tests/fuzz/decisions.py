@@ -95,6 +95,7 @@ def _padded(random: Random, names: Names) -> str:
 
 
 KINDS: dict[str, Draw] = {
+    "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),
     "order": _order,
     "tile": _by_loop((4, 8, 16, 16, 32, 5, 64)),
     "threads": _by_loop((2, 4, 8, 16)),

@@ -24,7 +24,7 @@ Mistake = AbstractContextManager[Any]
 def forgotten_dependences(d: Dependences) -> Iterator[Mistake]:
     """For each two statements: their dependences, which the scheduler does not see."""
     for pair in sorted({_ends(m) for m in maps(d.all)}):
-        yield patch("polygpu.pipeline.compute_dependences", _without(pair))
+        yield patch("polygpu.schedule.prepare.compute", _without(pair))
 
 
 def _ends(m: isl.Map) -> tuple[str, str]:
@@ -51,7 +51,7 @@ def actions_left_out(p: Polyhedra) -> Iterator[Mistake]:
     for s in p.statements:
         for number, _ in numbered(s.body):
             yield patch(
-                "polygpu.pipeline.dead_actions", lambda *_, place=(s.name, number): frozenset({place})
+                "polygpu.schedule.prepare.dead_actions", lambda *_, place=(s.name, number): frozenset({place})
             )
 
 
@@ -64,7 +64,7 @@ def swapped_dimensions(scheduled: Scheduled) -> Iterator[Mistake]:
             hosts = list(_swapped(found.host))
             return replace(found, host=hosts[min(number, len(hosts) - 1)]) if hosts else found
 
-        yield patch("polygpu.pipeline.schedule", wrong)
+        yield patch("polygpu.schedule.prepare.schedule", wrong)
 
 
 def _swapped(host: Host) -> Iterator[Host]:

@@ -150,7 +150,7 @@ def test_a_bug_of_ours_is_one_message_and_status_4(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(pipeline, "compile_file", broken)
+    monkeypatch.setattr(pipeline.File, "realise", broken)
     assert compile_c("scale.c") == 4
     error = capsys.readouterr().err
     assert error.startswith("polygpu: internal error: ZeroDivisionError: oops (at test_cli_compile.py:")
@@ -164,9 +164,9 @@ def test_a_bug_of_ours_is_one_message_and_status_4(
 def test_a_file_without_regions_has_status_1_and_no_output(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = pipeline.compile_file
+    honest = pipeline.File.realise
     monkeypatch.setattr(
-        pipeline, "compile_file", lambda *words: replace(honest(*words), regions=(), files={})
+        pipeline.File, "realise", lambda *words: replace(honest(*words), regions=(), files={})
     )
     assert compile_c("scale.c", "-o", "out/") == 1
     assert "no region of scale.c can run on the device [PG907]" in capsys.readouterr().err

@@ -73,16 +73,16 @@ def test_a_wrong_program_has_status_3(
     source: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if the compiler had left out a store of the last element."""
-    honest = pipeline.compile_file
+    honest = pipeline.File.realise
 
-    def wrong(path: str, options: Any) -> pipeline.Compilation:
-        compilation = honest(path, options)
+    def wrong(file: pipeline.File, *words: Any) -> pipeline.Compilation:
+        compilation = honest(file, *words)
         host = compilation.files["_host.c"].replace(
             "for (int i = 0; i < n; i++)", "y[4] = 7;\n    for (int i = 0; i < n; i++)"
         )
         return replace(compilation, files=compilation.files | {"_host.c": host})
 
-    monkeypatch.setattr(pipeline, "compile_file", wrong)
+    monkeypatch.setattr(pipeline.File, "realise", wrong)
     assert run("--check", source, "--", "4") == 0
     assert run("--check", source, "--", "5") == 3
     error = capfd.readouterr().err

@@ -13,7 +13,9 @@ from polygpu import cli, pipeline
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.lower import realise
 from polygpu.mapping.padding import Padded, pad
+from polygpu.schedule import prepare
 from polygpu.support.isl_idioms import empty_union_map
 from tests.unit.kernel_mutations import (
     Mutation,
@@ -186,7 +188,7 @@ def mutate(monkeypatch: pytest.MonkeyPatch, mutation: Mutation) -> None:
         assert kernel != padded.kernel
         return replace(padded, kernel=kernel)
 
-    monkeypatch.setattr(pipeline, "pad", wrong)
+    monkeypatch.setattr(realise, "pad", wrong)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_a_removed_dependence_is_found(
     def wrong(p: Polyhedra) -> Dependences:
         return replace(compute_dependences(p), flow=empty_union_map(), memory=empty_union_map())
 
-    monkeypatch.setattr(pipeline, "compute_dependences", wrong)
+    monkeypatch.setattr(prepare, "compute", wrong)
     assert verify(SWEEP) == 3
     error = capfd.readouterr().err
     assert "race between two barriers" in error
@@ -237,13 +239,13 @@ def test_a_removed_dependence_is_found(
 
 def test_a_wrong_program_is_found(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake in the host file, which no region alone would show."""
-    honest = pipeline.compile_file
+    honest = pipeline.File.realise
 
-    def wrong(path: str, options: Any) -> pipeline.Compilation:
-        compilation = honest(path, options)
+    def wrong(file: pipeline.File, *words: Any) -> pipeline.Compilation:
+        compilation = honest(file, *words)
         host = compilation.files["_host.c"].replace("total, points", "total + 1, points")
         return replace(compilation, files=compilation.files | {"_host.c": host})
 
-    monkeypatch.setattr(pipeline, "compile_file", wrong)
+    monkeypatch.setattr(pipeline.File, "realise", wrong)
     assert verify(PROGRAM, "--", "20") == 3
     assert "line 1 of the output: '190 9.5' became '191 9.5' [PG905]" in capfd.readouterr().err

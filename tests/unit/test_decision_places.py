@@ -100,7 +100,7 @@ def test_the_narrower_place_counts_then_the_later_decision(four: Compiled) -> No
 def test_what_has_no_place_is_left_where_a_nest_cannot_follow_it(four: Compiled) -> None:
     assert followers(four("tile(j: 64)")) == followers(four("stage(b)")) == ["10"]
     for impossible in ("tile(k: 64)", "stage(d)", "hold(d)"):
-        with pytest.raises(Diagnosed, match="there is no (loop|array)"):
+        with pytest.raises(Diagnosed, match=r"there is no (loop|array)"):
             four(impossible)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import islpy as isl
 import pytest
 
-from polygpu.lower import region, scan
+from polygpu.lower import realise, scan
 from polygpu.lower.realise import Realiser
 from polygpu.pipeline import Options, compile_file
 from polygpu.schedule.prepare import Prepared
@@ -97,7 +97,7 @@ def test_no_time_for_a_schedule(tmp_path: Path) -> None:
 
 def test_no_code_at_all_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "skewed.c").write_text(SKEWED)
-    monkeypatch.setattr(region, "_STEPS", 10)
+    monkeypatch.setattr(realise, "_STEPS", 10)
     with pytest.raises(Diagnosed) as error:
         compile_file(str(tmp_path / "skewed.c"), Options(target="emulator"))
     assert [d.id for d in error.value.diagnostics] == ["PG314"]

@@ -18,6 +18,7 @@ from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
+from polygpu.schedule import prepare
 from polygpu.support.isl_idioms import empty_union_map
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import BARRIERS, BOUNDS, DEPENDENCES, INSTANCES, VALUES, Certificate, Failure
@@ -166,7 +167,7 @@ def dropped(what: str) -> Callable[[Polyhedra], Dependences]:
 
 @pytest.mark.parametrize("kernel", ["trisolv", "lu"])
 def test_a_dependence_the_scheduler_does_not_see(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "compute_dependences", dropped("flow"))
+    monkeypatch.setattr(prepare, "compute", dropped("flow"))
     path = str(programs.KERNELS / f"{kernel}.c")
     r = pipeline.compile_file(path, pipeline.Options(target="cuda", device="h100")).regions[0]
     failures = certify(r).failures
@@ -182,7 +183,7 @@ def test_a_barrier_only_some_threads_reach() -> None:
 
 
 def test_a_counterexample_names_instances_element_and_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "compute_dependences", dropped("flow"))
+    monkeypatch.setattr(prepare, "compute", dropped("flow"))
     path = str(programs.KERNELS / "lu.c")
     r = pipeline.compile_file(path, pipeline.Options(target="cuda", device="h100")).regions[0]
     found = next(f for f in certify(r).failures if f.property == DEPENDENCES)
