@@ -8,7 +8,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.program import Tiles, walk
 
 SMALL = (0, 1, 2, 3)
-ODD = (5, 7, 17, 33, 100)
+ODD = (5, 7, 15, 16, 17, 33, 100)  # 16: lanes of a request on older chips
 MOST_INSTANCES = 300_000  # of one statement, at the largest size
 LARGEST = 1100
 
