@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import islpy as isl
 
+from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.expr import Binary, Expr, Name, Reference
-from polygpu.model.kernel import Assign, Declare, If, Origin, Statement
+from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Statement
 from polygpu.model.rewrite import numbered
 from polygpu.model.scop import Action, Branch, Let, Number, Store
 from polygpu.support.isl_idioms import coalesced
@@ -16,19 +17,31 @@ from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Leaf, Matched, Place
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.scoped import clear, needed
+from polygpu.verify.source import Source
 from polygpu.verify.state import State
 
-if TYPE_CHECKING:
-    from polygpu.verify.walk import KernelWalk
-
 _PIECES = 4
+
+
+class Walking(Protocol):
+    """The walk of a kernel, as claims know it: see `walk.KernelWalk`."""
+
+    @property
+    def p(self) -> Polyhedra: ...
+    @property
+    def source(self) -> Source: ...
+    @property
+    def symbols(self) -> dict[str, Expr]: ...
+    def place(self, expr: Expr, state: State) -> Place | None: ...
+    def emit(self, state: State, target: Place | None, reads: tuple[Place, ...], **more: object) -> None: ...
+    def new_private(self, s: DeclareArray | Declare, name: str, state: State) -> State: ...
 
 
 @dataclass(frozen=True)
 class Claim:
     """Matching of one instance with the source."""
 
-    walk: KernelWalk
+    walk: Walking
     origin: Origin
     state: State
 

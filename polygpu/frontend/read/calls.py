@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pycparser import c_ast
 
@@ -10,18 +10,15 @@ from polygpu.frontend.names import mathematics
 from polygpu.frontend.names.scopes import Function, Variable, function_scope
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read.functions import Choice, Impure, UserFunction, user_function
-from polygpu.frontend.read.state import Substitute
+from polygpu.frontend.read.state import Reading, Substitute
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.shape.affine import extremum
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.model.expr import Call, Cast, Expr, Literal, Select, is_floating, type_of
 from polygpu.support.diagnostics import Diagnosed
 
-if TYPE_CHECKING:
-    from polygpu.frontend.read.expressions import Reader
 
-
-def call(reader: Reader, node: c_ast.FuncCall) -> Expr:
+def call(reader: Reading, node: c_ast.FuncCall) -> Expr:
     """The value of a call without side effects. Raises Diagnosed for any other."""
     if not isinstance(node.name, c_ast.ID):
         raise _pointer(reader, node)
@@ -37,7 +34,7 @@ def call(reader: Reader, node: c_ast.FuncCall) -> Expr:
     return _library_call(reader, node, mathematics.library_name(name))
 
 
-def _pointer(reader: Reader, node: c_ast.FuncCall) -> Diagnosed:
+def _pointer(reader: Reading, node: c_ast.FuncCall) -> Diagnosed:
     message = "a call through a function pointer: the function is not known"
     return refusal("PG131", reader.region.at(node), message, "call the function by its name")
 
@@ -46,7 +43,7 @@ def arguments(node: c_ast.FuncCall) -> list[Any]:
     return list(node.args.exprs) if node.args else []
 
 
-def _library_call(reader: Reader, node: c_ast.FuncCall, name: str) -> Expr:
+def _library_call(reader: Reading, node: c_ast.FuncCall, name: str) -> Expr:
     given = arguments(node)
     spelled = node.name.name
     if spelled in mathematics.CONSTANTS:
@@ -76,13 +73,13 @@ def _floating(expr: Expr) -> Expr:
     return expr if is_floating(type_of(expr)) else Cast("double", expr)
 
 
-def _unknown(reader: Reader, node: c_ast.FuncCall, name: str) -> Diagnosed:
+def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
     message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
     help_text = "end the region before the call, or define the function in this file, free of side effects"
     return refusal("PG130", reader.region.at(node), message, help_text, len(name))
 
 
-def _user_call(reader: Reader, node: c_ast.FuncCall, symbol: Function) -> Expr:
+def _user_call(reader: Reading, node: c_ast.FuncCall, symbol: Function) -> Expr:
     context = reader.region.context
     name = symbol.name
     found = user_function(context, name)
@@ -110,7 +107,7 @@ def _user_call(reader: Reader, node: c_ast.FuncCall, symbol: Function) -> Expr:
     return made
 
 
-def _inlined(reader: Reader, function: UserFunction, values: tuple[Expr, ...]) -> Expr | None:
+def _inlined(reader: Reading, function: UserFunction, values: tuple[Expr, ...]) -> Expr | None:
     """The value of an integer function that only returns an expression, in terms of the arguments."""
     if (
         function.returned is None
@@ -123,12 +120,12 @@ def _inlined(reader: Reader, function: UserFunction, values: tuple[Expr, ...]) -
         if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
             reader.region.bindings[symbol] = Substitute(value, symbol.type.name)
     try:
-        return _returned(type(reader)(reader.region, scope), function.returned, function.result)
+        return _returned(reader.at(scope), function.returned, function.result)
     except Diagnosed:  # such as `return ++a;`, which the function can compute and no expression can
         return None
 
 
-def _returned(reader: Reader, returned: Any, result: str) -> Expr:
+def _returned(reader: Reading, returned: Any, result: str) -> Expr:
     if isinstance(returned, Choice):
         yes, no = (_returned(reader, part, result) for part in (returned.yes, returned.no))
         return Select(reader.value(returned.test), yes, no)

@@ -61,6 +61,9 @@ class Reader:
     region: Region
     scope: Scope
 
+    def at(self, scope: Scope) -> Reader:
+        return Reader(self.region, scope)
+
     def child(self) -> Reader:
         return Reader(self.region, self.scope.child())
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe
-from polygpu.frontend.read.state import Address, Finished, Iterator, Local, RawArray, source_text
+from polygpu.frontend.read.state import Address, Finished, Iterator, Local, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
 from polygpu.frontend.shape.affine import add, subtract
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.support.diagnostics import Diagnosed
-
-if TYPE_CHECKING:
-    from polygpu.frontend.read.expressions import Reader
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Place:
     type: CType
 
 
-def place(reader: Reader, node: Any) -> Place:
+def place(reader: Reading, node: Any) -> Place:
     """The object that an lvalue names."""
     match node:
         case c_ast.ID():
@@ -46,7 +43,7 @@ def place(reader: Reader, node: Any) -> Place:
     raise expression_refusal(node, reader.region.at(node))
 
 
-def _variable(reader: Reader, node: c_ast.ID) -> Place:
+def _variable(reader: Reading, node: c_ast.ID) -> Place:
     variable = reader.variable(node)
     match reader.binding(variable, node):
         case RawArray() as array:
@@ -68,7 +65,7 @@ def _pointed(pointer: Address) -> Place:
     return Place(pointer.array, pointer.subscripts, "", pointer.element)
 
 
-def _element(reader: Reader, node: c_ast.ArrayRef) -> Place:
+def _element(reader: Reading, node: c_ast.ArrayRef) -> Place:
     if isinstance(node.name, c_ast.StructRef):
         return _member_element(reader, node)
     base, index = node.name, node.subscript
@@ -90,7 +87,7 @@ def _moved(pointer: Address, offset: Expr) -> Address:
     return replace(pointer, subscripts=(*pointer.subscripts[:-1], offset))
 
 
-def _member(reader: Reader, base: Place, node: c_ast.StructRef) -> Place:
+def _member(reader: Reading, base: Place, node: c_ast.StructRef) -> Place:
     name = node.field.name
     if isinstance(base.type, Qualified):
         for member in base.type.record.members or ():
@@ -101,7 +98,7 @@ def _member(reader: Reader, base: Place, node: c_ast.StructRef) -> Place:
     raise refusal("PG147", reader.region.at(node), message, "check the structure's declaration")
 
 
-def _member_element(reader: Reader, node: c_ast.ArrayRef) -> Place:
+def _member_element(reader: Reading, node: c_ast.ArrayRef) -> Place:
     """An element of an array within a structure."""
     base = place(reader, node.name)
     if not isinstance(base.type, Vector):
@@ -114,13 +111,13 @@ def _member_element(reader: Reader, node: c_ast.ArrayRef) -> Place:
     raise refusal("PG148", reader.region.at(node.subscript), message, help_text)
 
 
-def _pointer_in_memory(reader: Reader, node: Any) -> Diagnosed:
+def _pointer_in_memory(reader: Reading, node: Any) -> Diagnosed:
     message = "a pointer that is read from memory: where it points to is not known"
     help_text = "copy it to a local pointer before the region"
     return refusal("PG145", reader.region.at(node), message, help_text)
 
 
-def address(reader: Reader, node: Any) -> Address:
+def address(reader: Reading, node: Any) -> Address:
     """The value of a pointer expression: arrays decay, `p + i`, `&A[i][0]` and casts are followed."""
     match node:
         case c_ast.ID():
@@ -141,7 +138,7 @@ def address(reader: Reader, node: Any) -> Address:
     return _decayed(reader, place(reader, node), node)
 
 
-def _pointer_variable(reader: Reader, node: c_ast.ID) -> Address:
+def _pointer_variable(reader: Reading, node: c_ast.ID) -> Address:
     variable = reader.variable(node)
     binding = reader.binding(variable, node)
     if isinstance(binding, Address):
@@ -153,7 +150,7 @@ def _pointer_variable(reader: Reader, node: c_ast.ID) -> Address:
     raise refusal("PG147", reader.region.at(node), message, "check its declaration", len(node.name))
 
 
-def _decayed(reader: Reader, target: Place, node: Any) -> Address:
+def _decayed(reader: Reading, target: Place, node: Any) -> Address:
     if isinstance(target.type, Vector) and not target.field:
         return Address(target.array, (*target.subscripts, Int(0)), target.type.element)
     if isinstance(target.type, Pointer):
@@ -162,7 +159,7 @@ def _decayed(reader: Reader, target: Place, node: Any) -> Address:
     raise refusal("PG147", reader.region.at(node), message, "check its declaration")
 
 
-def _offset(reader: Reader, node: c_ast.BinaryOp, op: str) -> Address:
+def _offset(reader: Reading, node: c_ast.BinaryOp, op: str) -> Address:
     base, distance = node.left, node.right
     if op == "+" and not _is_pointer(reader.scope, base):
         base, distance = distance, base
@@ -199,7 +196,7 @@ def _element_type(scope: Scope, node: Any) -> CType | None:
     return None
 
 
-def _cast(reader: Reader, node: c_ast.Cast) -> Address:
+def _cast(reader: Reading, node: c_ast.Cast) -> Address:
     wanted = reader.scope.resolve(node.to_type)
     pointer = address(reader, node.expr)
     if isinstance(wanted, Pointer) and describe(wanted.target) == describe(pointer.element):
@@ -209,7 +206,7 @@ def _cast(reader: Reader, node: c_ast.Cast) -> Address:
     raise refusal("PG149", reader.region.at(node), message, help_text)
 
 
-def reference(reader: Reader, target: Place, node: Any, site: int) -> Reference:
+def reference(reader: Reading, target: Place, node: Any, site: int) -> Reference:
     """The model's reference to a scalar place."""
     if isinstance(target.type, Basic):
         return Reference(target.array.name, target.subscripts, target.type.name, target.field, site)

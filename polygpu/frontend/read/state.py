@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from pycparser import c_generator
+from pycparser import c_ast, c_generator
 
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType
@@ -174,3 +174,16 @@ def source_text(node: Any) -> str:
     """The node as C."""
     text = c_generator.CGenerator(reduce_parentheses=True).visit(node)
     return " ".join(str(text).split())
+
+
+class Reading(Protocol):
+    """What reads the expressions of a region at a scope, as places and calls know it."""
+
+    @property
+    def region(self) -> Region: ...
+    @property
+    def scope(self) -> Scope: ...
+    def at(self, scope: Scope) -> Reading: ...
+    def value(self, node: Any) -> Expr: ...
+    def variable(self, node: c_ast.ID) -> Variable: ...
+    def binding(self, variable: Variable, node: Any) -> Binding: ...

@@ -21,7 +21,9 @@ MAPPING = {
         "a decision is not understood",
         "--decide 'KEY(...)' takes a decision that the compiler would take otherwise, for all nests that\n"
         "have what it names, or behind a place for one: '14: unroll(4)' is for the statement or the loop\n"
-        "on line 14, 'f: unroll(4)' for the function f. Loops and arrays have the names of the source.\n"
+        "on line 14, 'f: unroll(4)' for the function f, '#pragma polygpu unroll(4)' for the loop behind it.\n"
+        "Loops and arrays have the names of the source.\n"
+        "  sequential(i)           parallel loops that a thread runs by itself\n"
         "  order(i, -j)            the parallel loops, the lanes' last; -j runs backwards\n"
         "  tile(i: 64, k: 16)      points of a block along a parallel loop, iterations between two copies\n"
         "  threads(i: 8)           threads of a block along a parallel loop\n"
