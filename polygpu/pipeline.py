@@ -161,7 +161,7 @@ class File:
         care: Mapping[str, int],
     ) -> Compilation:
         kept = tuple(r for r in compiled if not lifted.detected or remarks.has_parallelism(r))
-        remarks.check_followed(decisions, kept)
+        remarks.check_followed(self.path, decisions, kept)
         asked = {k.name: a for r in kept for k, a in zip(r.region.kernels, r.asked, strict=True)}
         make = partial(put_in_spaces, (r.region for r in kept), self.device, asked)
         spaced = self.passes.run("spaces", make)

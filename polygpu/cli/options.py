@@ -129,7 +129,7 @@ def pipeline_options(values: dict[str, Any]) -> Options:
     if values["registers"] is not None:
         chosen["decisions"] = (*chosen["decisions"], f"registers({values['registers']})")
     if values.get("decision_file"):
-        chosen["replayed"] = values["decision_file"].read_text(encoding="utf-8")
+        chosen["replayed"] = values["decision_file"].read_text(encoding="utf-8", errors="replace")
     return Options(**{**chosen, "cc": chosen["cc"] or os.environ.get("CC")})
 
 

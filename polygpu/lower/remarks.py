@@ -9,6 +9,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import Wanted
 from polygpu.model.decisions import KEYS, SPACES, Decision
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.position import Position
 
 
 def simple_schedules(regions: Iterable[CompiledRegion]) -> Iterator[Diagnostic]:
@@ -50,8 +51,8 @@ def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     ]
 
 
-def check_followed(decisions: Iterable[Decision], regions: Iterable[CompiledRegion]) -> None:
-    """Raises Diagnosed for a decision that no nest follows, be it that none has what it names."""
+def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[CompiledRegion]) -> None:
+    """Raises Diagnosed for a decision that no nest of the file follows, be it that none has what it names."""
     nests = [asked for r in regions for asked in r.asked]
     refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
@@ -65,7 +66,9 @@ def check_followed(decisions: Iterable[Decision], regions: Iterable[CompiledRegi
             if problem.decision == decision:
                 raise problem
         advice = "`polygpu inspect --decisions` lists the nests, and what can be decided"
-        raise _unfollowed(f"'{decision}' is for no nest of this file", advice)
+        line = decision.place.line if decision.place is not None and not decision.place.file else 0
+        position = Position(path, max(line, 1), 1)
+        raise _unfollowed(f"'{decision}' is for no nest of this file", position, advice)
 
 
 def _check_names(decision: Decision, nests: list[Wanted]) -> None:
@@ -74,8 +77,9 @@ def _check_names(decision: Decision, nests: list[Wanted]) -> None:
     for name in names if nests else ():
         if not any(nest.knows(decision, name) for nest in nests):
             there = ", ".join(sorted({known for nest in nests for known in nest.known(decision)}))
-            raise _unfollowed(f"'{decision}': there is no {named} '{name}'", f"there are {there}")
+            first = nests[0].p.statement(nests[0].nest.statements[0]).position
+            raise _unfollowed(f"'{decision}': there is no {named} '{name}'", first, f"there are {there}")
 
 
-def _unfollowed(message: str, advice: str) -> Diagnosed:
-    return Diagnosed(Diagnostic("PG303", "error", message, None, advice))
+def _unfollowed(message: str, position: Position, advice: str) -> Diagnosed:
+    return Diagnosed(Diagnostic("PG303", "error", message, position, advice))

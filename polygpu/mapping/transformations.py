@@ -138,6 +138,8 @@ class Access:
         if self.widest > device.widest_access:
             why = f"accesses of {self.widest} bytes; {device.title} has {device.widest_access}"
             return Refusal("PG304", why, "ask for narrower ones")
+        if self.widest & (self.widest - 1):
+            return Refusal("PG304", f"no access has {self.widest} bytes", "ask for a power of two, or 0")
         return None
 
     def apply(self, grid: Grid) -> Grid:
