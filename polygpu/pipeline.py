@@ -19,7 +19,7 @@ from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.lower import remarks
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.spaces import put_in_spaces
-from polygpu.model.decisions import Decision, Place, parse, ranked, read
+from polygpu.model.decisions import Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
@@ -200,21 +200,13 @@ def compile_file(path: str, options: Options) -> Compilation:
 
 def decisions_of(options: Options) -> tuple[Decision, ...]:
     """Raises Diagnosed for what is no decision."""
-    try:
-        own = (d for text in options.decisions for d in parse(text))
-        return (*ranked(read(options.replayed)), *ranked(own))
-    except ValueError as error:
-        raise Diagnosed(
-            Diagnostic("PG303", "error", str(error), None, "see `polygpu explain PG303`")
-        ) from None
+    own = (d for text in options.decisions for d in diagnosed(parse, text, "--decide"))
+    return (*ranked(diagnosed(read, options.replayed, "the file of --decisions")), *ranked(own))
 
 
 def decided(lifted: Lifted) -> Iterator[Decision]:
     """The decisions of a file's pragmas. Raises Diagnosed for what is none."""
     for pragma in lifted.decided:
-        file = "" if pragma.loop.file == lifted.path else pragma.loop.file
-        try:
-            yield from (replace(d, place=Place(pragma.loop.line, file)) for d in parse(pragma.text))
-        except ValueError as error:
-            help_text = "see `polygpu explain PG303`"
-            raise Diagnosed(Diagnostic("PG303", "error", str(error), pragma.position, help_text)) from None
+        place = Place(pragma.loop.line, "" if pragma.loop.file == lifted.path else pragma.loop.file)
+        for d in diagnosed(parse, pragma.text, "#pragma polygpu", pragma.position):
+            yield replace(d, place=place)

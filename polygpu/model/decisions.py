@@ -18,9 +18,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.position import Position
 
 Value: TypeAlias = int | str | None
 Author: TypeAlias = Literal["rule", "model", "search", "person"]
@@ -318,3 +321,14 @@ def from_record(values: dict[str, Any], place: Place | None) -> Iterator[Decisio
             case _:
                 items = (("", value),)
         yield checked(Decision(key, items, place))
+
+
+def diagnosed(
+    reading: Callable[[str], tuple[Decision, ...]], text: str, where: str, position: Position | None = None
+) -> tuple[Decision, ...]:
+    """The decisions of a text. Raises Diagnosed for what is none."""
+    try:
+        return reading(text)
+    except ValueError as error:
+        help_text = "see `polygpu explain PG303`"
+        raise Diagnosed(Diagnostic("PG303", "error", f"{where}: {error}", position, help_text)) from None
