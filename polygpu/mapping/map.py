@@ -40,6 +40,7 @@ from polygpu.schedule.tree import (
     band,
     single_iterator,
 )
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import c_name
 
 
@@ -94,7 +95,9 @@ def _made(grid: Grid, t: Transformation, device: Device, asked: Wanted, *keys: s
     if refusal is None:
         return t.apply(grid)
     decision = next((d for key in keys if (d := asked.find(key)) is not None), None)
-    assert decision is not None, f"what rules choose is possible: {refusal.why}"
+    if decision is None:  # a device smaller than those that the rules know
+        position = grid.p.statement(grid.statements[0]).position
+        raise Diagnosed(Diagnostic(refusal.number, "error", refusal.why, position, refusal.advice))
     raise asked.refused(decision, refusal.number, refusal.why, refusal.advice)
 
 
@@ -104,11 +107,8 @@ def _sequential(p: Polyhedra, nest: Nest, asked: Wanted) -> Nest:
     """
     names = frozenset(asked.names("sequential"))
     inner = tuple(m for m in nest.parallel if names & loop_names(p, m))
-    return (
-        Nest(tuple(m for m in nest.parallel if m not in inner), band(inner, True, nest.body))
-        if inner
-        else nest
-    )
+    outer = tuple(m for m in nest.parallel if not names & loop_names(p, m))
+    return Nest(outer, band(inner, True, nest.body)) if inner else nest
 
 
 def _parts(body: Node) -> Block:

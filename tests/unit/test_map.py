@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import islpy as isl
 import pytest
@@ -12,7 +12,9 @@ from polygpu.mapping.map import map_nest
 from polygpu.mapping.program import Grid
 from polygpu.mapping.rules import NestClass, buffering, classify, tile_sizes
 from polygpu.mapping.wanted import wanted
+from polygpu.schedule.nests import nests
 from polygpu.schedule.tree import Leaf, Member, Nest
+from polygpu.support.diagnostics import Diagnosed
 from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
@@ -121,3 +123,11 @@ def test_one_thread() -> None:
     m = mapped(VECTORS, "for (int i = 1; i < n; i++) x[i] = x[i - 1];")
     assert m.axes == ()
     assert m.shape == (1, 1, 1)
+
+
+def test_a_device_smaller_than_the_rules_know_is_said_to_be() -> None:
+    p, found = scheduled(CUBE, PRODUCT)
+    (nest,) = nests(found.host)
+    chip = replace(devices.load("8800gtx"), max_threads_per_block=64)
+    with pytest.raises(Diagnosed, match="a block of 256 threads"):
+        map_nest(p, nest, (), chip, wanted(p, nest, (), care=0))
