@@ -8,6 +8,8 @@ For each element the last write in the original order is found as an integer set
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import islpy as isl
 
 from polygpu.analysis.polyhedra import (
@@ -33,23 +35,61 @@ def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) 
     if last is None:
         return None
     writer, access, function = last
-    rank = len(access.reference.subscripts)
-    elements = tuple(f"{array}_e{k}" for k in range(rank))
+    elements = _elements(access)
     outer = _outer_iterations(function, levels, elements)
-    length = writer.schedule.dim(D.out)
-    if outer is None or length < 2 * rank + 1:
+    if outer is None or writer.schedule.dim(D.out) < 2 * len(elements) + 1:
         return None
+    return _copy(p, writer, access, function.domain(), expanded, tuple(outer))
+
+
+def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -> Polyhedra:
+    """`p` with room for `count` versions of an array, and a copy of what version `last` has in the end.
+
+        before:  a[i] = f(a[i - 1], a[i], a[i + 1]), step by step
+        after:   ... ; a[i] = a_both[last][i]
+
+    Which steps read and write which version is for the mapped program to say. Of elements that nothing
+    writes there are no versions. Raises ValueError where the program has something of that `name`.
+    """
+    old = p.array(array)
+    if name in p.names():
+        raise ValueError(f"'{name}' is something else")
+    writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    elements = writers[0][1].relation.range()
+    for _, a in writers[1:]:
+        elements = elements.union(a.relation.range())
+    writer, access = writers[0]
+    copy = _copy(p, writer, access, elements, name, (last,))
+    new = replace(old, name=name, extents=(Int(count), *old.extents), storage="region", live_out=False)
+    return replace(p, statements=(*p.statements, copy), arrays=(*p.arrays, new))
+
+
+def _elements(access: PolyAccess) -> tuple[str, ...]:
+    """Names for the subscripts."""
+    return tuple(f"{access.reference.array}_e{k}" for k in range(len(access.reference.subscripts)))
+
+
+def _copy(
+    p: Polyhedra,
+    writer: PolyStatement,
+    access: PolyAccess,
+    copied: isl.Set,
+    expanded: str,
+    outer: tuple[Expr, ...],
+) -> PolyStatement:
+    """The statement `array[e] = expanded[outer][e]` for the elements `copied`, after all others."""
+    array, elements = access.reference.array, _elements(access)
     name = f"F_{array}"
     space = statement_space(p.parameters, name, elements)
-    domain = function.domain().reset_tuple_id().set_tuple_name(name)
+    domain = copied.reset_tuple_id().set_tuple_name(name)
     here = tuple(Name(e) for e in elements)
     target = Reference(array, here, access.reference.type, site=access.reference.site)
-    source = Reference(expanded, (*outer, *here), access.reference.type, site=access.reference.site)
+    source = replace(target, array=expanded, subscripts=(*outer, *here))
     accesses = (
         _access(p, space, domain, source, False, access),
         _access(p, space, domain, target, True, access),
     )
-    order = _last(p, domain, length, rank)
+    order = _last(p, domain, writer.schedule.dim(D.out), len(elements))
     text = f"{array} keeps its final values"
     return PolyStatement(
         name, elements, (), domain, order, (Store(target, source),), accesses, writer.position, text

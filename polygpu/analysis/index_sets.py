@@ -11,6 +11,7 @@ the ends of the dependences inside one iteration of the outer loops lie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -44,6 +45,24 @@ def split(p: Polyhedra, d: Dependences) -> tuple[Polyhedra, Dependences, tuple[S
     if not done:
         return p, d, ()
     return replace(p, statements=tuple(statements)), _renamed(d, statements), tuple(done)
+
+
+def divided(p: Polyhedra, statement: str, sets: Sequence[isl.Set]) -> Polyhedra:
+    """`p` with a statement in pieces: its instances in each of `sets`, called `statement`_0, _1, ...
+
+    Raises ValueError where some instance is in none of the sets, or in two.
+    """
+    s = p.statement(statement)
+    domains = [s.domain.intersect(each) for each in sets]
+    rest = s.domain
+    for domain in domains:
+        if not domain.is_subset(rest):
+            raise ValueError(f"instances of {statement} are in two pieces")
+        rest = rest.subtract(domain)
+    if not rest.is_empty():
+        raise ValueError(f"instances of {statement} are in no piece")
+    parts = [_restricted(s, f"{statement}_{k}", domain) for k, domain in enumerate(domains)]
+    return replace(p, statements=tuple(part for x in p.statements for part in (parts if x is s else [x])))
 
 
 def _renamed(d: Dependences, statements: list[PolyStatement]) -> Dependences:

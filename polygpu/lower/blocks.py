@@ -20,6 +20,7 @@ from polygpu.lower.runs import RunCode
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
 from polygpu.lower.staging import Copy
 from polygpu.lower.tidy import substituted
+from polygpu.lower.versions import choices, stored
 from polygpu.mapping.footprint import Side
 from polygpu.mapping.program import (
     Block,
@@ -32,6 +33,7 @@ from polygpu.mapping.program import (
     Meet,
     Run,
     Series,
+    Stored,
     Tiles,
     children,
     reference_key,
@@ -82,6 +84,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return (*_copies(c, boxes, around), *meet, *code(c, inner, around))
         case Filled(_, inner):
             return code(c, inner, around)
+        case Stored(boxes, inner):
+            return (*code(c, inner, around), *stored(c, boxes))
         case Tiles(block=Copied(boxes, inner)):
             return _staged(c, block, boxes, inner, around)
         case Tiles():
@@ -111,7 +115,7 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
     Where few loads are in flight, those of one element a thread are on their way during the others.
     """
     copies = [_copy(c, box, around) for box in boxes]
-    ahead = [x for x in copies if x.loads and x.single and len(copies) > 1]
+    ahead = [x for x in copies if x.loads and x.single and not x.choices and len(copies) > 1]
     return (
         *(s for x in ahead for s in (x.registers(), *x.fetch())),
         *(s for x in copies if x not in ahead for s in x.direct()),
@@ -191,6 +195,7 @@ def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
         tuple(_stays_inside(side, extent, places) for side, extent in zip(box.sides, extents, strict=True)),
         _always_used(c, box, around),
         bool(around),
+        choices(c, box, places),
     )
 
 

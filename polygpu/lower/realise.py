@@ -129,15 +129,15 @@ class Realiser:
         raise Diagnosed(Diagnostic("PG314", "error", message, position, "make bounds and tests simpler"))
 
     def of(self, program: Program) -> CompiledRegion:
-        """The region whose kernels are those of a program of it, however that was made.
+        """The region whose kernels are those of a program of it, or of pieces of its statements.
 
         Raises ValueError for a program that is not well-formed, and where int does not hold what its kernels
         compute, and EndlessError.
         """
         check_program(program)
-        p, prepared = self.prepared.polyhedra, self.prepared
-        asked = tuple(Wanted(p, Nest((), grid.node)) for grid in program.grids)
-        region = self.lowering.region(program)
+        prepared = replace(self.prepared, polyhedra=program.p)
+        asked = tuple(Wanted(program.p, Nest((), grid.node)) for grid in program.grids)
+        region = RegionLowering(program.p, layouts(program.p, prepared.dependences)).region(program)
         made = CompiledRegion(prepared, program, asked, (), (), region, prepared.conditions)
         fitting = self._fitting(made)
         if fitting is None:

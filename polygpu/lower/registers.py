@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import islpy as isl
 
@@ -12,7 +12,7 @@ from polygpu.mapping.program import HeldArray
 from polygpu.model.expr import Cast, Expr, Int, Literal, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Statement
 from polygpu.model.linear import conjunction
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, single_space
 
 
 def loads(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
@@ -27,7 +27,7 @@ def loads(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
             yield Declare(h.name, ctype, None if h.load else zero, mutable=True)
         if h.load:
             load = Assign(c.register(h), _element(c, h))
-            yield from _at_points(c, h, load, Assign(c.register(h), zero))
+            yield from at_points(c, h.points, load, Assign(c.register(h), zero))
         elif extents:
             clear = (Assign(c.register(h), zero),)
             yield from c.points.open(c.registers(), clear, guarded=False)
@@ -36,15 +36,16 @@ def loads(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
 def stores(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
     for h in held:
         if h.store:
-            yield from _at_points(c, h, Assign(_element(c, h), c.register(h)), None)
+            yield from at_points(c, h.points, Assign(_element(c, h), c.register(h)), None)
 
 
-def _at_points(
-    c: KernelContext, h: HeldArray, action: Assign, otherwise: Assign | None
+def at_points(
+    c: KernelContext, points: isl.Set, action: Assign, otherwise: Assign | None
 ) -> tuple[Statement, ...]:
-    """`action` at the points that own an element, `otherwise` at the thread's other points."""
+    """`action` at the thread's points that are among `points`, `otherwise` at its other ones."""
     tests = [t for k in range(len(c.m.axes)) for t in c.points.guards(k)]
-    owned = test_of(_here(c, h.points.align_params(c.points.hull.get_space())).params(), c.points.box)
+    mine = here(points.align_params(c.points.hull.get_space()), [a.name for a in c.m.axes])
+    owned = test_of(mine.params(), c.points.box)
     test = conjunction([*tests, *([owned] if owned is not None else [])])
     if test is None:
         body: tuple[Statement, ...] = (action,)
@@ -53,26 +54,37 @@ def _at_points(
     return c.points.open(c.registers(), body, guarded=False)
 
 
-def _here(c: KernelContext, points: isl.Set) -> isl.Set:
-    """Of `points` the current one, in terms of the points' names."""
-    for d, axis in enumerate(c.m.axes):
+def here(points: isl.Set, names: Sequence[str]) -> isl.Set:
+    """Of `points` the one whose dimensions have the values of the parameters `names`."""
+    for d, name in enumerate(names):
+        points = points.align_params(single_space(points.get_space().params(), name))
         local = isl.LocalSpace.from_space(points.get_space())
-        position = points.find_dim_by_name(D.param, axis.name)
-        here = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
-        points = points.intersect(isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.set, d)).eq_set(here))
+        position = points.find_dim_by_name(D.param, name)
+        value = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
+        points = points.intersect(isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.set, d)).eq_set(value))
     return points
 
 
 def _element(c: KernelContext, h: HeldArray) -> Reference:
     """The array element the current point owns."""
-    everywhere = isl.Set.universe(h.points.get_space()).align_params(c.points.hull.get_space())
-    elements = _here(c, everywhere).apply(isl.Map.from_pw_multi_aff(h.element))
-    subscripts: list[Expr] = []
-    for k in range(elements.dim(D.set)):
-        line = elements.project_out(D.set, k + 1, elements.dim(D.set) - k - 1).project_out(D.set, 0, k)
-        line = line.reset_tuple_id()
-        subscripts.append(value_of(line.dim_max(0), c.points.hull))
-    return Reference(h.array, tuple(subscripts), c.layouts[h.array].buffer.type, site=c.site(h.tuple_name))
+    ctype = c.layouts[h.array].buffer.type
+    return Reference(h.array, subscripts(c, h.element), ctype, site=c.site(h.tuple_name))
+
+
+def subscripts(c: KernelContext, element: isl.PwMultiAff) -> tuple[Expr, ...]:
+    """Where a function of points has the current one."""
+    return values(element, [a.name for a in c.m.axes], c.points.hull)
+
+
+def values(function: isl.PwMultiAff, names: Sequence[str], context: isl.Set) -> tuple[Expr, ...]:
+    """A function of as many dimensions as there are `names`, in terms of these, where `context` holds."""
+    domain = isl.Set.universe(function.get_space().domain()).align_params(context.get_space())
+    image = here(domain, names).apply(isl.Map.from_pw_multi_aff(function))
+    found: list[Expr] = []
+    for k in range(image.dim(D.set)):
+        line = image.project_out(D.set, k + 1, image.dim(D.set) - k - 1).project_out(D.set, 0, k)
+        found.append(value_of(line.reset_tuple_id().dim_max(0), context))
+    return tuple(found)
 
 
 def _zero(ctype: str) -> Expr:

@@ -15,6 +15,7 @@ from math import prod
 from polygpu.lower.buffers import Layout
 from polygpu.lower.rows import in_a_row
 from polygpu.lower.tidy import substituted
+from polygpu.lower.versions import Choice
 from polygpu.mapping.program import Box
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Comment, Declare, DeclareArray, For, If, Move, Statement
@@ -55,6 +56,7 @@ class Copy:
     inside: tuple[bool, ...] = ()
     needed: bool = True
     stepped: bool = False
+    choices: tuple[Choice, ...] = ()
 
     @property
     def type(self) -> str:
@@ -67,7 +69,7 @@ class Copy:
     @property
     def width(self) -> int:
         """Elements a lane moves at once: wide when rows are pitched and the box starts aligned."""
-        if not self.stepped:
+        if not self.stepped or self.choices:
             return 1  # read once or twice, often across rows: padding by single words is worth more
         width = self.widest // SIZES.get(self.type, self.widest or 1)
         while width > 1 and not self._aligned(width):
@@ -152,10 +154,19 @@ class Copy:
     def _move_direct(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
         if self.width > 1:
             return (Move(self._target(row, column, None), self._source(row, column), self.width),)
-        return (Assign(self._target(row, column, None), self._source(row, column)),)
+        copy: Statement = Assign(self._target(row, column, None), self._source(row, column))
+        for choice in self.choices:
+            test, other = choice.at(self._element(row, column))
+            there = Assign(self._target(row, column, None), other)
+            copy = there if test is None else If(test, (there,), (copy,), uniform=False)
+        return (copy,)
 
     def _move(self, source: Reference, row: Expr, column: Expr, slot: Expr) -> tuple[Statement, ...]:
         return (Move(self._target(row, column, slot), source, self.width, asynchronous=True),)
+
+    def _element(self, row: Expr, column: Expr) -> tuple[Expr, ...]:
+        local = (*_unflatten(row, self.sizes[:-1]), column)
+        return tuple(add(offset, index) for offset, index in zip(self.offsets, local, strict=True))
 
     def _source(self, row: Expr, column: Expr) -> Reference:
         local = (*_unflatten(row, self.sizes[:-1]), column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from polygpu.mapping.program import (
     Axis,
@@ -15,7 +15,10 @@ from polygpu.mapping.program import (
     Held,
     HeldArray,
     Program,
+    Stored,
+    StoredBox,
     Tiles,
+    Version,
     children,
     statements,
 )
@@ -70,6 +73,8 @@ def _block(grid: Grid, block: Block, around: frozenset[str]) -> Iterator[str]:
     match block:
         case Held(arrays, inner) | Copied(arrays, inner) | Filled(arrays, inner):
             yield from (problem for array in arrays for problem in _place(grid, array, inner))
+        case Stored(stores, _):
+            yield from (problem for stored in stores for problem in _stored(grid, stored))
         case Tiles():
             yield from _tiles(grid, block, around)
             around |= {block.name}
@@ -86,13 +91,36 @@ def _place(grid: Grid, array: HeldArray | Box, inner: Block) -> Iterator[str]:
     others = [a for a in everything if a is not array]
     if any(array.references & other.references for other in others):
         yield f"{grid.name}: a reference to {array.array} has two places"
-    if isinstance(array, Box) and sorted(array.order) != list(range(len(array.sides))):
-        yield f"{grid.name}: {array.name} is not stored in its dimensions"
+    if isinstance(array, Box):
+        if sorted(array.order) != list(range(len(array.sides))):
+            yield f"{grid.name}: {array.name} is not stored in its dimensions"
+        yield from _versions(grid, array, array.versions)
+
+
+def _stored(grid: Grid, stored: StoredBox) -> Iterator[str]:
+    if all(box is not stored.box for box, _ in grid.boxes):
+        yield f"{grid.name}: {stored.box.name} is stored and is no box of the kernel"
+    if stored.version is not None:
+        yield from _versions(grid, stored.box, (stored.version,))
+
+
+def _versions(grid: Grid, box: Box, versions: Iterable[Version]) -> Iterator[str]:
+    """Versions are arrays of the program, and of the same elements."""
+    types = {array.name: array.element for array in grid.p.arrays}
+    for version in versions:
+        if types.get(version.array) != types.get(box.array):
+            yield f"{grid.name}: {version.array} is no version of {box.array}"
 
 
 def _tiles(grid: Grid, tiles: Tiles, around: frozenset[str]) -> Iterator[str]:
     if tiles.width < 1 or tiles.stages < 2:
         yield f"{grid.name}: {tiles.name} has tiles of {tiles.width}, {tiles.stages} in a ring"
+    if (
+        tiles.buffering != "none"
+        and isinstance(tiles.block, Copied)
+        and any(b.versions for b in tiles.block.boxes)
+    ):
+        yield f"{grid.name}: what {tiles.name} copies has versions, and these are copied directly"
     if tiles.name in around:
         yield f"{grid.name}: {tiles.name} is inside of itself"
     if missing := set(statements(tiles.block)) - set(tiles.member.statements):

@@ -7,6 +7,7 @@
     block ::= Held array* block                           elements in registers while block runs
             | Copied box* block                           boxes in shared memory while block runs
             | Filled box* block                           boxes that block itself fills
+            | Stored place* block                         elements of boxes stored after block
             | Tiles dimension width block                 a loop over tiles, equal in all threads
             | Series block*
             | Meet                                        all threads of the block wait for each other
@@ -87,11 +88,26 @@ class HeldArray:
 
 
 @dataclass(frozen=True)
+class Version:
+    """The elements `where` of an array are in another one: `place` maps them to elements of `array`.
+
+    So a tile of time steps reads the values before it while other blocks already store those after it:
+        where     { A[i] : 0 < step and 0 < i < n - 1 }
+        place     { A[i] -> A_both[step % 2, i] }
+    """
+
+    array: str
+    where: isl.Set
+    place: isl.PwMultiAff
+
+
+@dataclass(frozen=True)
 class Box:
     """`array` copied to shared memory: the elements in `sides`, one a dimension of the array.
 
     `order[k]` is the array dimension stored as dimension k; rows of the last one are `padding` elements
-    longer. `references` are the accesses that find the array there, `reason` says why they do.
+    longer. `references` are the accesses that find the array there, `reason` says why they do. Elements of
+    one of the `versions` are copied from there.
     """
 
     array: str
@@ -102,6 +118,7 @@ class Box:
     reason: str
     references: frozenset[ReferenceKey]
     padding: int = 0
+    versions: tuple[Version, ...] = ()
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -111,6 +128,19 @@ class Box:
     def transposed(self) -> bool:
         """Whether elements next to each other in the array are not so in shared memory."""
         return self.order[-1] != len(self.order) - 1
+
+
+@dataclass(frozen=True)
+class StoredBox:
+    """Elements of a box stored to its array, or to a version of it: point by point the one it owns.
+
+    `element` maps a point to its element of the box's array, at `points`.
+    """
+
+    box: Box
+    element: isl.PwMultiAff
+    points: isl.Set
+    version: Version | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +162,14 @@ class Filled:
     """The boxes hold what `block` writes and reads; nothing of them is copied."""
 
     boxes: tuple[Box, ...]
+    block: Block
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What `boxes` hold after `block` is stored; `block` ends with Meet where other threads wrote it."""
+
+    boxes: tuple[StoredBox, ...]
     block: Block
 
 
@@ -182,7 +220,7 @@ class Run:
     within: isl.Set | None = None
 
 
-Block: TypeAlias = Held | Copied | Filled | Tiles | Series | Meet | Run
+Block: TypeAlias = Held | Copied | Filled | Stored | Tiles | Series | Meet | Run
 
 
 @dataclass(frozen=True)
@@ -375,7 +413,7 @@ def walk(block: Block) -> Iterator[Block]:
 
 def children(block: Block) -> tuple[Block, ...]:
     match block:
-        case Held() | Copied() | Filled() | Tiles():
+        case Held() | Copied() | Filled() | Stored() | Tiles():
             return (block.block,)
         case Series(blocks):
             return blocks
@@ -385,7 +423,7 @@ def children(block: Block) -> tuple[Block, ...]:
 def with_children(block: Block, inner: tuple[Block, ...]) -> Block:
     """`block` around other blocks."""
     match block:
-        case Held() | Copied() | Filled() | Tiles():
+        case Held() | Copied() | Filled() | Stored() | Tiles():
             return replace(block, block=inner[0])
         case Series():
             return Series(inner)

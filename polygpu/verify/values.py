@@ -140,7 +140,7 @@ class _Action:
         slots = [s for s in self.session.source.slots if s.write and s.array == target.array]
         address = self.session.address(self.action, target, WHOLE)
         for slot in slots:
-            # What the compiler expanded has more dimensions than the source's, and no element that this writes.
+            # What the compiler expanded has more dimensions than the source's array of its name.
             if slot.relation is not None and slot.relation.dim(D.out) == address.dim(D.out):
                 address = address.subtract_range(slot.relation.range().reset_tuple_id())
         return bool(address.is_empty())

@@ -214,7 +214,9 @@ def certificate(region: CompiledRegion, budget: float) -> Certified:
     if made.failures:
         return Certified(number, "fails", "\n".join(str(f) for f in made.failures))
     if misused := [u for u in made.unproved if u.reason.startswith("isl:") and "Assertion" not in u.reason]:
-        return Certified(number, "raises", str(misused[0]))  # isl refuses what it was asked: a mistake of the verifier
+        return Certified(
+            number, "raises", str(misused[0])
+        )  # isl refuses what it was asked: a mistake of the verifier
     if made.unproved:
         reason = made.unproved[0].reason.split(":")[0]
         return Certified(number, f"unproved: {reason}", str(made.unproved[0]))

@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import islpy as isl
 import pytest
 
 from polygpu.mapping.check import check_grid, check_program
-from polygpu.mapping.program import Axis, Copied, Grid, Held, InOrder, Program, Run, Series, Tiles, walk
+from polygpu.mapping.program import (
+    Axis,
+    Box,
+    Copied,
+    Grid,
+    Held,
+    InOrder,
+    Program,
+    Run,
+    Series,
+    Stored,
+    StoredBox,
+    Tiles,
+    Version,
+    walk,
+)
 from polygpu.schedule.tree import Leaf, Member
 from tests.unit.middle import mapped
 
@@ -49,6 +65,27 @@ def outside(grid: Grid) -> Grid:
     return replace(grid, block=Series((Copied((box,), Run(Leaf(()))), Run(grid.node))))
 
 
+def stored(grid: Grid, change: Callable[[Box], Box], version: Version | None = None) -> Grid:
+    """The first box, changed, is stored after it was used."""
+    (box, _), *_ = grid.boxes
+    element = isl.PwMultiAff("{ [i, j] -> A[i, j] }")
+    place = StoredBox(change(box), element, isl.Set("{ [i, j] }"), version)
+    return replace(grid, block=Stored((place,), grid.block))
+
+
+def another(array: str) -> Version:
+    return Version(array, isl.Set("{ A[i, j] }"), isl.PwMultiAff(f"{{ A[i, j] -> {array}[i, j] }}"))
+
+
+def fetched_ahead(grid: Grid) -> Grid:
+    """Boxes with a version, whose next tile travels in registers."""
+    copied = tiles_of(grid).block
+    assert isinstance(copied, Copied)
+    boxes = tuple(replace(box, versions=(another("C"),)) for box in copied.boxes)
+    block = replace(copied, boxes=boxes)
+    return with_tiles(grid, lambda t: replace(t, buffering="prefetch", block=block))
+
+
 WRONG: dict[str, tuple[Callable[[Grid], Grid], str]] = {
     "a group that does not divide": (
         lambda g: with_axis(g, lambda a: replace(a, group=3)), "cannot be dealt"),
@@ -57,6 +94,9 @@ WRONG: dict[str, tuple[Callable[[Grid], Grid], str]] = {
     "an axis of nothing": (
         lambda g: with_axis(g, lambda a: replace(a, member=Member({}))), "i says nothing of S0"),
     "one name twice": (lambda g: with_axis(g, lambda a: replace(a, name="j")), "'j' names 2 things"),
+    "a box of nowhere stored": (lambda g: stored(g, lambda b: replace(b, name="b")), "is no box of the kernel"),
+    "a version of nowhere": (lambda g: stored(g, lambda b: b, another("D")), "D is no version of A"),
+    "versions fetched ahead": (fetched_ahead, "copied directly"),
     "a ring of one": (lambda g: with_tiles(g, lambda t: replace(t, stages=1)), "1 in a ring"),
     "tiles of nothing": (
         lambda g: with_tiles(g, lambda t: replace(t, member=Member({}))), "k_tile says nothing of S0"),
