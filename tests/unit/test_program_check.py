@@ -94,7 +94,8 @@ WRONG: dict[str, tuple[Callable[[Grid], Grid], str]] = {
     "an axis of nothing": (
         lambda g: with_axis(g, lambda a: replace(a, member=Member({}))), "i says nothing of S0"),
     "one name twice": (lambda g: with_axis(g, lambda a: replace(a, name="j")), "'j' names 2 things"),
-    "a box of nowhere stored": (lambda g: stored(g, lambda b: replace(b, name="b")), "is no box of the kernel"),
+    "a box of nowhere stored": (
+        lambda g: stored(g, lambda b: replace(b, name="b")), "is no box of the kernel"),
     "a version of nowhere": (lambda g: stored(g, lambda b: b, another("D")), "D is no version of A"),
     "versions fetched ahead": (fetched_ahead, "copied directly"),
     "a ring of one": (lambda g: with_tiles(g, lambda t: replace(t, stages=1)), "1 in a ring"),
