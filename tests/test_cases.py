@@ -5,7 +5,9 @@ The first line of a case holds the options, the lines after it say what is to be
 
 from __future__ import annotations
 
+import argparse
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -14,28 +16,42 @@ from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.schedule.tree import describe
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.c"))
-KERNEL = re.compile(
-    r"^(?:// [^\n]*\n)+(?:template <[^\n]*\n)?static __global__ .*?^}\n", re.MULTILINE | re.DOTALL
-)
+KERNELS = {
+    "cuda": ("_cuda.cu", r"^(?:// [^\n]*\n)+(?:template <[^\n]*\n)?static __global__ .*?^}\n"),
+    "opencl": ("_opencl.cl", r"^(?:// [^\n]*\n)+__kernel .*?^}\n"),
+    "emulator": ("_emulator.c", r"^static void polygpu_\w+_k\d+\(polygpu_worker .*?^}\n"),
+}
 
 
 def options_of(text: str) -> Options:
-    """`// flags: --device NAME [--assume-no-alias]` as options; the target is CUDA."""
-    flags = text.splitlines()[0].removeprefix("// flags:").split()
-    device = flags[flags.index("--device") + 1]
-    return Options(target="cuda", device=device, assume_no_alias="--assume-no-alias" in flags)
+    """`// flags: --device NAME [--target TARGET] [--assume-no-alias] [--decide DECISION]` as options."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", required=True)
+    parser.add_argument("--target", choices=KERNELS, default="cuda")
+    parser.add_argument("--assume-no-alias", action="store_true")
+    parser.add_argument("--decide", action="append", default=[])
+    found = parser.parse_args(shlex.split(text.splitlines()[0].removeprefix("// flags:")))
+    return Options(
+        target=found.target,
+        device=found.device,
+        assume_no_alias=found.assume_no_alias,
+        decisions=tuple(found.decide),
+    )
 
 
-def shown(compilation: Compilation) -> str:
+def shown(compilation: Compilation, target: str) -> str:
     """The schedule of every region, then the kernels."""
     lines = [line for r in compilation.regions for line in describe(r.prepared.scheduled.host)]
-    kernels = KERNEL.findall(compilation.files["_cuda.cu"])
+    suffix, kernel = KERNELS[target]
+    kernels = re.findall(kernel, compilation.files[suffix], re.MULTILINE | re.DOTALL)
+    assert len(kernels) == sum(len(r.region.kernels) for r in compilation.regions)
     return "\n".join(["schedule", *(f"  {line}" for line in lines), "", *kernels])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_case(case: Path, update: bool) -> None:
-    text = shown(compile_file(str(case), options_of(case.read_text())))
+    options = options_of(case.read_text())
+    text = shown(compile_file(str(case), options), options.target)
     golden = case.with_suffix(".txt")
     if update:
         golden.write_text(text)
