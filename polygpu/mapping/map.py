@@ -241,7 +241,25 @@ def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
     if buffer is not None:
         kind = cast(Buffering, buffer.names[0] if buffer.names else buffer.value)
         stages = next((n for name, n in buffer.items if name and isinstance(n, int)), stages)
-    return Strip(tuple(widths), "none" if asked.care else kind, stages)
+    falling: frozenset[int] = frozenset()
+    if kind == "ring":
+        parts = enumerate(zip(grid.parts, widths, strict=True))
+        falling = frozenset(k for k, (part, width) in parts if not _from_zero_up(grid, part, width))
+        why = "tiles of this nest begin below 0, so that the places of a ring have no numbers"
+        if grid.widest == 0:
+            why, falling = "wide(0) leaves no copies that are not waited for", frozenset(range(len(widths)))
+        if buffer is not None and len(falling) == len(widths) and any(widths):
+            raise asked.refused(buffer, "PG304", why, "decide buffer(none)")
+    return Strip(tuple(widths), "none" if asked.care else kind, stages, falling)
+
+
+def _from_zero_up(grid: Grid, part: Block, width: int) -> bool:
+    """Whether no tile of the part's outermost loop begins below 0, where it is one that has tiles."""
+    if not (width and isinstance(part, Run) and isinstance(part.node, Band)):
+        return False
+    rows = part.node.members[0].rows
+    least = (row.intersect_domain(grid.domain(s)).min_val() for s, row in rows.items())
+    return not any(value.is_neg() or value.is_nan() for value in least)
 
 
 __all__ = ["RefusedError", "map_nest", "member_name", "plain"]

@@ -291,7 +291,7 @@ class Grid:
     @property
     def buffering(self) -> Buffering:
         """How staged tiles follow each other, of any loop."""
-        return next((tiles.buffering for tiles in self.loops), "none")
+        return next((tiles.buffering for tiles in self.loops if tiles.buffering != "none"), "none")
 
     @property
     def shape(self) -> tuple[int, int, int]:

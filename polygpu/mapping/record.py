@@ -76,7 +76,7 @@ def _names_in(grid: Grid, box: Box, statement: str, a: PolyAccess) -> frozenset[
 
 
 def _buffer(loops: Sequence[Tiles]) -> tuple[str, Value]:
-    tiles = next(iter(loops), None)
+    tiles = next((t for t in loops if t.buffering != "none"), None)
     if tiles is None:
         return "", "none"
     return ("ring", tiles.stages) if tiles.buffering == "ring" else ("", tiles.buffering)

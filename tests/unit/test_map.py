@@ -111,6 +111,23 @@ def test_buffering() -> None:
     assert buffering(NestClass(False, False, False, False, True), 1, new) == "none"
 
 
+DOWN = "for (int i = 0; i < n; i++) for (int j = m - 1; j > 0; j--) C[i][j - 1] = C[i][j] + A[i][j];"
+
+
+def test_a_loop_that_runs_down_has_no_ring() -> None:
+    """Its tiles begin below 0, where a ring's places have no numbers."""
+    up = mapped(CUBE, DOWN.replace("m - 1; j > 0; j--", "0; j < m; j++").replace("j - 1", "j + 1"), "h100")
+    assert {tiles.buffering for tiles in up.loops} == {"ring"}
+    assert "ring" not in {tiles.buffering for tiles in mapped(CUBE, DOWN, "h100").loops}
+    with pytest.raises(Diagnosed, match="tiles of this nest begin below 0"):
+        mapped(CUBE, DOWN, "h100", "stage(A[i][j]: j) buffer(ring)")
+
+
+def test_a_ring_needs_asynchronous_copies() -> None:
+    with pytest.raises(Diagnosed, match="copies that are not waited for"):
+        mapped(CUBE, PRODUCT, "h100", "buffer(ring) wide(0)")
+
+
 def test_products_on_a_current_device_are_register_tiled() -> None:
     m = mapped(CUBE, PRODUCT, "h100")
     (tiles,) = m.loops
