@@ -21,7 +21,9 @@ from polygpu.mapping.program import (
     Program,
     Run,
     Tiles,
+    children,
     series,
+    with_children,
 )
 from polygpu.mapping.rules import buffering, classify, lane, tile_sizes
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
@@ -81,7 +83,8 @@ def map_nest(
     strip = _strip(grid, step, buffering(kind, len(grid.axes), device), asked)
     grid = _made(grid, strip, device, asked, "loads", "buffer")
     held = hold(grid, asked)  # of the nest as it is: what is staged is none of it
-    return held.apply(_made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer"))
+    staged = _made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer")
+    return held.apply(_rings(staged, asked))
 
 
 def plain(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> Grid:
@@ -241,24 +244,35 @@ def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
     if buffer is not None:
         kind = cast(Buffering, buffer.names[0] if buffer.names else buffer.value)
         stages = next((n for name, n in buffer.items if name and isinstance(n, int)), stages)
-    falling: frozenset[int] = frozenset()
-    if kind == "ring":
-        parts = enumerate(zip(grid.parts, widths, strict=True))
-        falling = frozenset(k for k, (part, width) in parts if not _from_zero_up(grid, part, width))
+    if kind == "ring" and buffer is not None and grid.widest == 0:
+        raise asked.refused(
+            buffer, "PG304", "wide(0) leaves no copies that are not waited for", "decide wide(4)"
+        )
+    return Strip(tuple(widths), "none" if asked.care else kind, stages)
+
+
+def _rings(grid: Grid, asked: Wanted) -> Grid:
+    """Rings where there can be some: their places are numbered by tiles, from 0.
+
+    Raises RefusedError where rings are asked for, and there can be none.
+    """
+    wrong = [t for t in grid.loops if t.buffering == "ring" and not (grid.widest and _from_zero_up(grid, t))]
+    decision = asked.find("buffer")
+    if decision is not None and wrong and len(wrong) == len(grid.loops):
         why = "tiles of this nest begin below 0, so that the places of a ring have no numbers"
-        if grid.widest == 0:
-            why, falling = "wide(0) leaves no copies that are not waited for", frozenset(range(len(widths)))
-        if buffer is not None and len(falling) == len(widths) and any(widths):
-            raise asked.refused(buffer, "PG304", why, "decide buffer(none)")
-    return Strip(tuple(widths), "none" if asked.care else kind, stages, falling)
+        raise asked.refused(decision, "PG304", why, "decide buffer(none)")
+    return replace(grid, block=_unbuffered(grid.block, wrong)) if wrong else grid
 
 
-def _from_zero_up(grid: Grid, part: Block, width: int) -> bool:
-    """Whether no tile of the part's outermost loop begins below 0, where it is one that has tiles."""
-    if not (width and isinstance(part, Run) and isinstance(part.node, Band)):
-        return False
-    rows = part.node.members[0].rows
-    least = (row.intersect_domain(grid.domain(s)).min_val() for s, row in rows.items())
+def _unbuffered(block: Block, loops: list[Tiles]) -> Block:
+    block = with_children(block, tuple(_unbuffered(inner, loops) for inner in children(block)))
+    wrong = isinstance(block, Tiles) and any(block.member is t.member for t in loops)
+    return replace(block, buffering="none") if isinstance(block, Tiles) and wrong else block
+
+
+def _from_zero_up(grid: Grid, tiles: Tiles) -> bool:
+    """Whether no tile begins below 0."""
+    least = [row.intersect_domain(grid.domain(s)).min_val() for s, row in tiles.member.rows.items()]
     return not any(value.is_neg() or value.is_nan() for value in least)
 
 

@@ -156,14 +156,11 @@ class Strip:
     """The outermost loop of each part of the kernel in tiles, one width a part; 0 leaves it as it is.
 
     before: for k: S           after: for k_tile = 0, 16, ...: for k in the tile: S       Strip((16,), ...)
-
-    Tiles of the `plain` parts, by number, are not buffered.
     """
 
     widths: tuple[int, ...]
     buffering: Buffering
     stages: int = Tiles.stages
-    plain: frozenset[int] = frozenset()
     BUFFERINGS: ClassVar[tuple[Buffering, ...]] = ("none", "prefetch", "ring")
 
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
@@ -176,15 +173,13 @@ class Strip:
         axes = {name for a in grid.axes for name in (a.name, a.origin)}
         taken = axes | {f.name for f in grid.outer} | grid.p.names()
         parts = zip(grid.parts, self.widths, strict=True)
-        made = (self._part(k, part, width, taken) for k, (part, width) in enumerate(parts))
-        return replace(grid, block=series(made))
+        return replace(grid, block=series(self._part(part, width, taken) for part, width in parts))
 
-    def _part(self, number: int, part: Block, width: int, taken: set[str]) -> Block:
+    def _part(self, part: Block, width: int, taken: set[str]) -> Block:
         if not (width and isinstance(part, Run) and isinstance(part.node, Band)):
             return part
         member = part.node.members[0]
-        buffering = "none" if number in self.plain else self.buffering
-        return Tiles(member, _tile_name(member, taken), width, part, buffering, self.stages)
+        return Tiles(member, _tile_name(member, taken), width, part, self.buffering, self.stages)
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Strip]:
