@@ -15,6 +15,7 @@ import islpy as isl
 from polygpu.lower.buffers import Layout
 from polygpu.lower.checked_scan import scan
 from polygpu.lower.context import KernelContext
+from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
 from polygpu.lower.runs import RunCode
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
@@ -31,6 +32,7 @@ from polygpu.mapping.program import (
     Grid,
     Held,
     Meet,
+    Reduced,
     Run,
     Series,
     Stored,
@@ -86,10 +88,12 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return code(c, inner, around)
         case Stored(boxes, inner):
             return (*code(c, inner, around), *stored(c, boxes))
+        case Reduced():
+            return reduced(c, block, code(c, block.block, around), bool(around))
         case Tiles(block=Copied(boxes, inner)):
             return _staged(c, block, boxes, inner, around)
         case Tiles():
-            return _visit(c, block, around, code(c, block.block, (*around, block)))
+            return _visit(c, block, around, _inside(c, block, block.block, around))
         case Series(blocks):
             return tuple(s for b in blocks for s in code(c, b, around))
         case Meet():
@@ -98,10 +102,16 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return RunCode(c, node, _fixed(around), within).code()
 
 
+def _inside(c: KernelContext, tiles: Tiles, inner: Block, around: Around) -> Code:
+    """What a tile runs, after the points of axes that go through the tiles."""
+    points = (s for axis in c.m.axes if axis.loop == tiles.name for s in c.points.point(axis))
+    return (*points, *code(c, inner, (*around, tiles)))
+
+
 def _staged(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], inner: Block, around: Around) -> Code:
     """The tiles, with what is copied for each of them."""
     within = (*around, tiles)
-    used = code(c, inner, within)
+    used = _inside(c, tiles, inner, around)
     if c.in_ring(tiles):
         return _ring(c, tiles, boxes, used, around)
     if tiles.buffering == "prefetch" and _one_loop(_visit(c, tiles, around, ()), tiles.fixed):
@@ -222,7 +232,7 @@ def _copy_context(c: KernelContext, around: Around, ahead: int) -> isl.Set:
     say nothing: they may have the same name, or visit no tile.
     """
     places = c.block_context()
-    for axis in c.m.axes:
+    for axis in c.m.dealt:
         position = places.find_dim_by_name(D.param, axis.origin)
         local = isl.LocalSpace.from_space(places.get_space())
         origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -67,12 +67,17 @@ class KernelContext:
         return {key: h for h in self.m.held for key in h.references}
 
     def registers(self) -> tuple[Axis, ...]:
-        return tuple(a for a in self.m.axes if a.per_thread > 1)
+        return several(self.m.axes)
+
+    def owners(self, p: HeldArray) -> tuple[Axis, ...]:
+        """The axes along which points own elements of the array: for partial results, some do not."""
+        along = {name for r in self.m.reductions if r.array is p for name in r.axes}
+        return tuple(a for a in self.m.axes if a.name not in along)
 
     def register(self, p: HeldArray) -> Reference | Name:
         """The register of the current point."""
         ctype = self.layouts[p.array].buffer.type
-        indices = tuple(self.points.register_index(a) for a in self.registers())
+        indices = tuple(self.points.register_index(a) for a in several(self.owners(p)))
         return Reference(p.name, indices, ctype) if indices else Name(p.name, ctype)
 
     def site(self, array: str) -> int:
@@ -159,6 +164,11 @@ class KernelContext:
             hull = hull.upper_bound_val(D.set, 0, most)
         hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
         return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
+
+
+def several(axes: Iterable[Axis]) -> tuple[Axis, ...]:
+    """Those along which a thread has several points."""
+    return tuple(a for a in axes if a.per_thread > 1)
 
 
 def _multiples(line: isl.Set, width: int) -> isl.Set:

@@ -11,6 +11,7 @@ from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
 from polygpu.lower.points import names_in
+from polygpu.lower.reductions import shared_parts
 from polygpu.lower.tidy import tidy, typed
 from polygpu.mapping.program import Box, Grid, Tiles
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name
@@ -37,7 +38,7 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
     kernel = _kernel(c)
     known = _host_values(c)
     scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
-    blocks = [c.points.blocks(k) for k in range(len(m.axes))]
+    blocks = [c.points.blocks(m.axes.index(a)) for a in m.dealt]
     x, y, z, *_ = *reversed(blocks), Int(1), Int(1), Int(1)
     return kernel, Launch(kernel.name, (x, y, z), scalars)
 
@@ -57,7 +58,10 @@ def _kernel(c: KernelContext) -> Kernel:
         scalars=tuple(ScalarArgument(n, types.get(n, "int")) for n in free),
         arrays=arrays,
         block=c.m.shape,
-        shared=tuple(_shared(c, box, tiles) for box, tiles in c.m.boxes),
+        shared=(
+            *(_shared(c, box, tiles) for box, tiles in c.m.boxes),
+            *(shared_parts(c, r) for r in c.m.reductions),
+        ),
         body=body,
         registers=c.m.registers,
     )
@@ -88,8 +92,8 @@ def _comment(c: KernelContext) -> Iterator[str]:
         yield f"{s.position.file.rsplit('/', 1)[-1]}:{s.position.line}: {s.text}"
     for k, a in enumerate(c.m.axes):
         deal = f", {a.per_thread} points a thread" if a.per_thread > 1 else ""
-        place = c.points.block_name(k).replace("_", " ")
-        yield f"{a.name}: tiles of {a.tile} to {place}, {a.threads} threads{deal}"
+        whose = "one after another" if a.loop else f"to {c.points.block_name(k).replace('_', ' ')}"
+        yield f"{a.name}: tiles of {a.tile} {whose}, {a.threads} threads{deal}"
 
 
 def _shared(c: KernelContext, box: Box, tiles: Tiles | None) -> SharedArray:

@@ -89,17 +89,22 @@ class Points:
         return Call("floord", (add(length, axis.stride - 1 - axis.overlap[0]), Int(axis.stride)), "int")
 
     def origins(self) -> tuple[Statement, ...]:
-        """Declarations of the tile origins, and of the points of axes with one point a thread."""
+        """Declarations of a block's tile origins, and of its points of axes with one point a thread."""
         found: list[Statement] = []
-        for k, axis in enumerate(self.m.axes):
+        for axis in self.m.dealt:
+            k = self.m.axes.index(axis)
             origin = add(multiply(Name(self.block_name(k)), axis.stride), self.first_name(k))
-            found.append(Declare(axis.origin, "int", origin))
-            if axis.per_thread == 1:
-                found.append(Declare(axis.name, "int", self.local_point(axis, k, None)))
+            found.extend([Declare(axis.origin, "int", origin), *self.point(axis)])
         return tuple(found)
 
+    def point(self, axis: Axis) -> tuple[Statement, ...]:
+        """The declaration of the thread's point where it is one."""
+        if axis.per_thread > 1:
+            return ()
+        return (Declare(axis.name, "int", self.local_point(axis, self.m.axes.index(axis), None)),)
+
     def block_name(self, k: int) -> str:
-        return _BLOCK[len(self.m.axes) - 1 - k]
+        return _BLOCK[sum(not a.loop for a in self.m.axes[k + 1 :])]
 
     def thread_name(self, k: int) -> str:
         return _THREAD[len(self.m.axes) - 1 - k]
@@ -208,8 +213,11 @@ class Points:
         return test_of(self.origins_of(self.hull), self.origins_of(self.box))
 
     def origins_of(self, points: isl.Set) -> isl.Set:
-        """The tile origins whose tile meets `points`."""
+        """The origins of blocks' tiles that meet `points`."""
         for axis in self.m.axes:
+            if axis.loop:
+                points = points.project_out(D.param, points.find_dim_by_name(D.param, axis.name), 1)
+                continue
             position = points.dim(D.param)
             points = points.add_dims(D.param, 1).set_dim_name(D.param, position, axis.origin)
             local = isl.LocalSpace.from_space(points.get_space())

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import islpy as isl
 
-from polygpu.lower.context import KernelContext
+from polygpu.lower.context import KernelContext, several
 from polygpu.lower.scan import test_of, value_of
-from polygpu.mapping.program import HeldArray
+from polygpu.mapping.program import Axis, HeldArray
 from polygpu.model.expr import Cast, Expr, Int, Literal, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Statement
 from polygpu.model.linear import conjunction
@@ -18,40 +18,52 @@ from polygpu.support.isl_idioms import D, single_space
 def loads(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
     """The registers, with the elements that are loaded, or cleared."""
     for h in held:
-        ctype = c.layouts[h.array].buffer.type
-        extents = tuple(a.per_thread for a in c.registers())
-        zero = _zero(ctype)
-        if extents:
-            yield DeclareArray(h.name, ctype, extents)
-        else:
-            yield Declare(h.name, ctype, None if h.load else zero, mutable=True)
-        if h.load:
-            load = Assign(c.register(h), _element(c, h))
-            yield from at_points(c, h.points, load, Assign(c.register(h), zero))
-        elif extents:
-            clear = (Assign(c.register(h), zero),)
-            yield from c.points.open(c.registers(), clear, guarded=False)
+        zero = _zero(c.layouts[h.array].buffer.type)
+        if not h.load:
+            yield from cleared(c, h, zero)
+            continue
+        load = Assign(c.register(h), element(c, h))
+        yield _declaration(c, h, None)
+        yield from at_points(c, c.owners(h), h.points, load, Assign(c.register(h), zero))
+
+
+def cleared(c: KernelContext, h: HeldArray, value: Expr) -> Iterator[Statement]:
+    """The registers, each with the value."""
+    yield _declaration(c, h, value)
+    axes = several(c.owners(h))
+    if axes:
+        yield from c.points.open(axes, (Assign(c.register(h), value),), guarded=False)
+
+
+def _declaration(c: KernelContext, h: HeldArray, value: Expr | None) -> Declare | DeclareArray:
+    ctype = c.layouts[h.array].buffer.type
+    extents = tuple(a.per_thread for a in several(c.owners(h)))
+    return DeclareArray(h.name, ctype, extents) if extents else Declare(h.name, ctype, value, mutable=True)
 
 
 def stores(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
     for h in held:
         if h.store:
-            yield from at_points(c, h.points, Assign(_element(c, h), c.register(h)), None)
+            yield from at_points(c, c.owners(h), h.points, Assign(element(c, h), c.register(h)))
 
 
 def at_points(
-    c: KernelContext, points: isl.Set, action: Assign, otherwise: Assign | None
+    c: KernelContext,
+    axes: tuple[Axis, ...],
+    points: isl.Set,
+    action: Assign,
+    otherwise: Assign | None = None,
 ) -> tuple[Statement, ...]:
-    """`action` at the thread's points that are among `points`, `otherwise` at its other ones."""
-    tests = [t for k in range(len(c.m.axes)) for t in c.points.guards(k)]
-    mine = here(points.align_params(c.points.hull.get_space()), [a.name for a in c.m.axes])
+    """`action` at the thread's points along `axes` that are among `points`, `otherwise` at its other ones."""
+    tests = [t for a in axes for t in c.points.guards(c.m.axes.index(a))]
+    mine = here(points.align_params(c.points.hull.get_space()), [a.name for a in axes])
     owned = test_of(mine.params(), c.points.box)
     test = conjunction([*tests, *([owned] if owned is not None else [])])
     if test is None:
         body: tuple[Statement, ...] = (action,)
     else:
         body = (If(test, (action,), (otherwise,) if otherwise else (), uniform=False),)
-    return c.points.open(c.registers(), body, guarded=False)
+    return c.points.open(several(axes), body, guarded=False)
 
 
 def here(points: isl.Set, names: Sequence[str]) -> isl.Set:
@@ -65,15 +77,15 @@ def here(points: isl.Set, names: Sequence[str]) -> isl.Set:
     return points
 
 
-def _element(c: KernelContext, h: HeldArray) -> Reference:
+def element(c: KernelContext, h: HeldArray) -> Reference:
     """The array element the current point owns."""
     ctype = c.layouts[h.array].buffer.type
-    return Reference(h.array, subscripts(c, h.element), ctype, site=c.site(h.tuple_name))
+    return Reference(h.array, subscripts(c, c.owners(h), h.element), ctype, site=c.site(h.tuple_name))
 
 
-def subscripts(c: KernelContext, element: isl.PwMultiAff) -> tuple[Expr, ...]:
-    """Where a function of points has the current one."""
-    return values(element, [a.name for a in c.m.axes], c.points.hull)
+def subscripts(c: KernelContext, axes: tuple[Axis, ...], element: isl.PwMultiAff) -> tuple[Expr, ...]:
+    """Where a function of points along `axes` has the current one."""
+    return values(element, [a.name for a in axes], c.points.hull)
 
 
 def values(function: isl.PwMultiAff, names: Sequence[str], context: isl.Set) -> tuple[Expr, ...]:

@@ -51,11 +51,15 @@ class RunCode:
     within: isl.Set | None = None
 
     def code(self) -> tuple[Statement, ...]:
-        fixed = (*self.c.m.points(), *self.steps)
-        order = flatten(self.c.m, self.node, fixed, shift=self.steps)
+        points = {a.loop for a in self.c.m.axes}  # of these loops' tiles, points say all there is to say
+        steps = tuple(step for step in self.steps if step.name not in points)
+        fixed = (*self.c.m.points(), *steps)
+        order = flatten(self.c.m, self.node, fixed, shift=steps)
         order = order if self.within is None else order.intersect_params(self.within)
         context = self.c.points.hull
         for k, step in enumerate(self.steps):
+            if step not in steps:
+                continue
             context = context.intersect(self.c.step_context(step, self.steps[:k]))
         tree = scan(order, context, self._loop_names())
         guarded = not self._runs_anywhere(tree)
@@ -134,7 +138,10 @@ class RunCode:
         if len(stores) != len(s.body) or any(not is_floating(type_of(a.value)) for a in stores):
             return False
         for a in s.accesses:
-            if self.c.held_for(s.name, a.reference) is not None:
+            held = self.c.held_for(s.name, a.reference)
+            if held is not None and any(held is r.array for r in self.c.m.reductions):
+                return False  # what a thread adds is in the end in its neighbours' elements
+            if held is not None:
                 continue
             found = None if a.write else self.c.box_of(s.name, a.reference)
             if found is None or not self._covers_tile(found[0], s, a.reference):

@@ -55,9 +55,9 @@ def stored(c: KernelContext, boxes: Iterable[StoredBox]) -> Iterator[Statement]:
             )
             target = s.version.place.pullback_pw_multi_aff(s.element)
         ctype, site = c.layouts[box.array].buffer.type, c.site(box.tuple_name)
-        sides = zip(subscripts(c, s.element), box.sides, strict=True)
+        sides = zip(subscripts(c, c.m.axes, s.element), box.sides, strict=True)
         local = [local_index(c, e, side.offset) for e, side in sides]
         source = Reference(box.name, tuple(local[k] for k in box.order), ctype, site=site)
         array = s.version.array if s.version is not None else box.array
-        store = Assign(Reference(array, subscripts(c, target), ctype, site=site), source)
-        yield from at_points(c, points, store, None)
+        store = Assign(Reference(array, subscripts(c, c.m.axes, target), ctype, site=site), source)
+        yield from at_points(c, c.m.axes, points, store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import prod
 
 from polygpu.mapping.program import (
     Axis,
@@ -15,13 +16,20 @@ from polygpu.mapping.program import (
     Held,
     HeldArray,
     Program,
+    Reduced,
+    Run,
     Stored,
     StoredBox,
     Tiles,
     Version,
     children,
+    reference_key,
     statements,
+    walk,
 )
+from polygpu.model.rewrite import actions
+from polygpu.model.scop import Store
+from polygpu.model.updates import update
 
 
 def check_program(program: Program) -> None:
@@ -57,15 +65,29 @@ def _axis(grid: Grid, axis: Axis) -> Iterator[str]:
         yield f"{grid.name}: the tiles of {axis.name} overlap all of themselves"
     if missing := set(grid.statements) - set(axis.member.statements):
         yield f"{grid.name}: {axis.name} says nothing of {', '.join(sorted(missing))}"
+    if axis.loop:
+        yield from _in_turn(grid, axis)
+
+
+def _in_turn(grid: Grid, axis: Axis) -> Iterator[str]:
+    """The axis has points only inside of the loop that goes through its tiles."""
+    loops = [tiles for tiles in grid.loops if tiles.name == axis.loop]
+    if any(axis.overlap) or any((t.member, t.width) != (axis.member, axis.tile) for t in loops):
+        yield f"{grid.name}: {axis.loop} does not go through the tiles of {axis.name}"
+    inside = {id(b) for tiles in loops for b in walk(tiles)}
+    if any(id(b) not in inside for b in walk(grid.block) if isinstance(b, Held | Run | Stored)):
+        yield f"{grid.name}: something needs a point of {axis.name} outside of {axis.loop}"
 
 
 def _names(grid: Grid) -> Iterator[str]:
     """Those that must differ; loops over tiles that follow each other may have one name."""
-    yield from (name for axis in grid.axes for name in (axis.name, axis.origin))
+    yield from (axis.name for axis in grid.axes)
+    yield from (axis.origin for axis in grid.dealt)
     yield from (fixed.name for fixed in grid.outer)
     yield from {tiles.name for tiles in grid.loops}
     yield from (box.name for box, _ in grid.boxes)
     yield from (held.name for held in grid.held)
+    yield from (reduction.parts for reduction in grid.reductions)
 
 
 def _block(grid: Grid, block: Block, around: frozenset[str]) -> Iterator[str]:
@@ -75,6 +97,9 @@ def _block(grid: Grid, block: Block, around: frozenset[str]) -> Iterator[str]:
             yield from (problem for array in arrays for problem in _place(grid, array, inner))
         case Stored(stores, _):
             yield from (problem for stored in stores for problem in _stored(grid, stored))
+        case Reduced(array, _, _, inner):
+            yield from _place(grid, array, inner)
+            yield from _reduced(grid, block, around)
         case Tiles():
             yield from _tiles(grid, block, around)
             around |= {block.name}
@@ -110,6 +135,23 @@ def _versions(grid: Grid, box: Box, versions: Iterable[Version]) -> Iterator[str
     for version in versions:
         if types.get(version.array) != types.get(box.array):
             yield f"{grid.name}: {version.array} is no version of {box.array}"
+
+
+def _reduced(grid: Grid, r: Reduced, around: frozenset[str]) -> Iterator[str]:
+    """Threads can be halved down to one, which has an element; each only updates it."""
+    along = [a for a in grid.axes if a.name in r.axes]
+    threads = prod(a.threads for a in along)
+    if {a.name for a in along} != set(r.axes) or threads & (threads - 1):
+        yield f"{grid.name}: {threads} threads along {', '.join(r.axes)} cannot be halved down to one"
+    if any(a.loop not in ("", *around) for a in grid.axes if a not in along):
+        yield f"{grid.name}: {r.array.name} is updated where its points are not"
+    stores = [
+        (s, a) for s in statements(r.block) for a in actions(grid.p.statement(s).body) if isinstance(a, Store)
+    ]
+    updates = {reference_key(s, a.target) for s, a in stores if update(a) == r.operator}
+    references = r.array.references
+    if not references or references - updates or not (r.array.load and r.array.store):
+        yield f"{grid.name}: {r.array.name} is not updated by '{r.operator}' only"
 
 
 def _tiles(grid: Grid, tiles: Tiles, around: frozenset[str]) -> Iterator[str]:

@@ -3,11 +3,13 @@
     program ::= polyhedra, host
     host  ::= InOrder host* | Each dimension host | Grid
     grid  ::= outer loops, axes, block                    a kernel
-    axis  ::= dimension, threads, points of a thread and how they are dealt
+    axis  ::= dimension, threads, points of a thread and how they are dealt, and whose its tiles are:
+              a block's, or all of each block, which goes through them in a loop over tiles
     block ::= Held array* block                           elements in registers while block runs
             | Copied box* block                           boxes in shared memory while block runs
             | Filled box* block                           boxes that block itself fills
             | Stored place* block                         elements of boxes stored after block
+            | Reduced array operator axis* block          partial results in registers while block runs
             | Tiles dimension width block                 a loop over tiles, equal in all threads
             | Series block*
             | Meet                                        all threads of the block wait for each other
@@ -47,6 +49,10 @@ class Axis:
     Point r of thread t is `(r // group) * threads * group + t * group + r % group`: cyclic when `group`
     is 1, blocked when it is `per_thread`, grouped-cyclic between. Tiles `overlap` by so many points before
     and behind those that are a block's own.
+
+    A tile is a block's, or with `loop`, the name of a loop over tiles around, each block goes through all:
+
+        i = block_x * tile + thread_x   ->   for (loop = 0; loop < n; loop += tile) i = loop + thread_x
     """
 
     name: str
@@ -55,6 +61,7 @@ class Axis:
     per_thread: int = 1
     group: int = 1
     overlap: tuple[int, int] = (0, 0)
+    loop: str = ""
 
     @property
     def tile(self) -> int:
@@ -67,7 +74,7 @@ class Axis:
 
     @property
     def origin(self) -> str:
-        return f"{self.name}_tile"
+        return self.loop or f"{self.name}_tile"
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,31 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Reduced:
+    """An array whose elements `block` only updates, each with terms of all threads along `axes`.
+
+    A thread combines its own terms in a register; then the threads' partial results are combined, in a tree
+    that depends on their number only, and the first thread updates the element:
+
+        for k: s[i] += A[i][k]   ->   s_r = -0.0; for k of the thread: s_r += A[i][k]
+                                      for half = threads / 2, ..., 1: s_r += s_r of thread + half
+                                      in the first thread: s[i] += s_r
+
+    Points of `array` are those along the other axes. `operator` is C's, or the name of a function.
+    """
+
+    array: HeldArray
+    operator: str
+    axes: tuple[str, ...]
+    block: Block
+
+    @property
+    def parts(self) -> str:
+        """The name of the array in shared memory that partial results go through."""
+        return f"{self.array.name}_parts"
+
+
+@dataclass(frozen=True)
 class Tiles:
     """A loop over tiles of `width` values of a dimension: the first value of a tile has the `name`.
 
@@ -220,7 +252,7 @@ class Run:
     within: isl.Set | None = None
 
 
-Block: TypeAlias = Held | Copied | Filled | Stored | Tiles | Series | Meet | Run
+Block: TypeAlias = Held | Copied | Filled | Stored | Reduced | Tiles | Series | Meet | Run
 
 
 @dataclass(frozen=True)
@@ -320,13 +352,23 @@ class Grid:
 
     @cached_property
     def held(self) -> tuple[HeldArray, ...]:
-        return tuple(h for b in walk(self.block) if isinstance(b, Held) for h in b.arrays)
+        arrays = (h for b in walk(self.block) if isinstance(b, Held) for h in b.arrays)
+        return (*arrays, *(r.array for r in self.reductions))
+
+    @cached_property
+    def reductions(self) -> tuple[Reduced, ...]:
+        return tuple(b for b in walk(self.block) if isinstance(b, Reduced))
+
+    @property
+    def dealt(self) -> tuple[Axis, ...]:
+        """The axes whose tiles are dealt to blocks."""
+        return tuple(a for a in self.axes if not a.loop)
 
     def points(self) -> tuple[Fixed, ...]:
         return tuple(Fixed(a.member, a.name) for a in self.axes)
 
     def tiles(self) -> tuple[Fixed, ...]:
-        return tuple(Fixed(a.member, a.origin, a.tile) for a in self.axes)
+        return tuple(Fixed(a.member, a.origin, a.tile) for a in self.dealt)
 
     def domain(self, statement: str, fixed: tuple[Fixed, ...] = ()) -> isl.Set:
         """Instances of `statement` in one iteration of the host loops, and of `fixed`."""
@@ -413,7 +455,7 @@ def walk(block: Block) -> Iterator[Block]:
 
 def children(block: Block) -> tuple[Block, ...]:
     match block:
-        case Held() | Copied() | Filled() | Stored() | Tiles():
+        case Held() | Copied() | Filled() | Stored() | Reduced() | Tiles():
             return (block.block,)
         case Series(blocks):
             return blocks
@@ -423,7 +465,7 @@ def children(block: Block) -> tuple[Block, ...]:
 def with_children(block: Block, inner: tuple[Block, ...]) -> Block:
     """`block` around other blocks."""
     match block:
-        case Held() | Copied() | Filled() | Stored() | Tiles():
+        case Held() | Copied() | Filled() | Stored() | Reduced() | Tiles():
             return replace(block, block=inner[0])
         case Series():
             return Series(inner)

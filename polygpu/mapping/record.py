@@ -50,8 +50,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "wide", (("", grid.widest),)
         yield "loads", (("", grid.loads or "all"),)
         yield "unroll", (("", {None: "auto", 0: "full", 1: "none"}.get(grid.unroll, grid.unroll)),)
-        if kernel.shared:
-            yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared)
+        if boxes:
+            yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared if s.name in boxes)
     yield "registers", (("", kernel.registers or "auto"),)
     for space in SPACES:
         yield space, tuple((a.name, None) for a in kernel.arrays if a.space == space)

@@ -97,7 +97,7 @@ def _kernel(r: CompiledRegion, grid: Grid, kernel: Kernel, device: Device) -> Ke
         r.scop.name,
         r.polyhedra.statement(grid.statements[0]).position,
         kernel.block,
-        " x ".join(_count(points.blocks(k)) for k in reversed(range(len(axes)))) or "1",
+        " x ".join(_count(points.blocks(grid.axes.index(a))) for a in reversed(grid.dealt)) or "1",
         _tile(grid, names),
         "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
         shared_bytes(kernel),
