@@ -92,8 +92,8 @@ static void f(int n, float A[restrict n + 4], float B[restrict n + 4], float C[r
 """
 
 
-def realiser(source: str, directory: Path) -> Realiser:
-    (directory / "hand.c").write_text(source + MAIN)
+def realiser(source: str, directory: Path, main: str = MAIN) -> Realiser:
+    (directory / "hand.c").write_text(source + main)
     file = File(str(directory / "hand.c"), Options(target="emulator", device="h100"))
     file.realise((), {})
     (made,) = file.realisers.values()
@@ -191,7 +191,7 @@ def test_programs_made_by_hand(name: str, tmp_path: Path) -> None:
     made = realiser(source, tmp_path)
     region = made.of(program(made))
     assert certify(region).holds
-    right, found = original(tmp_path), translated(region, source, tmp_path)
+    right, found = original(tmp_path), translated(region, tmp_path)
     for n in (1, 2, 61, 62, 63, 64, 130, 257):
         assert output(found, n) == output(right, n), n
 
@@ -216,17 +216,24 @@ def original(directory: Path) -> Path:
     return directory / "original"
 
 
-def translated(region: CompiledRegion, source: str, directory: Path) -> Path:
+def translated(region: CompiledRegion, directory: Path) -> Path:
     """The program with the region on the emulator, which checks all accesses."""
-    unit = Unit("hand.c", "hand", (region.region,))
-    device = File(str(directory / "hand.c"), Options(target="emulator", device="h100")).device
-    files: dict[str, Path] = {}
-    for suffix, text in emit(source + MAIN, unit, (region,), device, "emulator").items():
-        files[suffix] = directory / f"hand{suffix}"
-        files[suffix].write_text(text)
+    files = emitted(region, directory, "emulator")
     flags = ("-w", "-DPOLYGPU_CHECK=1", "-ffp-contract=off")
     build_program(files, directory / "translated", Recipe("emulator", ("gcc",), extra=flags))
     return directory / "translated"
+
+
+def emitted(region: CompiledRegion, directory: Path, target: str) -> dict[str, Path]:
+    """The files of the program with the region on a target, by their suffixes."""
+    unit = Unit("hand.c", "hand", (region.region,))
+    source = directory / "hand.c"
+    device = File(str(source), Options(target=target, device="h100")).device
+    files: dict[str, Path] = {}
+    for suffix, text in emit(source.read_text(), unit, (region,), device, target).items():
+        files[suffix] = directory / f"hand{suffix}"
+        files[suffix].write_text(text)
+    return files
 
 
 def output(program: Path, n: int) -> str:

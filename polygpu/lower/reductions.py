@@ -2,7 +2,7 @@
 
 reduced ::= neutral registers, block, parts = registers,
             for half = threads / 2, ..., 1: barrier, parts[t] = parts[t] op parts[t + half] where t < half;
-            barrier, element = element op parts[0] in the first thread
+            element = element op parts[0] in the first thread
 
 The order depends on the number of threads only: first the lanes of each group of 32, then the groups.
 """
@@ -34,7 +34,6 @@ def reduced(c: KernelContext, r: Reduced, block: tuple[Statement, ...], again: b
         *block,
         *c.points.open(several(c.owners(h)), (part,), guarded=False),
         *_tree(c, r, rank, threads),
-        Barrier(),
         *_where(rank, 1, threads, result),
         *([Barrier()] if again else []),
     )

@@ -49,7 +49,8 @@ def _proofs(proofs: tuple[ProofFact, ...]) -> Iterator[Line]:
 
 
 def _proof(p: ProofFact) -> list[Span | str]:
-    said = counted(p.count, COUNTED[p.property]) if p.verdict == "proved" else p.why
+    count = (counted(p.count, COUNTED[p.property]),) if p.verdict == "proved" else ()
+    said = "; ".join((*count, *([p.why] if p.why else [])))
     return [p.property, Span(p.verdict, "good" if p.verdict == "proved" else "bad"), said]
 
 

@@ -11,7 +11,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.report.quantities import counted, duration
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
-from polygpu.verify.verdict import COUNTED, PROPERTIES, Certificate
+from polygpu.verify.verdict import COUNTED, PROPERTIES, VALUES, Certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,8 @@ def certificate_lines(certificate: Certificate | None) -> Iterator[str]:
             yield f"NOT PROVED  {kind}: {_gaps(gaps)}"
         elif any(proof.property == kind for proof in certificate.proofs):
             yield f"proved  {kind}: {_PROPERTIES[kind]} ({_counted(certificate, kind)})"
+            if kind == VALUES and certificate.permuted:
+                yield f"          {certificate.permuted}"
     yield f"{'proved' if certificate.holds else 'stopped'} after {duration(certificate.seconds)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import islpy as isl
@@ -26,6 +26,7 @@ from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
 from polygpu.verify.races import check_arrivals, check_races
 from polygpu.verify.ranges import check_ranges
+from polygpu.verify.reductions import check_reductions
 from polygpu.verify.scoped import UnclearError
 from polygpu.verify.session import Session
 from polygpu.verify.source import Source
@@ -50,11 +51,17 @@ _FULL_KERNEL = 50_000_000
 
 
 def prove(
-    whole: Polyhedra, dead: frozenset[Place], region: Region, context: isl.Set, budget: Budget
+    whole: Polyhedra,
+    dead: frozenset[Place],
+    region: Region,
+    context: isl.Set,
+    budget: Budget,
+    reassociated: Collection[str] = (),
 ) -> Certificate:
     """The certificate of `region` as a translation of the program, for the parameters in `context`.
 
-    What it leaves out of the `whole` program is said to be `dead`.
+    What it leaves out of the `whole` program is said to be `dead`; sums in arrays that are `reassociated` may
+    be permutations of the source's.
     """
     p = with_final_copies(without(whole, dead), region)
     session = Session(region, Source(p), [], budget)
@@ -75,6 +82,7 @@ def prove(
     check_spaces(session)
     check_races(session)
     uses = Uses()
+    check_reductions(session, uses, reassociated)
     check_stores(session, uses)
     check_values(session, uses)
     check_arrivals(session)
@@ -86,7 +94,11 @@ def prove(
     else:
         session.undecided(INSTANCES, "", "it is open what values accesses carry")
     return Certificate(
-        tuple(_proofs(session)), tuple(session.failures), tuple(session.unproved), dict(session.counts)
+        tuple(_proofs(session)),
+        tuple(session.failures),
+        tuple(session.unproved),
+        dict(session.counts),
+        reassociated=dict(session.reassociated),
     )
 
 
@@ -116,13 +128,16 @@ def _proofs(session: Session) -> Iterator[Proof]:
                 yield Proof(kind, kernel, _TEXTS[kind])
 
 
-def certify(region: CompiledRegion, budget: float = 60.0) -> Certificate:
+def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collection[str] = ()) -> Certificate:
     """The certificate of a compiled region, from its source and its Kernel IR alone, in `budget` seconds.
 
     It holds for the parameters that pass the tests the host makes before it calls the region, and with
     which the source's declarations mean something: no extent is negative, and none but the first is 0.
+
+    Sums, products and so on whose terms are added to elements of arrays that are `reassociated` may have them
+    in another order: the certificate says where they have.
     """
-    return _certified(region, Seconds(time.monotonic() + budget))
+    return _certified(region, Seconds(time.monotonic() + budget), reassociated)
 
 
 def certify_steadily(region: CompiledRegion, quick: bool) -> Certificate:
@@ -135,14 +150,15 @@ def certify_steadily(region: CompiledRegion, quick: bool) -> Certificate:
     return _certified(region, Operations(max(_NEEDED, most), most))
 
 
-def _certified(region: CompiledRegion, budget: Budget) -> Certificate:
+def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str] = ()) -> Certificate:
     start = time.monotonic()
     set_options()
     p = polyhedra.build(region.scop)
     context = with_elements(p)
     for c in region.conditions:
         context = context.intersect(c.holds)
-    made = prove(_assuming(p, context), region.prepared.dead, region.region, context, budget)
+    source = _assuming(p, context)
+    made = prove(source, region.prepared.dead, region.region, context, budget, reassociated)
     return replace(made, seconds=time.monotonic() - start)
 
 

@@ -119,6 +119,8 @@ def doer(p: Polyhedra, action: Do, fixed: isl.Set) -> str:
 
 
 def _work(p: Polyhedra, action: Do, fixed: isl.Set) -> str:
+    if action.combines:
+        return f" {action.combines} ".join(f"'{r.text}'" for r in action.reads)
     if action.matched is None:
         copied = action.reads and action.target is not None
         return f"a copy of '{action.reads[0].text}'" if copied else "a constant"

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygpu.model.expr import Reference
+from polygpu.model.expr import Expr, Reference
 from polygpu.model.scop import Number
 from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.affine import UNIVERSE, variable
@@ -102,9 +102,10 @@ class Matched:
 class Do:
     """An action of the kernel at `point`: it reads `reads`, then writes `target`.
 
-    Without `matched` it is a copy of its only read, or with no reads stores a constant. `commits` is the
-    number of groups of asynchronous copies the thread has closed before it, when that can be counted.
-    A move of `width` elements at once has the element's number as its last loop.
+    Without `matched` it is a copy of its only read, with no reads it stores a `constant` or else garbage, and
+    with two it `combines` them by an operator. `commits` is the number of groups of asynchronous copies the
+    thread has closed before it, when that can be counted. A move of `width` elements at once has the number
+    of an element as its last loop.
     """
 
     number: int
@@ -115,6 +116,8 @@ class Do:
     asynchronous: bool = False
     commits: isl.PwAff | None = None
     width: int = 1
+    combines: str = ""
+    constant: Expr | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from polygpu.verify.trace import Trace
 class Origin:
     """A value that executions of some action read was made by action `by`: `pairs` says by which execution.
 
-    `by` carries out a source action, or else loads `loaded` from global memory.
+    `by` carries out a source action or combines values, or else loads `loaded` from global memory.
     """
 
     by: Do
@@ -57,10 +57,10 @@ class Locals:
             return Origins((Origin(action, everywhere.identity(), place),), nowhere)
         found: list[Origin] = []
         unknown = everywhere
-        for writer, pairs in self._writers(action, place, implied):
+        for writer, pairs in self.writers(action, place, implied):
             unknown = unknown.subtract(pairs.domain())
             self.direct.append((action, writer, pairs))
-            if writer.matched is not None:
+            if writer.matched is not None or writer.combines:
                 found.append(Origin(writer, pairs, None))
             elif not writer.reads:
                 unknown = unknown.union(pairs.domain())
@@ -73,7 +73,7 @@ class Locals:
                         found.append(Origin(o.by, through, o.loaded))
         return Origins(tuple(found), coalesced(unknown))
 
-    def _writers(self, action: Do, place: Place, implied: bool) -> Iterator[tuple[Do, isl.Map]]:
+    def writers(self, action: Do, place: Place, implied: bool = False) -> Iterator[tuple[Do, isl.Map]]:
         """The last writer of what each execution reads, in frame BLOCK."""
         frame = THREAD if place.space == "private" else BLOCK
         writes = [a for a in self.trace.actions if a.target is not None and a.target.array == place.array]

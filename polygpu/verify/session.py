@@ -15,7 +15,7 @@ from polygpu.model.kernel import Buffer, Region
 from polygpu.verify.budget import Budget, OutOfBudgetError
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
-from polygpu.verify.events import Do, Place, anywhere, relation
+from polygpu.verify.events import Do, Leaf, Place, anywhere, relation
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
 from polygpu.verify.source import Source, UnanalysableError
@@ -27,7 +27,11 @@ _NEEDED = (BARRIERS, BOUNDS, RANGES)  # decided before all else, whatever it tak
 
 @dataclass
 class Session:
-    """One certification. Checks report to it."""
+    """One certification. Checks report to it.
+
+    `partial` are the actions that make and pass on partial results, each with what it updates by a term,
+    `reassociated` the arrays, with operators, whose terms are combined in another order than the source's.
+    """
 
     region: Region
     source: Source
@@ -37,6 +41,8 @@ class Session:
     unproved: list[Unproved] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     computed: Computed = field(default_factory=Computed)
+    partial: dict[Do, Leaf | None] = field(default_factory=dict)
+    reassociated: dict[str, str] = field(default_factory=dict)
 
     @property
     def p(self) -> Polyhedra:

@@ -87,7 +87,7 @@ def check_stores(session: Session, uses: Uses) -> None:
     copies: list[tuple[_Action, Place]] = []
     for trace in session.traces:
         for action in trace.actions:
-            if action.target is not None and action.target.space == "global":
+            if action.target is not None and action.target.space == "global" and not action.combines:
                 with session.step(VALUES, trace.kernel.name, needed=True):
                     checked = _Action(session, trace, action, uses)
                     if action.matched is None and checked.goes_where_the_source_writes(action.target):
@@ -132,6 +132,8 @@ class _Action:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
             for leaf in matched.leaves:
+                if leaf is self.session.partial.get(self.action):
+                    continue
                 slot = self._slot(leaf)
                 if slot is None or self.session.demand.matters(slot):
                     self._leaf(leaf, slot, here)
@@ -310,8 +312,7 @@ class _Action:
 
     def _computed(self, o: Origin, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf) -> None:
         """`pairs`: reading executions to those of the action that computed what they read."""
-        made = o.by.matched
-        assert made is not None
+        made = self._made(o)
         theirs = self.session.instances(o.by, BLOCK)
         flow = here.reverse().apply_range(pairs)
         # garbage computed outside of the statement's domain must not be read
@@ -325,6 +326,13 @@ class _Action:
         wrong = got if allowed is None else got.subtract(allowed)
         if not wrong.is_empty():
             self._other_writer(wrong, o, slot)
+
+    def _made(self, o: Origin) -> Matched:
+        """What the maker of a value is in the source."""
+        if o.by in self.session.partial:
+            raise UnanalysableError("a partial result is read that may not be complete")
+        assert o.by.matched is not None
+        return o.by.matched
 
     def _expected(self, slot: Slot | None, leaf: Leaf, statement: str, number: Number) -> isl.Map | None:
         """Reading to writing instances that the source has for this writing action."""
@@ -393,13 +401,13 @@ class _Action:
             kept = Unchanged(self.trace, self.action, o.by, address, pairs)
             self.uses.unchanged.setdefault(target.array, []).append(kept)
             return
-        assert o.by.matched is not None
+        matched = self._made(o)
         made = self.session.instances(o.by, WHOLE)
         garbage = pairs.subtract_range(made.domain())
         if not garbage.is_empty():
             self._visible(target, garbage)
             return
-        slot = self.session.source.writing(o.by.matched.statement, o.by.matched.number)
+        slot = self.session.source.writing(matched.statement, matched.number)
         if slot is None:
             raise UnanalysableError("a local of an instance is stored")
         instances = pairs.apply_range(made)

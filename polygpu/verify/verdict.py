@@ -82,13 +82,18 @@ class Unproved:
 
 @dataclass(frozen=True)
 class Certificate:
-    """`counts` says of how many things each property was decided (`COUNTED`), in `seconds`."""
+    """`counts` says of how many things each property was decided (`COUNTED`), in `seconds`.
+
+    Elements of arrays that are `reassociated` get the source's terms, each just once, in another order, by the
+    operator of the array.
+    """
 
     proofs: tuple[Proof, ...]
     failures: tuple[Failure, ...]
     unproved: tuple[Unproved, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    reassociated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -111,7 +116,13 @@ class Certificate:
             return ProofFact(kind, "open", count, "; ".join(reasons))
         if not any(p.property == kind for p in self.proofs):
             return ProofFact(kind, "open", count, "there is nothing of it, or it depends on what is open")
-        return ProofFact(kind, "proved", count)
+        return ProofFact(kind, "proved", count, self.permuted if kind == VALUES else "")
+
+    @property
+    def permuted(self) -> str:
+        return ", ".join(
+            f"'{array}' by a permutation of the source's {op}" for array, op in self.reassociated.items()
+        )
 
     @property
     def distinct(self) -> tuple[tuple[Failure, int], ...]:

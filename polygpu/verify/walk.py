@@ -10,7 +10,7 @@ from time import monotonic
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
-from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.expr import Binary, Call, Expr, Name, Reference
 from polygpu.model.kernel import (
     Assign,
     Barrier,
@@ -27,6 +27,7 @@ from polygpu.model.kernel import (
 )
 from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import numbered, references, walk
+from polygpu.model.updates import OPERATORS
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
@@ -142,16 +143,20 @@ class KernelWalk:
             self.plain(s.target, s.value, state, reading=state)
 
     def plain(self, target: Reference | Name, value: Expr, state: State, reading: State) -> None:
-        """A copy, or a constant."""
+        """A copy, a constant, or two values combined."""
         place = self.place(target, state)
         if place is None:
             raise UnclearError(f"'{getattr(target, 'name', '')}' is assigned and is no local")
-        source = self.place(value, reading)
-        if source is None and (any(references(value)) or any(isinstance(e, Name) for e in walk(value))):
-            raise UnclearError(f"a value that no statement of the source computes, for '{place.text}'")
-        if source is not None:
+        operator, operands = _combined(value)
+        sources = tuple(s for s in (self.place(o, reading) for o in operands) if s is not None)
+        if len(sources) != len(operands):
+            if any(references(value)) or any(isinstance(e, Name) for e in walk(value)):
+                raise UnclearError(f"a value that no statement of the source computes, for '{place.text}'")
+            self.emit(state, place, (), constant=value)
+            return
+        for source in sources:
             self._same_type(source, place)
-        self.emit(state, place, () if source is None else (source,))
+        self.emit(state, place, sources, combines=operator)
 
     def _same_type(self, source: Place, target: Place) -> None:
         """A copy must not convert what it copies."""
@@ -269,6 +274,14 @@ class KernelWalk:
         if action is None or len(origin.arguments) != len(statement.iterators):
             raise UnclearError(f"'{origin.statement}' has no such action")
         instance.action(s, action, (origin.action,), state, after)
+
+
+def _combined(value: Expr) -> tuple[str, tuple[Expr, ...]]:
+    """The operator and what it combines, or "" and the whole value."""
+    match value:
+        case Binary(op, left, right) | Call(op, (left, right), _) if op in OPERATORS:
+            return op, (left, right)
+    return "", (value,)
 
 
 def _without(state: State, name: str) -> Mapping[str, str]:

@@ -1,0 +1,454 @@
+"""Sums whose terms are added in another order than the source's, and likewise products and so on.
+
+The source updates an element by a chain of instances, each of which reads what the one before has written.
+The device may combine the same terms in any order: threads start from neutral values, update them by terms,
+and combine such partial results, until an action updates the element itself by the last of them. For that to
+be a permutation of the source's sum,
+
+- a term's execution is an instance of the source, and no two are the same one (and each is executed: see
+  `instances`),
+- a value that has terms in it is read just once by what makes another partial result of it, and with terms
+  of the same element only: so each term gets, by exactly one way, into an update of its element,
+- an element is updated once in a launch, from its own old value, and only where it has instances,
+- of an element's instances in a launch just one does not read what another of them has written: they follow
+  each other in the source, with nothing in between. The update reads what the first of them reads and stores
+  what the last of them does.
+
+What other instances read of the element is then for the other checks: they find the values between the first
+and the last of a launch nowhere stored, and refuse what reads a partial result. Races are for `races`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from itertools import combinations
+
+import islpy as isl
+
+from polygpu.model.expr import Cast, Expr, Int, Literal, Reference, Unary, is_floating
+from polygpu.model.rewrite import numbered
+from polygpu.model.scop import Number, Store
+from polygpu.model.updates import FUNCTIONS, update
+from polygpu.support.isl_idioms import D
+from polygpu.verify.counterexample import doer, example, fixed_at
+from polygpu.verify.events import Do, Leaf, Matched, Place, executions
+from polygpu.verify.order import BLOCK, WHOLE, Frame
+from polygpu.verify.session import Session
+from polygpu.verify.slots import Slot
+from polygpu.verify.source import UnanalysableError
+from polygpu.verify.trace import Trace
+from polygpu.verify.values import Use, Uses
+from polygpu.verify.verdict import VALUES, Failure
+
+Edge = tuple[Do, isl.Map]  # who made a value, and executions that read it to those that made it
+
+
+def check_reductions(session: Session, uses: Uses, reassociated: Collection[str]) -> None:
+    """Allowed are sums in arrays that may be `reassociated`; others are left open."""
+    for trace in session.traces:
+        for actions in _groups(trace):
+            with session.step(VALUES, trace.kernel.name):
+                session.partial.update((a, None) for a in actions)
+                session.partial.update((a, _updated(session, a)) for a in actions)
+                _Reduction(session, trace, actions).check(uses, reassociated)
+
+
+def _groups(trace: Trace) -> Iterator[tuple[Do, ...]]:
+    """The actions that make and pass on the values that are combined, those of the same arrays together."""
+    left = [a for a in trace.actions if a.combines]
+    while left:
+        arrays: set[str] = set()
+        while more := {p.array for a in _touching(trace, arrays, left[0]) for p in _local(a)} - arrays:
+            arrays |= more
+        group = tuple(_touching(trace, arrays, left[0]))
+        yield group
+        left = [a for a in left if a not in group]
+
+
+def _touching(trace: Trace, arrays: set[str], first: Do) -> Iterator[Do]:
+    """Those that write the arrays, and those that move or combine what they read there."""
+    for a in trace.actions:
+        writes = a.target is not None and a.target.array in arrays
+        moves = a.matched is None and any(r.array in arrays for r in a.reads)
+        if writes or moves or a is first:
+            yield a
+
+
+def _local(a: Do) -> Iterator[Place]:
+    """The memory on the chip that an action moves or combines values in: of an instance, what it updates."""
+    places = (a.target,) if a.matched is not None else (a.target, *a.reads)
+    return (p for p in places if p is not None and p.space != "global")
+
+
+def _updated(session: Session, a: Do) -> Leaf | None:
+    """What an instance updates, None where the action is no instance's. Raises UnanalysableError."""
+    m = a.matched
+    if m is None:
+        return None
+    store = _store(session, m)
+    if update(store) is None or len(m.number) > 1:
+        raise UnanalysableError(f"{m.statement} does not only add to '{store.target.array}'")
+    return next(x for x in m.leaves if isinstance(x.source, Reference) and _same(x.source, store.target))
+
+
+def _store(session: Session, m: Matched) -> Store:
+    action = dict(numbered(session.p.statement(m.statement).body))[m.number]
+    if not isinstance(action, Store):
+        raise UnanalysableError("a local of an instance is combined with others")
+    return action
+
+
+def _same(one: Reference, other: Reference) -> bool:
+    return replace(one, site=-1) == replace(other, site=-1)
+
+
+@dataclass
+class _Reduction:
+    """The `actions` of a launch that make and pass on the partial results of one array."""
+
+    session: Session
+    trace: Trace
+    actions: tuple[Do, ...]
+    known: dict[tuple[Do, int], list[Edge]] = field(default_factory=dict)
+    open: set[Do] = field(default_factory=set)
+    filled: dict[tuple[Do, bool], isl.Set] = field(default_factory=dict)
+    named: dict[Do, isl.Map] = field(default_factory=dict)
+
+    @cached_property
+    def terms(self) -> tuple[Do, ...]:
+        """The executions of terms."""
+        return tuple(a for a in self.actions if a.matched is not None)
+
+    @cached_property
+    def ends(self) -> tuple[Do, ...]:
+        """The updates of the array itself."""
+        return tuple(a for a in self.actions if a.target is not None and a.target.space == "global")
+
+    @cached_property
+    def where(self) -> tuple[str, Number]:
+        """The statement of the terms, and the number of its action."""
+        found = {(a.matched.statement, a.matched.number) for a in self.terms if a.matched is not None}
+        if len(found) != 1:
+            raise UnanalysableError(f"terms of {len(found)} statements are combined")
+        return found.pop()
+
+    @cached_property
+    def write(self) -> Slot:
+        return self._slot(True)
+
+    @cached_property
+    def read(self) -> Slot:
+        return self._slot(False)
+
+    def _slot(self, write: bool) -> Slot:
+        """The chain's access of its element."""
+        slot = self.session.source.writing(*self.where)
+        assert slot is not None and not slot.implied
+        same = (s for s in self.session.source.at(*self.where) if _same(s.reference, slot.reference))
+        found = next(s for s in same if s.write == write)
+        if found.relation is None:
+            raise UnanalysableError(f"'{found.array}' has a subscript that depends on data")
+        return found
+
+    @cached_property
+    def element(self) -> isl.Map:
+        """Instances to the element that they update."""
+        assert self.write.relation is not None
+        return self.write.relation.reset_tuple_id(D.out)
+
+    @cached_property
+    def operator(self) -> str:
+        a = self.terms[0].matched
+        assert a is not None
+        found = update(_store(self.session, a))
+        assert found is not None
+        if found in FUNCTIONS and any(
+            re.search(rf"\b{found}\s*\(", f) for f in self.session.region.functions
+        ):
+            raise UnanalysableError(f"'{found}' is a function of the source")
+        return found
+
+    def check(self, uses: Uses, reassociated: Collection[str]) -> None:
+        array = self.write.array
+        if array not in reassociated:
+            raise UnanalysableError(f"terms of '{array}' are combined in another order than the source's")
+        self._well_formed()
+        sound = [*map(self._instances, self.terms), self._once(), *map(self._reads, self.actions)]
+        sound += [self._used(a) for a in self.actions if a not in self.ends]
+        sound += [self._one_element(a) for a in (*self.terms, *self.ends)]
+        if all(sound):
+            self._stands_for(uses)
+            self.session.reassociated[array] = self.operator
+
+    def _well_formed(self) -> None:
+        """What an action may be: a constant, a copy on the chip, a combination, a term, an update."""
+        for a in self.actions:
+            if a.asynchronous or (a.combines and a.combines != self.operator):
+                raise UnanalysableError(f"'{self.write.array}' is combined by something else as well")
+            if a.matched is None and a not in self.ends and any(r.space == "global" for r in a.reads):
+                raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
+            leaf = self.session.partial[a]
+            if leaf is not None and leaf.place.space == "global":
+                raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
+        for a in self.ends:
+            target, old = a.target, [r for r in a.reads if r.space == "global"]
+            if not a.combines or len(old) != 1 or target is None or not _equal(old[0], target):
+                raise UnanalysableError(f"partial results of '{self.write.array}' leave the chip")
+            if target.array != self.write.array:
+                raise UnanalysableError(f"sums of '{self.write.array}' are stored in '{target.array}'")
+
+    def _operands(self, a: Do) -> tuple[Place, ...]:
+        """Where an action reads partial results."""
+        leaf = self.session.partial[a]
+        return tuple(r for r in (a.reads if leaf is None else (leaf.place,)) if r.space != "global")
+
+    def _edges(self, a: Do) -> list[Edge]:
+        """Who made the values that `a` reads, over all its operands."""
+        return [e for k in range(len(self._operands(a))) for e in self._made(a, k)]
+
+    def _made(self, a: Do, operand: int) -> list[Edge]:
+        key = a, operand
+        if key not in self.known:
+            locals_ = self.session.locals[self.trace.launch.number]
+            self.known[key] = list(locals_.writers(a, self._operands(a)[operand]))
+            if any(by not in self.actions for by, _ in self.known[key]):
+                raise UnanalysableError(f"a partial result of '{self.write.array}' is made of something else")
+        return self.known[key]
+
+    def _full(self, a: Do, exactly: bool = False) -> isl.Set:
+        """The executions whose value has terms in it, and some more unless `exactly` these are asked for."""
+        if (a, exactly) not in self.filled:
+            self.filled[a, exactly] = self._filled(a, exactly)
+        return self.filled[a, exactly]
+
+    def _filled(self, a: Do, exactly: bool) -> isl.Set:
+        everywhere = executions(a.point, BLOCK.dims(a.point))
+        if a.matched is not None:
+            return everywhere
+        with _Visit(self, a):
+            parts = [pairs.intersect_range(self._full(by, exactly)).domain() for by, pairs in self._edges(a)]
+        found = reduce(isl.Set.union, parts, isl.Set.empty(everywhere.get_space())).coalesce()
+        if exactly:
+            return found
+        return isl.Set.from_basic_set(found.remove_divs().simple_hull()).intersect(everywhere)
+
+    def _elements(self, a: Do) -> isl.Map:
+        """Executions whose value has terms in it, to the elements whose terms these are."""
+        if a not in self.named:
+            if a.matched is not None:
+                found = self.session.instances(a, BLOCK).apply_range(self.element)
+            else:
+                found = self._elements_read(a)
+            self.named[a] = found
+        return self.named[a]
+
+    def _elements_read(self, a: Do) -> isl.Map:
+        """The elements whose terms are in what an execution reads."""
+        made = self._edges(a)
+        parts = [pairs.apply_range(self._elements(by)) for by, pairs in made if not self._full(by).is_empty()]
+        space = executions(a.point, BLOCK.dims(a.point)).get_space()
+        nothing = isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
+        return reduce(isl.Map.union, parts, nothing).coalesce()
+
+    def _instances(self, a: Do) -> bool:
+        """Each execution of a term is an instance of the source."""
+        dims = WHOLE.dims(a.point)
+        beyond = executions(a.point, dims).subtract(self.session.instances(a, WHOLE).domain())
+        return self._holds("a term that no instance of the source has", a, beyond, WHOLE)
+
+    def _once(self) -> bool:
+        """No instance is executed twice, in any launch."""
+        found = [
+            (a, self.session.instances(a, WHOLE))
+            for trace in self.session.traces
+            for a in trace.actions
+            if a.matched is not None and (a.matched.statement, a.matched.number) == self.where
+        ]
+        message = "a term is in the sum more than once"
+        for a, instances in found:
+            others = instances.apply_range(instances.reverse())
+            twice = others.subtract(isl.Map.identity(others.get_space())).domain()
+            if not self._holds(message, a, twice, WHOLE):
+                return False
+        return all(
+            self._holds(message, a, one.intersect_range(two.range()).domain(), WHOLE)
+            for (a, one), (_, two) in combinations(found, 2)
+        )
+
+    def _reads(self, a: Do) -> bool:
+        """What an action combines are terms and neutral values."""
+        sound = True
+        for k in range(len(self._operands(a))):
+            missing = executions(a.point, BLOCK.dims(a.point))
+            for by, pairs in self._made(a, k):
+                missing = missing.subtract(pairs.domain())
+                if by.matched is None and not by.reads:
+                    start = executions(a.point, BLOCK.dims(a.point)).intersect(pairs.domain())
+                    neutral = _is_neutral(by, self.operator)
+                    message = f"a sum starts from what is not neutral for '{self.operator}'"
+                    sound &= neutral or self._holds(message, a, start)
+            sound &= self._holds("a partial result is read that nobody computed", a, missing)
+        return sound
+
+    def _used(self, a: Do) -> bool:
+        """What has terms in it is read once by what makes a new partial result, or the end result, of it."""
+        full = self._full(a)
+        seen = twice = isl.Set.empty(full.get_space())
+        for reader in self.actions:
+            for by, pairs in self._edges(reader):
+                if by is a:
+                    uses = pairs.reverse().intersect_domain(full)
+                    twice = twice.union(seen.intersect(uses.domain())).union(_several(uses))
+                    seen = seen.union(uses.domain())
+        bad = {"a partial result is combined with others twice": twice}
+        bad["a partial result is left out"] = full.subtract(seen)
+        return all(
+            where.is_empty() or self._holds(message, a, where.intersect(self._full(a, exactly=True)))
+            for message, where in bad.items()
+        )
+
+    def _one_element(self, a: Do) -> bool:
+        """Terms of other elements stay out of what an instance or an update reads."""
+        if a.matched is not None:
+            mine = self._elements(a)
+        else:
+            assert a.target is not None
+            mine = self.session.address(a, a.target, BLOCK)
+        mixed = self._elements_read(a).subtract(mine).domain()
+        return self._holds("terms of several elements are combined", a, mixed)
+
+    def _holds(self, message: str, a: Do, bad: isl.Set, frame: Frame = BLOCK) -> bool:
+        """Whether there are no `bad` executions; they are reported."""
+        if bad.is_empty():
+            return True
+        p = self.session.p
+        if frame is BLOCK:
+            missing = [n for n in WHOLE.dims(a.point) if n not in BLOCK.dims(a.point)]
+            bad = _with_dims(bad, missing)
+        found = example(p, isl.Map.from_domain(bad))
+        by = doer(p, a, fixed_at(WHOLE.dims(a.point), found.pair))
+        self.session.failures.append(
+            Failure(VALUES, self.trace.kernel.name, message, by=by, parameters=found.parameters)
+        )
+        return False
+
+    def _stands_for(self, uses: Uses) -> None:
+        """The updates as what the first instance of a launch reads, and the last one writes."""
+        first, last = self._chain()
+        rank = len(self.trace.launch.names)
+        updates = {}
+        for a in self.ends:
+            assert a.target is not None
+            address = self.session.address(a, a.target, WHOLE)
+            updates[a] = address, _launch(address.domain(), rank).flat_range_product(address)
+        ranges = [keyed for _, keyed in updates.values()]
+        if not all(k.is_injective() for k in ranges) or _overlap(k.range() for k in ranges):
+            raise UnanalysableError(f"'{self.write.array}' is updated several times in a launch")
+        for a, (address, keyed) in updates.items():
+            beyond = keyed.subtract_range(first.domain()).domain()
+            if not self._holds("a store that no instance of the source makes", a, beyond, WHOLE):
+                continue
+            place = next(r for r in a.reads if r.space == "global")
+            assert a.target is not None
+            uses.add(Use(self.trace, a, place, address, keyed.apply_range(first), self.read, False))
+            uses.add(Use(self.trace, a, a.target, address, keyed.apply_range(last), self.write, True))
+
+    def _chain(self) -> tuple[isl.Map, isl.Map]:
+        """Launches and elements to the first of an element's instances in the launch, and to the last."""
+        rank = len(self.trace.launch.names)
+        executed = [self.session.instances(a, WHOLE).reverse() for a in self.terms]
+        launch = reduce(isl.Map.union, (m.apply_range(_launch(m.range(), rank)) for m in executed)).coalesce()
+        same = launch.apply_range(launch.reverse())
+        writers, _ = self.session.source.writers(self.read)
+        before = [w.instances for w in writers if (w.statement, w.number) == self.where]
+        inside = reduce(isl.Map.union, before, isl.Map.empty(same.get_space())).intersect(same)
+        keyed = launch.flat_range_product(self.element)
+        first = keyed.subtract_domain(inside.domain())
+        last = keyed.subtract_domain(inside.range())
+        if not (first.is_injective() and last.is_injective()):
+            raise UnanalysableError(f"other statements use '{self.write.array}' between terms of a sum")
+        return first.reverse(), last.reverse()
+
+
+@dataclass
+class _Visit:
+    """Guards against partial results that are made of each other; terms stop the search."""
+
+    reduction: _Reduction
+    action: Do
+
+    def __enter__(self) -> None:
+        if self.action in self.reduction.open:
+            raise UnanalysableError("partial results are combined in a loop")
+        self.reduction.open.add(self.action)
+
+    def __exit__(self, *_: object) -> None:
+        self.reduction.open.discard(self.action)
+
+
+def _equal(one: Place, other: Place) -> bool:
+    if one.array != other.array or one.index is None or other.index is None:
+        return False
+    return all(a.is_equal(b) for a, b in zip(one.index, other.index, strict=True))
+
+
+def _several(uses: isl.Map) -> isl.Set:
+    """Values that several executions read."""
+    pairs = uses.reverse().apply_range(uses)
+    apart = pairs.subtract(isl.Map.identity(pairs.get_space()))
+    return uses.intersect_range(apart.domain()).domain()
+
+
+def _overlap(sets: Iterable[isl.Set]) -> bool:
+    return any(not one.is_disjoint(two) for one, two in combinations(tuple(sets), 2))
+
+
+def _launch(whole: isl.Set, rank: int) -> isl.Map:
+    """Executions in frame WHOLE to their turn of the host's loops."""
+    return whole.identity().project_out(D.out, rank, whole.dim(D.set) - rank)
+
+
+def _with_dims(found: isl.Set, names: list[str]) -> isl.Set:
+    """A set in frame BLOCK in frame WHOLE."""
+    for k, name in enumerate(names):
+        position = found.find_dim_by_name(D.param, name)
+        if position < 0:
+            found = found.insert_dims(D.set, k, 1)
+        else:
+            found = found.move_dims(D.set, k, D.param, position, 1)
+    return found
+
+
+def _is_neutral(a: Do, operator: str) -> bool:
+    """Whether a constant changes no value that it is combined with, not even the sign of a zero."""
+    assert a.target is not None
+    floating = is_floating(a.target.type)
+    match operator, a.constant:
+        case "+", Unary("-", Literal(text)) if floating:
+            return _number(text) == 0
+        case "*", Literal(text) if floating:
+            return _number(text) == 1
+        case (("fmin" | "fmax" | "fminf" | "fmaxf"), Literal("NAN")):
+            return True
+        case (("+" | "|" | "^" | "*" | "&"), value) if not floating:
+            return _integer(value) == {"*": 1, "&": -1}.get(operator, 0)
+    return False
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.rstrip("fF"))
+    except ValueError:
+        return None
+
+
+def _integer(value: Expr | None) -> int | None:
+    match value:
+        case Int(number):
+            return number
+        case Cast(ctype, operand) if not is_floating(ctype):
+            return _integer(operand)
+    return None
