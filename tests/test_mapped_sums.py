@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import islpy as isl
 import pytest
 
 from polygpu.analysis.polyhedra import Polyhedra
@@ -19,6 +20,8 @@ from polygpu.mapping.check import check_program
 from polygpu.mapping.owned import promote
 from polygpu.mapping.program import (
     Axis,
+    Buffering,
+    Copied,
     Each,
     Fixed,
     Grid,
@@ -29,6 +32,7 @@ from polygpu.mapping.program import (
     Run,
     Series,
     Tiles,
+    reference_key,
 )
 from polygpu.perf.predict import predict
 from polygpu.pipeline import File, Options
@@ -37,7 +41,17 @@ from polygpu.schedule.tree import Band, Leaf, Member
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES
 from tests.support_kernels import ARCHITECTURES, compile_cuda, require_nvcc, require_opencl
-from tests.test_mapped_programs import MAIN, VECTOR, emitted, original, output, realiser, row, translated
+from tests.test_mapped_programs import (
+    MAIN,
+    VECTOR,
+    boxed,
+    emitted,
+    original,
+    output,
+    realiser,
+    row,
+    translated,
+)
 
 SIZES = (1, 2, 31, 32, 33, 127, 128, 129, 300)
 FUNCTION = """
@@ -123,6 +137,57 @@ def test_other_operators(operator: str, tmp_path: Path) -> None:
     right, found = original(tmp_path), translated(made, tmp_path)
     for n in (1, 33, 129):
         assert output(found, n) == output(right, n), n
+
+
+def certified(made: Realiser, grid: Grid, directory: Path, *reassociated: str) -> None:
+    """The grid is proved to be right, and is found to be."""
+    region = made.of(Program(grid.p, grid))
+    assert certify(region, reassociated=reassociated).holds
+    right, found = original(directory), translated(region, directory)
+    for n in (1, 33, 129):
+        assert output(found, n) == output(right, n), n
+
+
+@pytest.mark.parametrize("buffering", ["none", "prefetch", "ring"])
+def test_terms_in_shared_memory(buffering: Buffering, tmp_path: Path) -> None:
+    made = realiser(VECTOR, tmp_path)
+    grid = partial(made, (4, 32, 1, 1))
+    assert isinstance(grid.block, Reduced) and isinstance(grid.block.block, Tiles)
+    tiles = grid.block.block
+    copied = Copied((boxed(grid, "y", {"S0": False}, (0,), tiles),), tiles.block)
+    block = replace(grid.block, block=replace(tiles, block=copied, buffering=buffering))
+    certified(made, replace(grid, block=block, widest=16), tmp_path, "x")
+
+
+def test_sums_of_columns(tmp_path: Path) -> None:
+    made = realiser(FUNCTION % "x[j] += A[i][j];", tmp_path)
+    p = made.prepared.polyhedra
+    i, j = member(S0="i"), Axis("j", member(S0="j"), 32)
+    tiles = Tiles(i, "i_tile", 8, Run(Leaf(("S0",))))
+    block = Reduced(held_by(p, j, i, "S0"), "+", ("i",), tiles)
+    certified(made, Grid(p, (Axis("i", i, 8, loop="i_tile"), j), block, name="f_0_k0"), tmp_path, "x")
+
+
+def test_one_sum_of_all(tmp_path: Path) -> None:
+    """Of all rows and columns, by one block."""
+    made = realiser(FUNCTION % "x[0] += A[i][j] * y[j];", tmp_path)
+    p = made.prepared.polyhedra
+    i, j = member(S0="i"), member(S0="j")
+    keys = {reference_key("S0", a.reference) for a in p.statement("S0").accesses if a.reference.array == "x"}
+    element, points = isl.PwMultiAff("[n] -> { [] -> x[0] }"), isl.Set("[n] -> { [] : n > 0 }")
+    held = HeldArray("x", "x", "x_r", element, points, True, True, frozenset(keys))
+    tiles = Tiles(i, "i_tile", 4, Tiles(j, "j_tile", 32, Run(Leaf(("S0",)))))
+    axes = Axis("i", i, 4, loop="i_tile"), Axis("j", j, 32, loop="j_tile")
+    certified(made, Grid(p, axes, Reduced(held, "+", ("i", "j"), tiles), name="f_0_k0"), tmp_path, "x")
+
+
+@pytest.mark.parametrize("points", [1, 3])
+def test_a_block_goes_through_all_tiles(points: int, tmp_path: Path) -> None:
+    made = realiser(FUNCTION % "A[i][j] = A[i][j] * 2 + y[j];", tmp_path)
+    p = made.prepared.polyhedra
+    j = Axis("j", member(S0="j"), 32, points, loop="j_tile")
+    tiles = Tiles(j.member, "j_tile", j.tile, Run(Leaf(("S0",))))
+    certified(made, Grid(p, (Axis("i", member(S0="i"), 2), j), tiles, name="f_0_k0"), tmp_path)
 
 
 def test_another_order_is_not_proved_unasked(tmp_path: Path) -> None:

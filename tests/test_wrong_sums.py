@@ -9,8 +9,8 @@ from functools import partial
 import pytest
 
 from polygpu.lower.realise import CompiledRegion
-from polygpu.model.expr import Binary, Expr, Int, Literal, Name, Reference
-from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Statement
+from polygpu.model.expr import Binary, Expr, Int, Literal, Name, Reference, Unary
+from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Region, Statement
 from polygpu.model.kernel_walk import bodies, statements, with_bodies
 from polygpu.model.rewrite import rewrite
 from polygpu.verify.certificate import certify
@@ -99,6 +99,7 @@ MUTANTS: dict[str, Change] = {
     "a term less": with_test(around(term), lambda test: Binary("&&", test, Binary(">", Name("j"), Int(0)))),
     "tiles that overlap": become(lambda s: isinstance(s, For), lambda s: put(s, step=32)),
     "from a zero with a sign": valued(register, lambda _: Literal("0.0f", "float")),
+    "from a zero that has none": valued(register, lambda _: Unary("-", Literal("0", "int"))),
     "from one": valued(register, lambda _: Literal("1.0f", "float")),
     "from the old value": valued(register, lambda _: X_I),
     "from nothing": valued(register, lambda _: None),
@@ -154,6 +155,30 @@ def certified(product: CompiledRegion, change: Change) -> Certificate:
 def test_wrong_sums_are_not_proved(name: str, product: CompiledRegion) -> None:
     certificate = certified(product, MUTANTS[name])
     assert VALUES in {f.property for f in certificate.failures} | {u.property for u in certificate.unproved}
+
+
+def with_buffer(region: Region, **new: object) -> Region:
+    buffers = (replace(b, **new) if b.name == "x" else b for b in region.buffers)  # type: ignore[arg-type]
+    return replace(region, buffers=tuple(buffers))
+
+
+def with_kernel(region: Region, **new: object) -> Region:
+    return replace(region, kernels=(replace(region.kernels[0], **new),))  # type: ignore[arg-type]
+
+
+REGIONS: dict[str, Callable[[Region], Region]] = {
+    "two launches": lambda region: replace(region, body=(*region.body, *region.body)),
+    "no launch": lambda region: replace(region, body=()),
+    "no old values": lambda region: with_buffer(region, copy_in=False),
+    "no results": lambda region: with_buffer(region, copy_out=False),
+    "too few threads": lambda region: with_kernel(region, block=(32, 2, 1)),
+    "too many threads": lambda region: with_kernel(region, block=(128, 2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_wrong_regions_are_refuted(name: str, product: CompiledRegion) -> None:
+    assert certify(replace(product, region=REGIONS[name](product.region)), reassociated=("x",)).failures
 
 
 @pytest.mark.parametrize("number", range(6))

@@ -140,17 +140,17 @@ def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collecti
     return _certified(region, Seconds(time.monotonic() + budget), reassociated)
 
 
-def certify_steadily(region: CompiledRegion, quick: bool) -> Certificate:
+def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collection[str] = ()) -> Certificate:
     """The same, as far as a number of steps of isl goes, so that a source has the same certificate anywhere.
 
     A `quick` one decides of values, dependences and instances what is decided soon.
     """
     kernels = len(region.region.kernels)
     most = _QUICK + _QUICK_KERNEL * kernels if quick else _FULL_KERNEL * kernels
-    return _certified(region, Operations(max(_NEEDED, most), most))
+    return _certified(region, Operations(max(_NEEDED, most), most), reassociated)
 
 
-def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str] = ()) -> Certificate:
+def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str]) -> Certificate:
     start = time.monotonic()
     set_options()
     p = polyhedra.build(region.scop)

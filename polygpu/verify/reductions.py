@@ -28,7 +28,7 @@ from itertools import combinations
 
 import islpy as isl
 
-from polygpu.model.expr import Cast, Expr, Int, Literal, Reference, Unary, is_floating
+from polygpu.model.expr import Cast, Int, Literal, Reference, Unary, is_floating
 from polygpu.model.rewrite import numbered
 from polygpu.model.scop import Number, Store
 from polygpu.model.updates import FUNCTIONS, update
@@ -425,30 +425,23 @@ def _with_dims(found: isl.Set, names: list[str]) -> isl.Set:
 def _is_neutral(a: Do, operator: str) -> bool:
     """Whether a constant changes no value that it is combined with, not even the sign of a zero."""
     assert a.target is not None
-    floating = is_floating(a.target.type)
+    ctype = a.target.type
     match operator, a.constant:
-        case "+", Unary("-", Literal(text)) if floating:
-            return _number(text) == 0
-        case "*", Literal(text) if floating:
-            return _number(text) == 1
-        case (("fmin" | "fmax" | "fminf" | "fmaxf"), Literal("NAN")):
-            return True
-        case (("+" | "|" | "^" | "*" | "&"), value) if not floating:
-            return _integer(value) == {"*": 1, "&": -1}.get(operator, 0)
+        case "+", Unary("-", Literal() as zero) if is_floating(ctype):
+            return _number(zero) == 0
+        case "*", Literal() as one if is_floating(ctype):
+            return _number(one) == 1
+        case _, Literal("NAN"):
+            return operator in FUNCTIONS
+        case _, Int(value) | Cast(_, Int(value)) if not is_floating(ctype):
+            same = isinstance(a.constant, Int) or a.constant.type == ctype
+            return same and value == {"+": 0, "|": 0, "^": 0, "*": 1, "&": -1}.get(operator)
     return False
 
 
-def _number(text: str) -> float | None:
+def _number(literal: Literal) -> float | None:
+    """The value of a floating constant: -0 of an integer is not."""
     try:
-        return float(text.rstrip("fF"))
+        return float(literal.text.rstrip("fF")) if is_floating(literal.type) else None
     except ValueError:
         return None
-
-
-def _integer(value: Expr | None) -> int | None:
-    match value:
-        case Int(number):
-            return number
-        case Cast(ctype, operand) if not is_floating(ctype):
-            return _integer(operand)
-    return None

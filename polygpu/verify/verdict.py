@@ -84,8 +84,8 @@ class Unproved:
 class Certificate:
     """`counts` says of how many things each property was decided (`COUNTED`), in `seconds`.
 
-    Elements of arrays that are `reassociated` get the source's terms, each just once, in another order, by the
-    operator of the array.
+    Elements of arrays that are `reassociated` get the source's terms by the array's operator, each just once,
+    in another order.
     """
 
     proofs: tuple[Proof, ...]
