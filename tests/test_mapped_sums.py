@@ -37,7 +37,7 @@ from polygpu.mapping.program import (
 from polygpu.perf.predict import predict
 from polygpu.pipeline import File, Options
 from polygpu.runtime.build import Recipe, build_program
-from polygpu.schedule.tree import Band, Leaf, Member
+from polygpu.schedule.tree import Band, Leaf, Member, Sequence
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES
 from tests.support_kernels import ARCHITECTURES, compile_cuda, require_nvcc, require_opencl
@@ -181,6 +181,17 @@ def test_one_sum_of_all(tmp_path: Path) -> None:
     certified(made, Grid(p, axes, Reduced(held, "+", ("i", "j"), tiles), name="f_0_k0"), tmp_path, "x")
 
 
+def test_sums_of_two_arrays(tmp_path: Path) -> None:
+    made = realiser(FUNCTION % "{ x[i] += A[i][j]; y[i] *= A[i][j]; }", tmp_path)
+    p = made.prepared.polyhedra
+    rows, j = Axis("i", member(S0="i", S1="i"), 2), member(S0="j", S1="j")
+    tiles = Tiles(j, "j_tile", 64, Run(Sequence((Leaf(("S0",)), Leaf(("S1",))))))
+    block = Reduced(held_by(p, rows, j, "S1", "y"), "*", ("j",), tiles)
+    block = Reduced(held_by(p, rows, j, "S0"), "+", ("j",), block)
+    grid = Grid(p, (rows, Axis("j", j, 64, loop="j_tile")), block, name="f_0_k0")
+    certified(made, grid, tmp_path, "x", "y")
+
+
 @pytest.mark.parametrize("points", [1, 3])
 def test_a_block_goes_through_all_tiles(points: int, tmp_path: Path) -> None:
     made = realiser(FUNCTION % "A[i][j] = A[i][j] * 2 + y[j];", tmp_path)
@@ -261,10 +272,10 @@ def test_no_sums_with_others_in_between(body: str, sums: str, tmp_path: Path) ->
         assert not certify(made.of(Program(p, InOrder(order))), reassociated=("x",)).holds
 
 
-def held_by(p: Polyhedra, rows: Axis, columns: Member, statement: str) -> HeldArray:
-    """The elements of x that `statement` updates, a row's by a thread."""
+def held_by(p: Polyhedra, rows: Axis, columns: Member, statement: str, array: str = "x") -> HeldArray:
+    """The elements that `statement` updates, a row's by a thread."""
     grid = Grid(p, (rows,), Run(Band((columns,), False, Leaf((statement,)))))
-    return next(h for h in promote(grid) if h.array == "x")
+    return next(h for h in promote(grid) if h.array == array)
 
 
 def test_counters_are_predicted(tmp_path: Path) -> None:

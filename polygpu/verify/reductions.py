@@ -21,21 +21,21 @@ and the last of a launch nowhere stored, and refuse what reads a partial result.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import combinations
 
 import islpy as isl
 
-from polygpu.model.expr import Cast, Int, Literal, Reference, Unary, is_floating
-from polygpu.model.rewrite import numbered
-from polygpu.model.scop import Number, Store
+from polygpu.model.expr import Cast, Int, Literal, Unary, is_floating
+from polygpu.model.scop import Number
 from polygpu.model.updates import FUNCTIONS, update
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import doer, example, fixed_at
-from polygpu.verify.events import Do, Leaf, Matched, Place, executions
+from polygpu.verify.events import Do, Place, executions
 from polygpu.verify.order import BLOCK, WHOLE, Frame
+from polygpu.verify.partials import Partials, groups, same, store_of, updated
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
@@ -43,94 +43,31 @@ from polygpu.verify.trace import Trace
 from polygpu.verify.values import Use, Uses
 from polygpu.verify.verdict import VALUES, Failure
 
-Edge = tuple[Do, isl.Map]  # who made a value, and executions that read it to those that made it
-
 
 def check_reductions(session: Session, uses: Uses, reassociated: Collection[str]) -> None:
     """Allowed are sums in arrays that may be `reassociated`; others are left open."""
     for trace in session.traces:
-        for actions in _groups(trace):
+        for actions in groups(trace):
             with session.step(VALUES, trace.kernel.name):
                 session.partial.update((a, None) for a in actions)
-                session.partial.update((a, _updated(session, a)) for a in actions)
-                _Reduction(session, trace, actions).check(uses, reassociated)
-
-
-def _groups(trace: Trace) -> Iterator[tuple[Do, ...]]:
-    """The actions that make and pass on the values that are combined, those of the same arrays together."""
-    left = [a for a in trace.actions if a.combines]
-    while left:
-        arrays: set[str] = set()
-        while more := {p.array for a in _touching(trace, arrays, left[0]) for p in _local(a)} - arrays:
-            arrays |= more
-        group = tuple(_touching(trace, arrays, left[0]))
-        yield group
-        left = [a for a in left if a not in group]
-
-
-def _touching(trace: Trace, arrays: set[str], first: Do) -> Iterator[Do]:
-    """Those that write the arrays, and those that move or combine what they read there."""
-    for a in trace.actions:
-        writes = a.target is not None and a.target.array in arrays
-        moves = a.matched is None and any(r.array in arrays for r in a.reads)
-        if writes or moves or a is first:
-            yield a
-
-
-def _local(a: Do) -> Iterator[Place]:
-    """The memory on the chip that an action moves or combines values in: of an instance, what it updates."""
-    places = (a.target,) if a.matched is not None else (a.target, *a.reads)
-    return (p for p in places if p is not None and p.space != "global")
-
-
-def _updated(session: Session, a: Do) -> Leaf | None:
-    """What an instance updates, None where the action is no instance's. Raises UnanalysableError."""
-    m = a.matched
-    if m is None:
-        return None
-    store = _store(session, m)
-    if update(store) is None or len(m.number) > 1:
-        raise UnanalysableError(f"{m.statement} does not only add to '{store.target.array}'")
-    return next(x for x in m.leaves if isinstance(x.source, Reference) and _same(x.source, store.target))
-
-
-def _store(session: Session, m: Matched) -> Store:
-    action = dict(numbered(session.p.statement(m.statement).body))[m.number]
-    if not isinstance(action, Store):
-        raise UnanalysableError("a local of an instance is combined with others")
-    return action
-
-
-def _same(one: Reference, other: Reference) -> bool:
-    return replace(one, site=-1) == replace(other, site=-1)
+                session.partial.update((a, updated(session, a)) for a in actions)
+                _Reduction(session, trace, Partials(session, trace, actions)).check(uses, reassociated)
 
 
 @dataclass
 class _Reduction:
-    """The `actions` of a launch that make and pass on the partial results of one array."""
+    """The sums of a launch in one array."""
 
     session: Session
     trace: Trace
-    actions: tuple[Do, ...]
-    known: dict[tuple[Do, int], list[Edge]] = field(default_factory=dict)
-    open: set[Do] = field(default_factory=set)
-    filled: dict[tuple[Do, bool], isl.Set] = field(default_factory=dict)
+    partials: Partials
     named: dict[Do, isl.Map] = field(default_factory=dict)
-
-    @cached_property
-    def terms(self) -> tuple[Do, ...]:
-        """The executions of terms."""
-        return tuple(a for a in self.actions if a.matched is not None)
-
-    @cached_property
-    def ends(self) -> tuple[Do, ...]:
-        """The updates of the array itself."""
-        return tuple(a for a in self.actions if a.target is not None and a.target.space == "global")
 
     @cached_property
     def where(self) -> tuple[str, Number]:
         """The statement of the terms, and the number of its action."""
-        found = {(a.matched.statement, a.matched.number) for a in self.terms if a.matched is not None}
+        matched = (a.matched for a in self.partials.terms)
+        found = {(m.statement, m.number) for m in matched if m is not None}
         if len(found) != 1:
             raise UnanalysableError(f"terms of {len(found)} statements are combined")
         return found.pop()
@@ -147,8 +84,8 @@ class _Reduction:
         """The chain's access of its element."""
         slot = self.session.source.writing(*self.where)
         assert slot is not None and not slot.implied
-        same = (s for s in self.session.source.at(*self.where) if _same(s.reference, slot.reference))
-        found = next(s for s in same if s.write == write)
+        accesses = (s for s in self.session.source.at(*self.where) if s.write == write)
+        found = next(s for s in accesses if same(s.reference, slot.reference))
         if found.relation is None:
             raise UnanalysableError(f"'{found.array}' has a subscript that depends on data")
         return found
@@ -161,13 +98,12 @@ class _Reduction:
 
     @cached_property
     def operator(self) -> str:
-        a = self.terms[0].matched
+        a = self.partials.terms[0].matched
         assert a is not None
-        found = update(_store(self.session, a))
+        found = update(store_of(self.session, a))
         assert found is not None
-        if found in FUNCTIONS and any(
-            re.search(rf"\b{found}\s*\(", f) for f in self.session.region.functions
-        ):
+        functions = self.session.region.functions
+        if found in FUNCTIONS and any(re.search(rf"\b{found}\s*\(", text) for text in functions):
             raise UnanalysableError(f"'{found}' is a function of the source")
         return found
 
@@ -176,64 +112,29 @@ class _Reduction:
         if array not in reassociated:
             raise UnanalysableError(f"terms of '{array}' are combined in another order than the source's")
         self._well_formed()
-        sound = [*map(self._instances, self.terms), self._once(), *map(self._reads, self.actions)]
-        sound += [self._used(a) for a in self.actions if a not in self.ends]
-        sound += [self._one_element(a) for a in (*self.terms, *self.ends)]
+        actions, terms, ends = self.partials.actions, self.partials.terms, self.partials.ends
+        sound = [*map(self._instances, terms), self._once(), *map(self._reads, actions)]
+        sound += [self._used(a) for a in actions if a not in ends]
+        sound += [self._one_element(a) for a in (*terms, *ends)]
         if all(sound):
             self._stands_for(uses)
             self.session.reassociated[array] = self.operator
 
     def _well_formed(self) -> None:
         """What an action may be: a constant, a copy on the chip, a combination, a term, an update."""
-        for a in self.actions:
-            if a.asynchronous or (a.combines and a.combines != self.operator):
+        for a in self.partials.actions:
+            if a.asynchronous or a.combines not in ("", self.operator):
                 raise UnanalysableError(f"'{self.write.array}' is combined by something else as well")
-            if a.matched is None and a not in self.ends and any(r.space == "global" for r in a.reads):
-                raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
             leaf = self.session.partial[a]
-            if leaf is not None and leaf.place.space == "global":
+            places = (leaf.place,) if leaf is not None else () if a in self.partials.ends else a.reads
+            if any(p.space == "global" for p in places):
                 raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
-        for a in self.ends:
+        for a in self.partials.ends:
             target, old = a.target, [r for r in a.reads if r.space == "global"]
             if not a.combines or len(old) != 1 or target is None or not _equal(old[0], target):
                 raise UnanalysableError(f"partial results of '{self.write.array}' leave the chip")
             if target.array != self.write.array:
                 raise UnanalysableError(f"sums of '{self.write.array}' are stored in '{target.array}'")
-
-    def _operands(self, a: Do) -> tuple[Place, ...]:
-        """Where an action reads partial results."""
-        leaf = self.session.partial[a]
-        return tuple(r for r in (a.reads if leaf is None else (leaf.place,)) if r.space != "global")
-
-    def _edges(self, a: Do) -> list[Edge]:
-        """Who made the values that `a` reads, over all its operands."""
-        return [e for k in range(len(self._operands(a))) for e in self._made(a, k)]
-
-    def _made(self, a: Do, operand: int) -> list[Edge]:
-        key = a, operand
-        if key not in self.known:
-            locals_ = self.session.locals[self.trace.launch.number]
-            self.known[key] = list(locals_.writers(a, self._operands(a)[operand]))
-            if any(by not in self.actions for by, _ in self.known[key]):
-                raise UnanalysableError(f"a partial result of '{self.write.array}' is made of something else")
-        return self.known[key]
-
-    def _full(self, a: Do, exactly: bool = False) -> isl.Set:
-        """The executions whose value has terms in it, and some more unless `exactly` these are asked for."""
-        if (a, exactly) not in self.filled:
-            self.filled[a, exactly] = self._filled(a, exactly)
-        return self.filled[a, exactly]
-
-    def _filled(self, a: Do, exactly: bool) -> isl.Set:
-        everywhere = executions(a.point, BLOCK.dims(a.point))
-        if a.matched is not None:
-            return everywhere
-        with _Visit(self, a):
-            parts = [pairs.intersect_range(self._full(by, exactly)).domain() for by, pairs in self._edges(a)]
-        found = reduce(isl.Set.union, parts, isl.Set.empty(everywhere.get_space())).coalesce()
-        if exactly:
-            return found
-        return isl.Set.from_basic_set(found.remove_divs().simple_hull()).intersect(everywhere)
 
     def _elements(self, a: Do) -> isl.Map:
         """Executions whose value has terms in it, to the elements whose terms these are."""
@@ -247,8 +148,12 @@ class _Reduction:
 
     def _elements_read(self, a: Do) -> isl.Map:
         """The elements whose terms are in what an execution reads."""
-        made = self._edges(a)
-        parts = [pairs.apply_range(self._elements(by)) for by, pairs in made if not self._full(by).is_empty()]
+        made = self.partials.edges(a)
+        parts = [
+            pairs.apply_range(self._elements(by))
+            for by, pairs in made
+            if not self.partials.full(by).is_empty()
+        ]
         space = executions(a.point, BLOCK.dims(a.point)).get_space()
         nothing = isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
         return reduce(isl.Map.union, parts, nothing).coalesce()
@@ -281,9 +186,9 @@ class _Reduction:
     def _reads(self, a: Do) -> bool:
         """What an action combines are terms and neutral values."""
         sound = True
-        for k in range(len(self._operands(a))):
+        for k in range(len(self.partials.operands(a))):
             missing = executions(a.point, BLOCK.dims(a.point))
-            for by, pairs in self._made(a, k):
+            for by, pairs in self.partials.made(a, k):
                 missing = missing.subtract(pairs.domain())
                 if by.matched is None and not by.reads:
                     start = executions(a.point, BLOCK.dims(a.point)).intersect(pairs.domain())
@@ -295,10 +200,10 @@ class _Reduction:
 
     def _used(self, a: Do) -> bool:
         """What has terms in it is read once by what makes a new partial result, or the end result, of it."""
-        full = self._full(a)
+        full = self.partials.full(a)
         seen = twice = isl.Set.empty(full.get_space())
-        for reader in self.actions:
-            for by, pairs in self._edges(reader):
+        for reader in self.partials.actions:
+            for by, pairs in self.partials.edges(reader):
                 if by is a:
                     uses = pairs.reverse().intersect_domain(full)
                     twice = twice.union(seen.intersect(uses.domain())).union(_several(uses))
@@ -306,7 +211,7 @@ class _Reduction:
         bad = {"a partial result is combined with others twice": twice}
         bad["a partial result is left out"] = full.subtract(seen)
         return all(
-            where.is_empty() or self._holds(message, a, where.intersect(self._full(a, exactly=True)))
+            where.is_empty() or self._holds(message, a, where.intersect(self.partials.full(a, exactly=True)))
             for message, where in bad.items()
         )
 
@@ -340,7 +245,7 @@ class _Reduction:
         first, last = self._chain()
         rank = len(self.trace.launch.names)
         updates = {}
-        for a in self.ends:
+        for a in self.partials.ends:
             assert a.target is not None
             address = self.session.address(a, a.target, WHOLE)
             updates[a] = address, _launch(address.domain(), rank).flat_range_product(address)
@@ -359,7 +264,7 @@ class _Reduction:
     def _chain(self) -> tuple[isl.Map, isl.Map]:
         """Launches and elements to the first of an element's instances in the launch, and to the last."""
         rank = len(self.trace.launch.names)
-        executed = [self.session.instances(a, WHOLE).reverse() for a in self.terms]
+        executed = [self.session.instances(a, WHOLE).reverse() for a in self.partials.terms]
         launch = reduce(isl.Map.union, (m.apply_range(_launch(m.range(), rank)) for m in executed)).coalesce()
         same = launch.apply_range(launch.reverse())
         writers, _ = self.session.source.writers(self.read)
@@ -371,22 +276,6 @@ class _Reduction:
         if not (first.is_injective() and last.is_injective()):
             raise UnanalysableError(f"other statements use '{self.write.array}' between terms of a sum")
         return first.reverse(), last.reverse()
-
-
-@dataclass
-class _Visit:
-    """Guards against partial results that are made of each other; terms stop the search."""
-
-    reduction: _Reduction
-    action: Do
-
-    def __enter__(self) -> None:
-        if self.action in self.reduction.open:
-            raise UnanalysableError("partial results are combined in a loop")
-        self.reduction.open.add(self.action)
-
-    def __exit__(self, *_: object) -> None:
-        self.reduction.open.discard(self.action)
 
 
 def _equal(one: Place, other: Place) -> bool:

@@ -29,7 +29,7 @@ _NEEDED = (BARRIERS, BOUNDS, RANGES)  # decided before all else, whatever it tak
 class Session:
     """One certification. Checks report to it.
 
-    `partial` are the actions that make and pass on partial results, each with what it updates by a term,
+    `partial` are the actions that make and pass on partial results, each with what it updates by a term;
     `reassociated` the arrays, with operators, whose terms are combined in another order than the source's.
     """
 
