@@ -256,7 +256,7 @@ def test_programs_made_by_hand(name: str, tmp_path: Path) -> None:
     made = realiser(source, tmp_path)
     region = made.of(program(made))
     assert certify(region).holds
-    right, found = original(tmp_path), translated(region, source, tmp_path)
+    right, found = original(tmp_path), translated(region, tmp_path)
     for n in (1, 3, 4, 5, 16, 17, 32, 56, 57, 130):
         assert output(found, n) == output(right, n), n
 
