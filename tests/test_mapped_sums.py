@@ -34,6 +34,8 @@ from polygpu.mapping.program import (
     Tiles,
     reference_key,
 )
+from polygpu.model.kernel import Barrier, Comment
+from polygpu.model.kernel_walk import map_statements, statements
 from polygpu.perf.predict import predict
 from polygpu.pipeline import File, Options
 from polygpu.runtime.build import Recipe, build_program
@@ -157,6 +159,22 @@ def test_terms_in_shared_memory(buffering: Buffering, tmp_path: Path) -> None:
     copied = Copied((boxed(grid, "y", {"S0": False}, (0,), tiles),), tiles.block)
     block = replace(grid.block, block=replace(tiles, block=copied, buffering=buffering))
     certified(made, replace(grid, block=block, widest=16), tmp_path, "x")
+
+
+def test_rows_in_turn(tmp_path: Path) -> None:
+    """Parts of the next rows wait until those of these are read."""
+    made = realiser(VECTOR, tmp_path)
+    grid = partial(made, (4, 32, 1, 1))
+    rows = replace(grid.axes[0], loop="i_tile")
+    tiles = Tiles(rows.member, "i_tile", 4, grid.block)
+    grid = replace(grid, axes=(rows, grid.axes[1]), block=tiles)
+    certified(made, grid, tmp_path, "x")
+    region = made.of(Program(grid.p, grid))
+    (kernel,) = region.region.kernels
+    last = [s for s in statements(kernel.body) if isinstance(s, Barrier)][-1]
+    body = map_statements(kernel.body, lambda s: Comment("") if s is last else s)
+    racing = replace(region, region=replace(region.region, kernels=(replace(kernel, body=body),)))
+    assert any("no barrier in between" in f.message for f in certify(racing, reassociated=("x",)).failures)
 
 
 def test_sums_of_columns(tmp_path: Path) -> None:
