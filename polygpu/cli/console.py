@@ -12,23 +12,25 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from polygpu import __version__
-from polygpu.support.catalogue import CATALOGUE, Entry
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, render, render_json, render_sarif
 
-DIAGNOSED = 1
+if TYPE_CHECKING:
+    from polygpu.support.catalogue import Entry
+
 INTERNAL_ERROR = 4
 PATIENCE = 2.0  # seconds before a progress line is shown
 
 
 def catalogue() -> dict[str, Entry]:
     """Every diagnostic of the compiler and of the commands, by id."""
-    from polygpu.runtime.errors import ENTRIES
+    from polygpu.support.catalogue import CATALOGUE
 
-    return dict(sorted({**ENTRIES, **CATALOGUE}.items()))
+    return CATALOGUE
 
 
 def show(diagnostics: Iterable[Diagnostic], style: str = "text") -> None:

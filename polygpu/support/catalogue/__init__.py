@@ -1,16 +1,33 @@
 """Every diagnostic's id, title and explanation, for `polygpu explain ID`; a file for each range of ids.
 
-PG0xx  reading, preprocessing and parsing      PG3xx  memory, decisions, mapping
-PG1xx  regions: what they may contain          PG8xx  devices
+PG0xx  reading, preprocessing and parsing      PG8xx  devices
+PG1xx  regions: what they may contain          PG9xx  outputs, toolchains, builds and runs
+PG3xx  memory, decisions, mapping
 """
 
-from polygpu.support.catalogue.contents import CONTENTS
-from polygpu.support.catalogue.devices import DEVICES
-from polygpu.support.catalogue.entry import Entry
-from polygpu.support.catalogue.mapping import MAPPING
-from polygpu.support.catalogue.reading import READING
-from polygpu.support.catalogue.regions import REGIONS
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
 
 __all__ = ["CATALOGUE", "Entry"]
 
-CATALOGUE: dict[str, Entry] = READING | REGIONS | CONTENTS | MAPPING | DEVICES
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`bad` is C that draws the diagnostic, `good` what to write instead (both may be empty)."""
+
+    title: str
+    explanation: str
+    bad: str = ""
+    good: str = ""
+
+
+def _read() -> dict[str, Entry]:
+    files = (f for f in resources.files(__name__).iterdir() if f.name.endswith(".toml"))
+    entries = {key: Entry(**e) for f in files for key, e in tomllib.loads(f.read_text("utf-8")).items()}
+    return dict(sorted(entries.items()))
+
+
+CATALOGUE = _read()
