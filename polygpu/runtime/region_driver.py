@@ -21,43 +21,9 @@ from polygpu.model.rewrite import walk
 from polygpu.model.scop import Array, Scop
 from polygpu.printing.calls import call_of, in_source
 from polygpu.printing.host import print_user, prologue, replacement
+from polygpu.support.templates import environment
 
 GUARD = 64  # bytes before and after each array of the compiled region; the original's are the sanitizer's
-
-_TOOLS = """\
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#undef main
-
-static FILE *polygpu_out;
-
-static double polygpu_value(long long t, int seed)
-{
-    return (((unsigned)t * 2654435761u + (unsigned)seed * 2246822519u) >> 16) / 65536.0;
-}
-
-static void *polygpu_new(const char *name, long long count, long long size)
-{
-    char *bytes;
-    if (count < 0)
-        count = 0;
-    if (count > POLYGPU_MOST / size || !(bytes = malloc(count * size + 2 * POLYGPU_GUARD))) {
-        fprintf(stderr, "polygpu: '%s' is too large\\n", name);
-        exit(77);
-    }
-    memset(bytes, 0xa5, count * size + 2 * POLYGPU_GUARD);
-    return bytes + POLYGPU_GUARD;
-}
-
-static void polygpu_guards(const char *name, const void *array, long long count, long long size)
-{
-    const char *before = (const char *)array - POLYGPU_GUARD, *after = (const char *)array + count * size;
-    fprintf(polygpu_out, "%s guard %d\\n", name, 2 * POLYGPU_GUARD);
-    fwrite(before, 1, POLYGPU_GUARD, polygpu_out);
-    fwrite(after, 1, POLYGPU_GUARD, polygpu_out);
-}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +40,37 @@ class Parameter:
     flat: bool
 
     @property
+    def name(self) -> str:
+        return self.array.name
+
+    @property
+    def element(self) -> str:
+        """The type of an element, as the source has it."""
+        return self.array.element_in_source
+
+    @property
     def scalar(self) -> bool:
         return not self.array.extents
 
     @property
     def count(self) -> str:
         return f"({self.rows}) * ({self.width})" if not self.scalar else "1"
+
+    @property
+    def shape(self) -> list[str]:
+        """The first outer index and the inner extents; nothing of a variable."""
+        inner = [_long(e) for e in self.array.extents[1:] if e is not None]
+        return [] if self.scalar else [self.first, *inner]
+
+    @property
+    def members(self) -> list[tuple[str, str, str]]:
+        """Each scalar of an element: how C selects it, its type, and what scales a value from 0 to 1 for it.
+
+        Small positive numbers, so that nothing overflows and nothing is divided by zero.
+        """
+        structure = self.array.structure
+        fields = structure.fields if structure else (("", self.array.element),)
+        return [(f".{path}" if path else "", ctype, _scaled(ctype)) for path, ctype in fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +90,33 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     scalars = tuple(_scalars(scop))
     buffers = in_source(region).buffers
     parameters = [_parameter(a, buffers) for a in scop.arrays if a.storage != "region"]
-    signature = ", ".join([*(f"{ctype} {name}" for name, ctype in scalars), *map(_declaration, parameters)])
     call = call_of(region)
-    main = _main(scalars, parameters)
-    bodies = (text[scop.start : scop.end], replacement(text, scop, call))
-    heads = (f'#line 1 "{scop.file}"\n', prologue(scop.file, (call,)))
-    original, compiled = (
-        _program(scop, guard, head, _function(region, signature, parameters, body), main)
-        for guard, head, body in zip((0, GUARD), heads, bodies, strict=True)
+    taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
+    values = {
+        # the user's own main gets out of the way
+        "file": str(Path(scop.file).resolve()).replace("\\", "\\\\").replace('"', '\\"'),
+        "source": scop.file,
+        "line": scop.position.line,
+        "parameters": parameters,
+        "scalars": [(name, ctype, "atof" if is_floating(ctype) else "atoll") for name, ctype in scalars],
+        "signature": ", ".join(
+            [*(f"{ctype} {name}" for name, ctype in scalars), *map(_declared, parameters)]
+        ),
+        "arguments": ", ".join([*(name for name, _ in scalars), *map(_argument, parameters)]),
+        "assumed": [(s.name, s.type, value) for s, value in region.prepared.assumed.items()],
+        "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in taken],
+    }
+    template = environment().get_template("verify/driver.c.j2")
+    live = [p for p in parameters if p.array.live_out]
+    return Driver(
+        template.render(values, guard=0, head=f'#line 1 "{scop.file}"\n', body=text[scop.start : scop.end]),
+        template.render(
+            values, guard=GUARD, head=prologue(scop.file, (call,)), body=replacement(text, scop, call)
+        ),
+        scalars,
+        tuple(p.name for p in live),
+        tuple((p.name, "it is dead after the region") for p in parameters if p not in live),
     )
-    kept = tuple((p.array.name, "it is dead after the region") for p in parameters if not p.array.live_out)
-    compared = tuple(p.array.name for p in parameters if p.array.live_out)
-    return Driver(original, compiled, scalars, compared, kept)
 
 
 def _scalars(scop: Scop) -> Iterator[tuple[str, str]]:
@@ -141,101 +147,22 @@ def _long(expr: Expr) -> str:
     return f"(long long)({print_user(expr)})"
 
 
-def _declaration(p: Parameter) -> str:
+def _declared(p: Parameter) -> str:
     """The parameter under the source's name; variables come by address."""
-    a = p.array
     if p.scalar:
-        return f"{a.element_in_source} *polygpu_at_{a.name}"
+        return f"{p.element} *polygpu_at_{p.name}"
     if p.flat:
-        return f"{a.element_in_source} *restrict {a.name}"
-    inner = "".join(f"[{print_user(e)}]" for e in a.extents[1:] if e is not None)
-    return f"{a.element_in_source} {a.name}[restrict]{inner}"
-
-
-def _function(region: CompiledRegion, signature: str, parameters: list[Parameter], body: str) -> str:
-    scop = region.scop
-    variables = [p.array for p in parameters if p.scalar]
-    taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
-    lines = [f"static void polygpu_region({signature or 'void'})", "{"]
-    lines += [f"    {a.element_in_source} {a.name} = *polygpu_at_{a.name};" for a in variables]
-    lines += [f"    {s.type} {s.name} = {value};" for s, value in region.prepared.assumed.items()]
-    lines += [f"    int {name};" for name in _iterators(scop) if name not in taken]
-    lines += [f'#line {scop.position.line} "{scop.file}"', body, "    ;"]
-    lines += [f"    *polygpu_at_{a.name} = {a.name};" for a in variables]
-    return "\n".join([*lines, "}"])
-
-
-def _iterators(scop: Scop) -> list[str]:
-    return list(dict.fromkeys(loop.iterator for loop in scop.loops))
-
-
-def _program(scop: Scop, guard: int, head: str, function: str, main: str) -> str:
-    """The user's file, whose own main gets out of the way, the region and the driver."""
-    limits = f"#define POLYGPU_GUARD {guard}\n#define POLYGPU_MOST (256LL << 20)\n"
-    above = (
-        "static long long polygpu_above(long long first) { return first > 0 ? first : 0; }\n"
-        "static long long polygpu_below(long long first) { return first < 0 ? -first : 0; }\n"
-    )
-    name = str(Path(scop.file).resolve()).replace("\\", "\\\\").replace('"', '\\"')
-    parts = ["#define main polygpu_main_of_the_user", f'#include "{name}"', limits + _TOOLS + above]
-    return "\n".join([*parts, head, function, '#line 1 "driver.c"', main]) + "\n"
-
-
-def _main(scalars: tuple[tuple[str, str], ...], parameters: list[Parameter]) -> str:
-    lines = ["int main(int argc, char **argv)", "{"]
-    lines += [f"    if (argc != {len(scalars) + 2})", "        return 78;"]
-    for k, (name, ctype) in enumerate(scalars):
-        read = "atof" if is_floating(ctype) else "atoll"
-        lines.append(f"    {ctype} {name} = ({ctype}){read}(argv[{k + 2}]);")
-    lines += [line for seed, p in enumerate(parameters) for line in _filled(p, seed + 1)]
-    arguments = ", ".join([*(name for name, _ in scalars), *map(_argument, parameters)])
-    lines += [f"    polygpu_region({arguments});", '    polygpu_out = fopen(argv[1], "wb");']
-    lines += ["    if (!polygpu_out)", "        return 79;"]
-    lines += [line for p in parameters if p.array.live_out for line in _shown(p)]
-    return "\n".join([*lines, "    return fclose(polygpu_out) != 0;", "}"])
+        return f"{p.element} *restrict {p.name}"
+    inner = "".join(f"[{print_user(e)}]" for e in p.array.extents[1:] if e is not None)
+    return f"{p.element} {p.name}[restrict]{inner}"
 
 
 def _argument(p: Parameter) -> str:
-    name = f"polygpu_new_{p.array.name}"
+    name = f"polygpu_new_{p.name}"
     return name if p.scalar else f"(void *)({name} + {p.first} * ({p.width}))"
 
 
-def _filled(p: Parameter, seed: int) -> list[str]:
-    """Small positive numbers, so that nothing overflows and nothing is divided by zero."""
-    a, name = p.array, f"polygpu_new_{p.array.name}"
-    count = f"polygpu_count_{a.name}"
-    lines = [
-        f"    long long {count} = {p.count};",
-        f'    {a.element_in_source} *{name} = polygpu_new("{a.name}", {count}, sizeof *{name});',
-        f"    for (long long t = 0; t < {count}; t++) {{",
-    ]
-    fields = a.structure.fields if a.structure else (("", a.element),)
-    for number, (path, ctype) in enumerate(fields):
-        value = f"polygpu_value(t, {seed + 100 * number})"
-        element = f"{name}[t]{f'.{path}' if path else ''}"
-        lines.append(f"        {element} = ({ctype})({_scaled(value, ctype)});")
-    return [*lines, "    }"]
-
-
-def _scaled(value: str, ctype: str) -> str:
+def _scaled(ctype: str) -> str:
     if is_floating(ctype):
-        return f"0.5 + {value}"
-    return f"2 * {value}" if ctype == "_Bool" else f"1 + 7 * {value}"
-
-
-def _shown(p: Parameter) -> list[str]:
-    a, name, count = p.array, f"polygpu_new_{p.array.name}", f"polygpu_count_{p.array.name}"
-    inner = [_long(e) for e in a.extents[1:] if e is not None]
-    fields = a.structure.fields if a.structure else (("", a.element),)
-    lines = [f"    {count} = {count} < 0 ? 0 : {count};"]
-    for path, ctype in fields:
-        shown = f"{a.name}.{path}" if path else a.name
-        formats = " %lld" * (2 + len(inner) - bool(p.scalar))
-        values = ", ".join([count, *([] if p.scalar else [p.first]), *inner])
-        member = f".{path}" if path else ""
-        lines += [
-            f'    fprintf(polygpu_out, "{shown} {ctype.replace(" ", "_")}{formats}\\n", {values});',
-            f"    for (long long t = 0; t < {count}; t++)",
-            f"        fwrite(&{name}[t]{member}, sizeof {name}[t]{member}, 1, polygpu_out);",
-        ]
-    return [*lines, f'    polygpu_guards("{a.name}", {name}, {count}, sizeof *{name});']
+        return "0.5 + "
+    return "2 * " if ctype == "_Bool" else "1 + 7 * "

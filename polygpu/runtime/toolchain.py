@@ -13,6 +13,7 @@ from pathlib import Path
 
 from polygpu.runtime.errors import error
 from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.templates import template_directory
 
 C_COMPILERS = ("cc", "gcc", "clang")
 _CC_HELP = "install one (Debian: apt-get install gcc) or name it with --cc or CC"
@@ -63,9 +64,8 @@ def _pip_libraries(nvcc: Path) -> tuple[str, ...]:
 def opencl_devices(cc: tuple[str, ...]) -> tuple[str, ...] | None:
     """`platform: device` for all OpenCL devices here; None when no program can be linked with OpenCL."""
     with tempfile.TemporaryDirectory(prefix="polygpu-") as directory:
-        source, program = Path(directory, "devices.c"), Path(directory, "devices")
-        source.write_text(_LIST_DEVICES)
-        command = (*cc, str(source), "-o", str(program), "-lOpenCL")
+        program = str(Path(directory, "devices"))
+        command = (*cc, str(template_directory() / "opencl" / "devices.c"), "-o", program, "-lOpenCL")
         if subprocess.run(command, capture_output=True, check=False).returncode:
             return None
         listing = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
@@ -88,30 +88,3 @@ def version_of(command: tuple[str, ...]) -> str:
     lines = [line.strip() for line in shown.stdout.splitlines() if any(c.isdigit() for c in line)]
     releases = [line for line in lines if "release" in line]
     return (releases or lines or ["unknown version"])[0]
-
-
-_LIST_DEVICES = r"""
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <stdio.h>
-int main(void)
-{
-    cl_platform_id platforms[16];
-    cl_uint n = 0;
-    if (clGetPlatformIDs(16, platforms, &n) != CL_SUCCESS)
-        return 0;
-    for (cl_uint p = 0; p < n && p < 16; p++) {
-        cl_device_id devices[16];
-        cl_uint m = 0;
-        char platform[256] = "", device[256] = "";
-        clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
-        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 16, devices, &m) != CL_SUCCESS)
-            continue;
-        for (cl_uint d = 0; d < m && d < 16; d++) {
-            clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof device - 1, device, NULL);
-            printf("%s: %s\n", platform, device);
-        }
-    }
-    return 0;
-}
-"""
