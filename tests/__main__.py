@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,7 +21,7 @@ def tool(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
-    """Each check's command; pytest comes last, so that its summary closes the output."""
+    """Each check's command; pytest comes last, alone, so that its summary closes the output."""
     python = (sys.executable, "-m")
     return {
         "ruff check": (*python, "ruff", "check", *PYTHON_FILES),
@@ -42,18 +43,26 @@ def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def main() -> int:
-    failed = []
-    for name, command in checks(sys.argv[1:]).items():
-        print(f"== {name}", flush=True)
-        start = time.monotonic()
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
-        if status:
-            failed.append(name)
-        if name != "pytest":
-            print(f"   {'FAILED' if status else 'ok'}, {time.monotonic() - start:.1f} s", flush=True)
+    *before, tests = checks(sys.argv[1:]).items()
+    with ThreadPoolExecutor() as pool:
+        failed = [name for name, status in pool.map(report, before) if status]
+    print(f"== {tests[0]}", flush=True)
+    if subprocess.run(tests[1], cwd=ROOT, check=False).returncode:
+        failed.append(tests[0])
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
     return int(bool(failed))
+
+
+def report(check: tuple[str, tuple[str, ...]]) -> tuple[str, int]:
+    """Runs a check beside others, and prints what it says in one go; its name and exit status."""
+    (name, command), start = check, time.monotonic()
+    done = subprocess.run(
+        command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    result = "FAILED" if done.returncode else "ok"
+    print(f"== {name}\n{done.stdout}   {result}, {time.monotonic() - start:.1f} s", flush=True)
+    return name, done.returncode
 
 
 if __name__ == "__main__":
