@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from benchmarks import programs
 from polygpu.model.facts import AccessFact
 from polygpu.pipeline import Compilation, Options, compile_file
-from polygpu.runtime.profile import KernelProfile, SiteProfile, read_profile
+from tests.profiles import KernelProfile, SiteProfile, read_profile
 
 FLAGS = ("-march=native", "-ffp-contract=off", "-w")
 

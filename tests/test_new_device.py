@@ -13,8 +13,8 @@ from polygpu import cli, devices
 from polygpu.perf.coalescing import Coalescing
 from polygpu.perf.predict import predict
 from polygpu.pipeline import Compilation, Options, compile_file
-from polygpu.runtime.profile import KernelProfile, read_profile
 from tests.emulated import FLAGS
+from tests.profiles import KernelProfile, read_profile
 
 SHIPPED = Path(devices.__file__).parent
 

@@ -67,7 +67,7 @@ class _Workshop:
             arguments = tuple(binding.arguments[parameter] for parameter in order)
             environment = {"POLYGPU_SAMPLE": "1", "POLYGPU_PROFILE": str(document)}
             run_program(program, arguments, capture=True, environment=environment)
-            profile = read_profile(document).document
+            profile = read_profile(document)
         records = [
             kernel for region in profile["regions"] for kernel in region["kernels"] if kernel["launches"]
         ]

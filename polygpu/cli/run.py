@@ -184,7 +184,7 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         sys.stdout.buffer.flush()
         wanted = not values["quiet"] or values["roofline"]
         if wanted and (document.exists() or execution.status == 0):
-            _report(_with_counts(profile.read_profile(document).document, compilation), compilation, values)
+            _report(_with_counts(profile.read_profile(document), compilation), compilation, values)
     return execution
 
 

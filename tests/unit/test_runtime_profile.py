@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from polygpu.runtime.profile import parse_profile, read_profile
 from polygpu.support.diagnostics import Diagnosed
+from tests.profiles import parse_profile, read_profile
 
 KERNEL: dict[str, Any] = {"name": "k", "launches": 3, "grid": [4, 2, 1], "block": [16, 16, 1]}
 REGION: dict[str, Any] = {"name": "r", "calls": 2, "bytes_in": 10, "bytes_out": 20, "kernels": [KERNEL]}
