@@ -11,9 +11,10 @@ import click
 from polygpu.cli import console
 from polygpu.cli.depfile import depfile, escape
 from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, source_options
-from polygpu.cli.outputs import HOST, place_all, stem_of
+from polygpu.cli.outputs import HOST, place_all, stem_of, write_all
+from polygpu.runtime.errors import error, writing
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.files import check_writable, write_files
+from polygpu.support.files import check_writable
 
 if TYPE_CHECKING:
     from polygpu.pipeline import Compilation
@@ -135,8 +136,6 @@ def compile_source(source: str, values: dict[str, Any]) -> Compilation:
     with console.progress(f"compiling {source}"):
         compilation = compile_certified(source, pipeline_options(values))
     if not compilation.offloaded:
-        from polygpu.runtime.errors import error
-
         nothing = error("PG907", f"no region of {source} can run on the device")
         raise Diagnosed(*compilation.diagnostics, nothing)
     return compilation
@@ -147,13 +146,9 @@ def _check_outputs(placed: dict[str, dict[str, Path]], dependencies: Dependencie
     paths = [path for outputs in placed.values() for path in outputs.values()]
     if dependencies:
         paths += [dependencies.path(outputs) for outputs in placed.values()]
-    try:
+    with writing():
         for path in paths:
             check_writable(path)
-    except OSError as problem:
-        from polygpu.runtime.errors import unwritable
-
-        raise unwritable(problem) from None
 
 
 def _write(
@@ -179,16 +174,6 @@ def _write(
             click.echo(f"polygpu: {text}", err=True)
         for path in (*texts, *rules):
             click.echo(f"polygpu: {path}{'' if path in changed else ' (unchanged)'}", err=True)
-
-
-def write_all(texts: dict[Path, str]) -> tuple[Path, ...]:
-    """Writes the files; returns those that changed. Raises Diagnosed (PG901)."""
-    try:
-        return write_files(texts)
-    except OSError as problem:
-        from polygpu.runtime.errors import unwritable
-
-        raise unwritable(problem) from None
 
 
 def _emitted(compilation: Compilation, kind: str) -> str:

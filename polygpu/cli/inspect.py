@@ -91,7 +91,8 @@ def _assumed(words: tuple[str, ...]) -> dict[str, int]:
 
 
 def _inspect(source: str, values: dict[str, Any]) -> int:
-    from polygpu.cli.compile import compile_source, write_all
+    from polygpu.cli.compile import compile_source
+    from polygpu.cli.outputs import write_all
     from polygpu.report.explain import explain
     from polygpu.report.facts_json import facts_json
     from polygpu.report.predicted import prediction_record

@@ -87,23 +87,39 @@ _SOURCE_OPTIONS = (
 )  # fmt: skip
 
 
-def roofline_option(function: Decorated) -> Decorated:
-    return click.option(
-        "--roofline",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE.svg",
-        help="Write a plot of where the kernels sit under the device's roofline.",
-    )(function)
+roofline_option = click.option(
+    "--roofline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Write a plot of where the kernels sit under the device's roofline.",
+)
+replay_option = click.option(
+    "--decisions",
+    "decision_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Follow the decisions of FILE, which `polygpu inspect --decisions` wrote; --decide goes before.",
+)
+cflags_option = click.option(
+    "--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word."
+)
 
 
-def replay_option(function: Decorated) -> Decorated:
+def input_option(unless: str = "") -> Callable[[Decorated], Decorated]:
+    """What the program reads, `unless` something else holds."""
     return click.option(
-        "--decisions",
-        "decision_file",
+        "--input",
+        "stdin",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Follow the decisions of FILE, which `polygpu inspect --decisions` wrote; --decide goes before.",
-    )(function)
+        help=f"What the program reads on standard input{unless}.",
+    )
+
+
+def program_arguments(function: Decorated) -> Decorated:
+    """Adds the source of a program and what it is called with."""
+    arguments = click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
+    return click.argument("source", metavar="FILE.c")(arguments(function))
 
 
 def source_options(function: Decorated) -> Decorated:

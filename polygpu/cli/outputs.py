@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from polygpu.printing.dialects import find
+from polygpu.runtime.errors import writing
+from polygpu.support.files import write_files
 
 HOST = "_host.c"
 
@@ -53,3 +55,9 @@ def place_all(sources: tuple[str, ...], output: str | None, target: str) -> dict
                 raise click.UsageError(f"{path} would overwrite what belongs to {other}; choose another -o")
             owners[path.resolve()] = source
     return placed
+
+
+def write_all(texts: dict[Path, str]) -> tuple[Path, ...]:
+    """Writes the files; returns those that changed. Raises Diagnosed (PG901)."""
+    with writing():
+        return write_files(texts)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +13,17 @@ import click
 from polygpu.cli import console
 from polygpu.cli.options import (
     GccStyleCommand,
-    language_flags,
+    cflags_option,
+    input_option,
+    program_arguments,
     replay_option,
     roofline_option,
     source_options,
 )
-from polygpu.cli.outputs import place
+from polygpu.cli.outputs import write_all
+from polygpu.cli.plan import Plan
 from polygpu.printing import dialects
+from polygpu.runtime.errors import error, writing
 
 if TYPE_CHECKING:
     from polygpu.pipeline import Compilation
@@ -33,18 +35,8 @@ if TYPE_CHECKING:
 DIFFERENT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to run: the source, the program's arguments, and the command's other parameters."""
-
-    source: str
-    arguments: tuple[str, ...]
-    values: dict[str, Any]
-
-
 @click.command("run", cls=GccStyleCommand)
-@click.argument("source", metavar="FILE.c")
-@click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
+@program_arguments
 @source_options
 @replay_option
 @click.option(
@@ -59,20 +51,14 @@ class Plan:
     metavar="RELATIVE",
     help="The relative difference of two numbers that --check accepts.",
 )
-@click.option(
-    "--input",
-    "stdin",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="What the program reads on standard input; with --check, it reads nothing by default.",
-)
+@input_option("; with --check, it reads nothing by default")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="End the program after so long.",
 )
-@click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
+@cflags_option
 @click.option(
     "--model-only",
     is_flag=True,
@@ -100,22 +86,13 @@ def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # f
 
 
 def _run(plan: Plan) -> int:
-    output = plan.values["output"]
-    if output is not None:
-        directory = Path(output)
-        _make_directory(directory)
+    if plan.values["output"] is not None:
+        directory = Path(plan.values["output"])
+        with writing():
+            directory.mkdir(parents=True, exist_ok=True)
         return _run_in(directory, plan)
     with tempfile.TemporaryDirectory(prefix="polygpu-") as temporary:
         return _run_in(Path(temporary), plan)
-
-
-def _make_directory(directory: Path) -> None:
-    from polygpu.runtime.errors import unwritable
-
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise unwritable(problem) from None
 
 
 def _run_in(directory: Path, plan: Plan) -> int:
@@ -129,7 +106,7 @@ def _run_in(directory: Path, plan: Plan) -> int:
     recipe = _recipe(plan)
     program = directory.resolve() / Path(plan.source).stem
     with console.progress(f"building {program.name}"):
-        build.build_program(_write(compilation, directory, plan), program, recipe)
+        build.build_program(plan.write(compilation, directory), program, recipe)
     if not plan.values["check"]:
         return _execute(program, plan, compilation, capture=False).status
     original = program.with_name(f"{program.name}_original")
@@ -138,30 +115,16 @@ def _run_in(directory: Path, plan: Plan) -> int:
     return _check(program, original, plan, compilation)
 
 
-def _write(compilation: Compilation, directory: Path, plan: Plan) -> dict[str, Path]:
-    from polygpu.cli.compile import write_all
-
-    placed = place(plan.source, f"{directory}/", plan.values["target"])
-    files = {suffix: placed[suffix] for suffix in compilation.files}
-    write_all({files[suffix]: text for suffix, text in compilation.files.items()})
-    return files
-
-
 def _recipe(plan: Plan) -> Recipe:
     from polygpu import devices
-    from polygpu.runtime import build, toolchain
 
-    values = plan.values
+    device = plan.values["device"]
     # The host file lies elsewhere: the source's own directory stands in for its `#include "..."`.
-    beside = ("-iquote", str(Path(plan.source).parent))
-    capability = devices.load(values["device"]).compute_capability if values["device"] else ""
-    return build.Recipe(
-        target=values["target"],
-        cc=toolchain.find_cc(values["cc"]),
-        language=(*beside, *language_flags(values)),
-        extra=tuple(shlex.split(values["cflags"])),
-        compute_capability=capability,
-        brief=values["model_only"],
+    return plan.recipe(
+        plan.values["target"],
+        Path(plan.source).parent,
+        compute_capability=devices.load(device).compute_capability if device else "",
+        brief=plan.values["model_only"],
     )
 
 
@@ -197,7 +160,6 @@ def _with_counts(document: Mapping[str, Any], compilation: Compilation) -> Mappi
 
 
 def _report(document: Mapping[str, Any], compilation: Compilation, values: dict[str, Any]) -> None:
-    from polygpu.cli.compile import write_all
     from polygpu.report.explain import explain
     from polygpu.report.run import run_json, run_roofline
     from polygpu.report.terminal import run_report
@@ -223,7 +185,7 @@ def _environment(values: dict[str, Any], document: Path) -> dict[str, str]:
 
 
 def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) -> int:
-    from polygpu.runtime import compare, errors, execute
+    from polygpu.runtime import compare, execute
 
     values = plan.values
     with console.progress("running the original"):
@@ -233,7 +195,7 @@ def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) 
     found = _execute(program, plan, compilation, capture=True)
     if found.status != expected.status:
         text = f"exit status {found.status}, but {expected.status} from the original"
-        console.show([errors.error("PG905", text)], values["style"])
+        console.show([error("PG905", text)], values["style"])
         return DIFFERENT
     comparison = compare.compare_outputs(
         expected.stdout.decode(errors="replace"), found.stdout.decode(errors="replace"), values["tolerance"]
@@ -246,8 +208,6 @@ def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) 
 
 
 def _difference(difference: Difference, plan: Plan) -> Diagnostic:
-    from polygpu.runtime.errors import error
-
     text = (
         f"line {difference.line} of the output differs from the original's\n"
         f"  original: {difference.expected}\n  compiled: {difference.found}"

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, language_flags, replay_option, source_options
-from polygpu.cli.outputs import place
+from polygpu.cli.options import (
+    GccStyleCommand,
+    cflags_option,
+    input_option,
+    program_arguments,
+    replay_option,
+    source_options,
+)
+from polygpu.cli.plan import Plan
 from polygpu.printing import dialects
+from polygpu.runtime.errors import error
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from polygpu.lower.realise import CompiledRegion
     from polygpu.pipeline import Compilation
@@ -31,22 +37,8 @@ if TYPE_CHECKING:
 DIFFERENT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to verify: the source, the program's arguments, and the command's other parameters.
-
-    `devices` are those that targets are compiled for.
-    """
-
-    source: str
-    arguments: tuple[str, ...]
-    values: dict[str, Any]
-    devices: dict[str, tuple[str, ...]]
-
-
 @click.command("verify", cls=GccStyleCommand)
-@click.argument("source", metavar="FILE.c")
-@click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")
+@program_arguments
 @source_options
 @replay_option
 @click.option(
@@ -57,13 +49,7 @@ class Plan:
     metavar="FILE.c",
     help="Another source file of the program.",
 )
-@click.option(
-    "--input",
-    "stdin",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="What the program reads on standard input.",
-)
+@input_option()
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
@@ -88,7 +74,7 @@ class Plan:
     metavar="SECONDS",
     help="Time for the proof of each region; 0: run only.",
 )
-@click.option("--cflags", default="", metavar="FLAGS", help="More flags for the C compiler, in one word.")
+@cflags_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
 def command(context: click.Context, /, source: str, arguments: tuple[str, ...], **values: Any) -> int:
@@ -105,8 +91,11 @@ def command(context: click.Context, /, source: str, arguments: tuple[str, ...], 
     fails, a run has a fault or a result differs. What could not be decided in time is said and no failure.
     """
     given = context.get_parameter_source("target") == click.core.ParameterSource.COMMANDLINE
-    plan = Plan(source, arguments, values, _devices(values["device"], values["target"] if given else ""))
-    return console.diagnosed(lambda: _verify(plan), values["style"])
+    plan, devices = (
+        Plan(source, arguments, values),
+        _devices(values["device"], values["target"] if given else ""),
+    )
+    return console.diagnosed(lambda: _verify(plan, devices), values["style"])
 
 
 def _devices(device: str, target: str) -> dict[str, tuple[str, ...]]:
@@ -119,18 +108,18 @@ def _devices(device: str, target: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _verify(plan: Plan) -> int:
+def _verify(plan: Plan, devices: Mapping[str, tuple[str, ...]]) -> int:
     from polygpu.report.verify import verify_json, verify_text
 
-    reports = tuple(_reports(plan))
+    reports = tuple(_reports(plan, devices))
     console.show((d for r in reports for d in _findings(r)), plan.values["style"])
     click.echo(verify_json(reports) if plan.values["as_json"] else verify_text(reports), nl=False)
     return DIFFERENT if any(r.faulty for r in reports) else 0
 
 
-def _reports(plan: Plan) -> Iterator[Report]:
+def _reports(plan: Plan, devices: Mapping[str, tuple[str, ...]]) -> Iterator[Report]:
     said: set[Diagnostic] = set()
-    for device, targets in plan.devices.items():
+    for device, targets in devices.items():
         compilation = _compile(plan, device)
         console.show([d for d in compilation.diagnostics if d not in said], plan.values["style"])
         said.update(compilation.diagnostics)
@@ -141,8 +130,8 @@ def _reports(plan: Plan) -> Iterator[Report]:
 def _report(plan: Plan, compilation: Compilation, targets: tuple[str, ...], directory: Path) -> Report:
     from polygpu.report.verify import RegionReport, Report
 
-    files = _write(plan.source, compilation, directory)
-    recipe = _recipe(plan)
+    files = plan.write(compilation, directory)
+    recipe = plan.recipe("emulator", Path(plan.source).resolve().parent)
     text = compilation.sources[plan.source]
     regions = tuple(
         RegionReport(
@@ -160,27 +149,6 @@ def _compile(plan: Plan, device: str) -> Compilation:
 
     chosen = {"target": "emulator", "device": device, "certify": "off"}
     return compile_source(plan.source, {**plan.values, **chosen})
-
-
-def _write(source: str, compilation: Compilation, directory: Path) -> dict[str, Path]:
-    from polygpu.cli.compile import write_all
-
-    placed = place(source, f"{directory}/", "emulator")
-    write_all({placed[suffix]: text for suffix, text in compilation.files.items()})
-    return placed
-
-
-def _recipe(plan: Plan) -> Recipe:
-    from polygpu.runtime import build, toolchain
-
-    values = plan.values
-    beside = ("-iquote", str(Path(plan.source).resolve().parent))
-    return build.Recipe(
-        target="emulator",
-        cc=toolchain.find_cc(values["cc"]),
-        language=(*beside, *language_flags(values)),
-        extra=tuple(shlex.split(values["cflags"])),
-    )
 
 
 def _certificate(region: CompiledRegion, plan: Plan) -> Certificate | None:
@@ -238,7 +206,6 @@ def _program(plan: Plan, text: str, files: dict[str, Path], recipe: Recipe) -> P
 def _findings(report: Report) -> list[Diagnostic]:
     """What is wrong, as errors at the place of the region."""
     from polygpu.report.verify import at
-    from polygpu.runtime.errors import error
 
     found = []
     for r in report.regions:

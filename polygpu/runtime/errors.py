@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -20,8 +22,16 @@ _ADVICE = {
 }
 
 
-def unwritable(problem: OSError) -> Diagnosed:
-    """The diagnostic for an OSError of `support.files`."""
+@contextmanager
+def writing() -> Iterator[None]:
+    """Raises Diagnosed (PG901) for an OSError inside."""
+    try:
+        yield
+    except OSError as problem:
+        raise _unwritable(problem) from None
+
+
+def _unwritable(problem: OSError) -> Diagnosed:
     path = Path(str(problem.filename))
     advice = _ADVICE.get(type(problem).__name__, "free the place, or choose another with -o")
     if isinstance(problem, FileNotFoundError):
