@@ -25,22 +25,24 @@ def spaces_of(kernel: Kernel) -> Spaces:
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """A shared array's first byte, and its extents with the padding."""
+    """A shared array's bytes from `first` to `end`, and its extents with the padding."""
 
     first: int
+    end: int
     extents: tuple[int, ...]
 
 
 def shared_places(arrays: Sequence[SharedArray]) -> dict[str, SharedPlace]:
-    """Shared arrays lie one behind the other, each aligned as it asks."""
+    """Shared arrays lie one behind the other, each aligned as it asks, and to its elements."""
     places = {}
     end = 0
     for array in arrays:
         *outer, last = array.extents or (1,)
         extents = (*outer, last + array.padding) if array.extents else ()
-        end += -end % max(array.alignment, 1)
-        places[array.name] = SharedPlace(end, extents)
-        end += prod(extents) * SIZES.get(array.type, 4)
+        size = SIZES.get(array.type, 4)
+        first = end + -end % max(array.alignment, size)
+        end = first + prod(extents) * size
+        places[array.name] = SharedPlace(first, end, extents)
     return places
 
 

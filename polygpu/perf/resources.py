@@ -7,6 +7,7 @@ from math import prod
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Kernel
+from polygpu.perf.elements import shared_places
 from polygpu.perf.live_ranges import peak_registers
 from polygpu.perf.occupancy import Occupancy, occupancy
 from polygpu.perf.occupancy import shared_bytes as allocated_shared
@@ -34,13 +35,7 @@ def registers_of(kernel: Kernel, device: Device) -> int:
 
 def shared_bytes(kernel: Kernel) -> int:
     """Bytes of the kernel's shared arrays, padding and alignment included."""
-    end = 0
-    for s in kernel.shared:
-        size = SIZES.get(s.type, 4)
-        alignment = max(s.alignment, size)
-        *outer, last = s.extents or (1,)
-        end = -(-end // alignment) * alignment + prod(outer) * (last + s.padding) * size
-    return end
+    return max((place.end for place in shared_places(kernel.shared).values()), default=0)
 
 
 def allocated_bytes(kernel: Kernel, device: Device) -> int:

@@ -17,6 +17,8 @@ from polygpu.model.kernel import (
     SharedArray,
 )
 from polygpu.model.kernel_walk import statements
+from polygpu.perf.elements import SharedPlace, shared_places
+from polygpu.perf.resources import shared_bytes
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
@@ -60,7 +62,7 @@ def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dial
     axes, chunks = _grid(kernel, region, device, dialect)
     constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
     names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
-    shared = _shared_bytes(kernel)
+    shared = shared_bytes(kernel)
     dynamic = shared if 0 < dialect.static_shared < shared else 0
     body = [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
     threads = prod(kernel.block)
@@ -187,54 +189,32 @@ def _launch_arrays(kernel: Kernel, dialect: Dialect) -> Iterator[str]:
         yield dialect.host_array.format(const=const, type=ctype, name=HOST_C.spell(array.name))
 
 
-def _shared_size(array: SharedArray) -> int:
-    *outer, last = array.extents or (1,)
-    return prod(outer) * (last + array.padding) * SIZES.get(array.type, 0)
-
-
-def _shared_places(kernel: Kernel) -> Iterator[tuple[SharedArray, int]]:
-    """The arrays with their byte offsets when they are laid out one after another."""
-    end = 0
-    for array in kernel.shared:
-        alignment = max(array.alignment, SIZES.get(array.type, 16))
-        start = -(-end // alignment) * alignment
-        yield array, start
-        end = start + _shared_size(array)
-
-
-def _shared_bytes(kernel: Kernel) -> int:
-    return max((start + _shared_size(array) for array, start in _shared_places(kernel)), default=0)
-
-
 def _shared_lines(kernel: Kernel, dialect: Dialect, dynamic: int) -> list[str]:
+    places = shared_places(kernel.shared)
     if not kernel.shared:
         return []
     if not dynamic:
-        return [_static_shared(array, dialect) for array in kernel.shared]
+        return [_static_shared(array, places[array.name], dialect) for array in kernel.shared]
     alignment = max(16, *(array.alignment for array in kernel.shared))
     aligned = dialect.alignment.format(bytes=alignment)
     head = f"extern {dialect.shared_space}{aligned}unsigned char shared_memory[];"
-    return [head, *(_carved(array, start, dialect) for array, start in _shared_places(kernel))]
+    return [head, *(_carved(array, places[array.name], dialect) for array in kernel.shared)]
 
 
-def _extents(array: SharedArray) -> list[int]:
-    return [*array.extents[:-1], array.extents[-1] + array.padding] if array.extents else []
-
-
-def _static_shared(array: SharedArray, dialect: Dialect) -> str:
+def _static_shared(array: SharedArray, place: SharedPlace, dialect: Dialect) -> str:
     natural = SIZES.get(array.type, 0)
     align = dialect.alignment.format(bytes=array.alignment) if array.alignment > natural else ""
-    dimensions = "".join(f"[{extent}]" for extent in _extents(array))
+    dimensions = "".join(f"[{extent}]" for extent in place.extents)
     declarator = f"{dialect.stored_type(array.type)} {dialect.spell(array.name)}{dimensions}"
     return f"{dialect.shared_space}{align}{declarator};"
 
 
-def _carved(array: SharedArray, start: int, dialect: Dialect) -> str:
+def _carved(array: SharedArray, place: SharedPlace, dialect: Dialect) -> str:
     ctype, name = dialect.stored_type(array.type), dialect.spell(array.name)
-    inner = "".join(f"[{extent}]" for extent in _extents(array)[1:])
-    place = f"shared_memory + {start}" if start else "shared_memory"
+    inner = "".join(f"[{extent}]" for extent in place.extents[1:])
+    start = f"shared_memory + {place.first}" if place.first else "shared_memory"
     if not array.extents:
-        return f"{ctype} &{name} = *reinterpret_cast<{ctype} *>({place});"
+        return f"{ctype} &{name} = *reinterpret_cast<{ctype} *>({start});"
     if not inner:
-        return f"{ctype} *const {name} = reinterpret_cast<{ctype} *>({place});"
-    return f"{ctype} (*const {name}){inner} = reinterpret_cast<{ctype} (*){inner}>({place});"
+        return f"{ctype} *const {name} = reinterpret_cast<{ctype} *>({start});"
+    return f"{ctype} (*const {name}){inner} = reinterpret_cast<{ctype} (*){inner}>({start});"
