@@ -6,7 +6,9 @@ something out or ends the process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import islpy as isl
 
@@ -39,21 +41,37 @@ def dataflow(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: 
             found = _computed(sinks, must, may, order)
             return Flow(found.get_may_dependence(), found.get_may_no_source())
 
-    def checked() -> str:
-        with bounded(_STEPS):
-            found = _computed(sinks, must, may, order)
-            if not _complete(found.get_full_may_dependence(), sinks, must, may, order):
-                return ""
-            return f"{found.get_may_dependence()}\n{found.get_may_no_source()}"
-
     try:
-        text = in_child(checked, _SECONDS)
+        text = _in_child(_Problem(str([sinks, must, may, order]), _computed, (sinks, must, may, order)))
     except TimeoutError:
         text = None
     if not text:
         raise isl.Error("isl's dataflow analysis fails, or a source is missing")
     dependence, unsupplied = (isl.UnionMap.read_from_str(CONTEXT, line) for line in text.splitlines())
     return Flow(dependence, unsupplied)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is asked of `analysis`; `text` tells problems apart."""
+
+    text: str
+    analysis: Callable[..., isl.UnionFlow]
+    relations: tuple[isl.UnionMap, ...] = field(compare=False)
+
+    def solved(self) -> str:
+        """Both parts of a Flow; "" where something is missing."""
+        with bounded(_STEPS):
+            found = self.analysis(*self.relations)
+            if not _complete(found.get_full_may_dependence(), *self.relations):
+                return ""
+            return f"{found.get_may_dependence()}\n{found.get_may_no_source()}"
+
+
+@lru_cache(maxsize=256)
+def _in_child(problem: _Problem) -> str | None:
+    """The solution, which takes a second at times: a region compiled for several devices asks again."""
+    return in_child(problem.solved, _SECONDS)
 
 
 def _computed(
