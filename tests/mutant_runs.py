@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from benchmarks import programs
 from polygpu import pipeline
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import is_floating
@@ -115,7 +116,7 @@ class Bench:
 
     def _built(self, name: str, files: tuple[Path, ...], *flags: str) -> Path:
         program = self.directory / name
-        subprocess.run((*_GCC, *flags, *map(str, files), "-o", program, "-lm"), check=True)
+        programs.call((*_GCC, *flags, *files, "-o", program, "-lm"))
         return program
 
     def _changes(self, mutant: CompiledRegion) -> str:
@@ -130,8 +131,8 @@ class Bench:
     def _noticed(self, mutant: CompiledRegion) -> str:
         """What `polygpu verify` says of its runs."""
         checked = self._built("mutant_checked", self._files(mutant), "-DPOLYGPU_CHECK=1")
-        programs = trial.Programs(self.driver, self.original, checked)
-        for attempt in trial.attempts(programs, mutant, trial.Limits(SECONDS)):
+        drivers = trial.Programs(self.driver, self.original, checked)
+        for attempt in trial.attempts(drivers, mutant, trial.Limits(SECONDS)):
             if attempt.outcome in ("different", "faults", "failed"):
                 return f"{attempt.outcome} at {attempt.sizes}: {attempt.reason}"
             if attempt.outcome == "not done" and attempt.reason.startswith("no end"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
 ARCHITECTURES = ("sm_75", "sm_90")
+_HEADER = re.compile(r"^#include <.*>$", re.MULTILINE)
+_WEAK = ("polygpu_assumption_failed", "polygpu_profiled_regions")  # what all device files define
 
 
 @cache
@@ -48,6 +52,19 @@ def compile_cuda(source: Path, architecture: str) -> None:
     """Without a warning; of the host's code, and of the optimiser, that is asked for one architecture."""
     brief = () if architecture == ARCHITECTURES[0] else ("-cubin", "-Xcicc", "-O1", "-Xptxas", "-O1")
     programs.compile_cuda(source, source.with_suffix(".o"), architecture, *brief)
+
+
+def together(sources: Iterable[Path], file: Path) -> Path:
+    """`file` with CUDA sources in it, a namespace each: nvcc reads CUDA's own headers once for all."""
+    texts = {source: source.read_text() for source in sources}
+    headers = sorted({header for text in texts.values() for header in _HEADER.findall(text)})
+    lines = list(headers)
+    for number, source in enumerate(texts):
+        lines += [f"#define {name} {name}_{number}" for name in _WEAK]
+        lines += [f"namespace file_{number} {{", f'#include "{source}"', "}"]
+        lines += [f"#undef {name}" for name in _WEAK]
+    file.write_text("\n".join(lines) + "\n")
+    return file
 
 
 def initial_values(count: int, seed: int) -> list[float]:
