@@ -54,15 +54,18 @@ def compile_cuda(source: Path, architecture: str) -> None:
     programs.compile_cuda(source, source.with_suffix(".o"), architecture, *brief)
 
 
-def together(sources: Iterable[Path], file: Path) -> Path:
-    """`file` with CUDA sources in it, a namespace each: nvcc reads CUDA's own headers once for all."""
+def together(sources: Iterable[Path], file: Path, own: tuple[str, ...] = ()) -> Path:
+    """`file` with CUDA sources in it, a namespace each: nvcc reads CUDA's own headers once for all.
+
+    `own` are functions that each of them defines for C.
+    """
     texts = {source: source.read_text() for source in sources}
     headers = sorted({header for text in texts.values() for header in _HEADER.findall(text)})
     lines = list(headers)
     for number, source in enumerate(texts):
-        lines += [f"#define {name} {name}_{number}" for name in _WEAK]
+        lines += [f"#define {name} {name}_{number}" for name in (*_WEAK, *own)]
         lines += [f"namespace file_{number} {{", f'#include "{source}"', "}"]
-        lines += [f"#undef {name}" for name in _WEAK]
+        lines += [f"#undef {name}" for name in (*_WEAK, *own)]
     file.write_text("\n".join(lines) + "\n")
     return file
 

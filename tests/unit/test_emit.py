@@ -20,6 +20,7 @@ from polygpu.printing.emit import emit_device, fill
 from polygpu.printing.folding import folded
 from polygpu.runtime.toolchain import find_nvcc, opencl_devices
 from polygpu.support.diagnostics import Diagnosed
+from tests.support_kernels import together
 from tests.unit import kernel_programs
 from tests.unit.kernel_drivers import COUNTING, PROGRAMS, driver
 
@@ -211,11 +212,14 @@ CUDA_PROGRAMS: dict[str, Callable[[], Unit]] = {
 }
 
 
-@pytest.mark.parametrize("name", CUDA_PROGRAMS)
-def test_cuda_compiles_without_warnings(name: str, tmp_path: Path) -> None:
+def test_cuda_compiles_without_warnings(tmp_path: Path) -> None:
     if not nvcc():
         pytest.skip("nvcc not found")
-    device = write(CUDA_PROGRAMS[name](), "cuda", tmp_path)["_cuda.cu"]
+    sources = []
+    for name, build in CUDA_PROGRAMS.items():
+        (tmp_path / name).mkdir()
+        sources.append(write(build(), "cuda", tmp_path / name)["_cuda.cu"])
+    device = together(sources, tmp_path / "programs.cu", ("polygpu_f_0",))
     codes = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in (75, 90)]
     flags = ("-Xcompiler=-Wall", "-Werror=all-warnings")
     succeed(*nvcc(), *codes, *flags, "-c", device, "-o", tmp_path / "loop.o")
