@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -310,9 +310,3 @@ def _original_order(s: Statement, builder: AffineBuilder, domain: isl.Set, lengt
         order = part if order is None else order.flat_range_product(part)
     assert order is not None
     return order.intersect_domain(domain)
-
-
-def rename_reference(statement: PolyStatement, old: PolyAccess, new: PolyAccess) -> PolyStatement:
-    """`statement` with access `old` (and its occurrences in the body) replaced by `new`."""
-    accesses = tuple(new if a is old else a for a in statement.accesses)
-    return replace(statement, accesses=accesses)

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from polygpu import __version__
+from polygpu.runtime import build, toolchain
 from polygpu.support.diagnostics import Diagnosed
 
 PACKAGES = ("islpy", "sympy", "pycparser", "pcpp", "jinja2", "click", "rich")
@@ -61,8 +62,6 @@ def _package(name: str) -> Finding:
 
 
 def _found(name: str, find: Callable[[], tuple[str, ...]], without: str) -> Finding:
-    from polygpu.runtime import toolchain
-
     try:
         tool = find()
     except Diagnosed as problem:
@@ -71,8 +70,6 @@ def _found(name: str, find: Callable[[], tuple[str, ...]], without: str) -> Find
 
 
 def _c_compiler(cc: str | None) -> Finding:
-    from polygpu.runtime import toolchain
-
     without = (
         "`run` cannot build programs, and `compile` preprocesses in Python, without the system's headers"
     )
@@ -80,16 +77,12 @@ def _c_compiler(cc: str | None) -> Finding:
 
 
 def _openmp(cc: str | None) -> Finding:
-    from polygpu.runtime import build, toolchain
-
     if "-fopenmp" in build.native_flags(toolchain.find_cc(cc)):
         return Finding("OpenMP", f"{os.cpu_count()} processors")
     return Finding("OpenMP", "", "the emulator runs on one processor; install libomp (Debian: libomp-dev)")
 
 
 def _opencl(cc: str | None) -> Finding:
-    from polygpu.runtime import toolchain
-
     devices = toolchain.opencl_devices(toolchain.find_cc(cc))
     if devices is None:
         help_text = (
@@ -103,14 +96,10 @@ def _opencl(cc: str | None) -> Finding:
 
 
 def _nvcc() -> Finding:
-    from polygpu.runtime import toolchain
-
     return _found("nvcc", toolchain.find_nvcc, "`run --target cuda` cannot build")
 
 
 def _gpu() -> Finding:
-    from polygpu.runtime import toolchain
-
     if toolchain.has_cuda_device():
         return Finding("CUDA device", "found by the driver")
     return Finding(

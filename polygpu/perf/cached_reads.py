@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from polygpu.model.device import Device
 from polygpu.model.kernel import ArraySpace
 from polygpu.perf.coalescing import Address
-
-CachedSpace: TypeAlias = Literal["constant", "texture"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ _APART = frozenset({"name", "title", "costs", "sources", "units"})
 
 def device_table(device: Device) -> str:
     """Every limit and every cost of the timing model, with unit and source."""
-    return plain(device_lines(device))
+    return plain(_lines(device))
 
 
-def device_lines(device: Device) -> Iterator[Line]:
+def _lines(device: Device) -> Iterator[Line]:
     limits = {f.name: getattr(device, f.name) for f in fields(device) if f.name not in _APART}
     yield line(Span(device.name, "title"), f": {device.title}")
     for title, values in (("limits", limits), ("costs", device.costs)):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 _WORDS = re.compile(r"\S+\s*|^\s+")
-_ANSI = {"title": "1", "label": "36", "good": "32", "bad": "33", "dim": "2"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,3 @@ def _margin(spans: Line, width: int) -> int:
 def plain(lines: Iterable[Line]) -> str:
     """Text without styles; every line ends with a newline."""
     return "".join("".join(span.text for span in spans).rstrip() + "\n" for spans in lines)
-
-
-def ansi(lines: Iterable[Line]) -> str:
-    """The same with the escape sequences of a terminal."""
-    return "".join("".join(map(_escaped, spans)).rstrip() + "\n" for spans in lines)
-
-
-def _escaped(span: Span) -> str:
-    code = _ANSI.get(span.style)
-    return f"\x1b[{code}m{span.text}\x1b[0m" if code and span.text else span.text

@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.report.kernels import kernel_lines
-from polygpu.report.layout import Line, Span, ansi, indented, line, plain
+from polygpu.report.layout import Line, Span, indented, line, plain
 from polygpu.report.measures import Measures, Record, basis, launch_time, measured, measures_record, together
 from polygpu.report.quantities import byte_count, counted
 from polygpu.report.roofline import roofline_svg
 
 
-def run_text(document: Record, device: Device, facts: CompilationFacts, color: bool = False) -> str:
+def run_text(document: Record, device: Device, facts: CompilationFacts) -> str:
     """Text for `document`, what POLYGPU_PROFILE wrote. Raises KeyError or TypeError if it is malformed."""
-    lines = run_lines(document, device, facts)
-    return ansi(lines) if color else plain(lines)
+    return plain(run_lines(document, device, facts))
 
 
 def run_lines(document: Record, device: Device, facts: CompilationFacts, width: int = 0) -> Iterator[Line]:

@@ -7,15 +7,14 @@ from math import prod
 
 from polygpu.model.expr import Position
 from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, LoopVerdict, ProofFact, RegionFacts
-from polygpu.report.layout import Line, Span, ansi, indented, line, plain, table
+from polygpu.report.layout import Line, Span, indented, line, plain, table
 from polygpu.report.quantities import byte_count, counted, number, product, share
 from polygpu.verify.verdict import COUNTED
 
 
-def inspect_text(facts: CompilationFacts, color: bool = False) -> str:
-    """The whole report; with `color`, escape sequences of a terminal mark what is good and bad."""
-    lines = inspect_lines(facts)
-    return ansi(lines) if color else plain(lines)
+def inspect_text(facts: CompilationFacts) -> str:
+    """The whole report."""
+    return plain(inspect_lines(facts))
 
 
 def inspect_lines(facts: CompilationFacts) -> Iterator[Line]:

@@ -166,12 +166,6 @@ def with_parameters(item: isl.Set, names: list[str]) -> isl.Set:
     return item
 
 
-def parameter_aff(space: isl.Space, name: str) -> isl.Aff:
-    """The value of parameter `name` (which `space` must have) as a function on `space`'s domain."""
-    position = space.find_dim_by_name(D.param, name)
-    return isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position)
-
-
 def single_space(space: isl.Space, name: str) -> isl.Space:
     """`space` with the parameter `name`, added when missing."""
     if space.find_dim_by_name(D.param, name) >= 0:

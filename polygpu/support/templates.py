@@ -34,6 +34,3 @@ def environment(folder: Path | None = None) -> jinja2.Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-
-
-load_environment = environment

@@ -120,9 +120,9 @@ def test_a_region_with_nothing_known() -> None:
 
 
 def test_colours_mark_the_same_text() -> None:
-    coloured = inspect_text(FACTS, color=True)
-    assert "\x1b[32mparallel\x1b[0m" in coloured and "\x1b[33msequential\x1b[0m" in coloured
-    stream = io.StringIO()
+    coloured, stream = io.StringIO(), io.StringIO()
+    inspect_report(FACTS, Console(file=coloured, force_terminal=True, color_system="standard", width=200))
+    assert all(f"\x1b[{style}\x1b[0m" in coloured.getvalue() for style in ("32mparallel", "33msequential"))
     inspect_report(FACTS, Console(file=stream, width=40))
     assert stream.getvalue() == INSPECTED
 

@@ -45,7 +45,7 @@ from polygpu.printing.emulator.writer import KernelWriter
 from polygpu.printing.layout import place_of
 from polygpu.printing.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
 from polygpu.support.position import basename
-from polygpu.support.templates import load_environment
+from polygpu.support.templates import environment
 
 
 def print_files(unit: Unit, device: Device) -> dict[str, str]:
@@ -60,7 +60,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
     functions = dict.fromkeys(text for region in unit.regions for text in region.functions)
     regions = [_region(region, i, device) for i, region in enumerate(unit.regions)]
     return (
-        load_environment()
+        environment()
         .get_template("emulator/emulator.c.j2")
         .render(
             source=_comment(basename(unit.source)),
