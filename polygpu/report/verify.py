@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from polygpu.lower.realise import CompiledRegion
@@ -166,15 +166,11 @@ def _summary(reports: tuple[Report, ...]) -> str:
     proof = "proved for all sizes; " if all(r.proved for r in reports) else ""
     if not runs and all(r.program.outcome != "same" for r in reports):
         return f"{proof}nothing could be compared"
-    return f"{proof}no difference in {runs} run{_s(runs)} of {_regions(len(regions))}"
+    return f"{proof}no difference in {_several(runs, 'run')} of {_several(len(regions), 'region')}"
 
 
-def _regions(count: int) -> str:
-    return f"{count} region{_s(count)}"
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def verify_json(reports: tuple[Report, ...]) -> str:
@@ -192,7 +188,7 @@ def _device(report: Report) -> dict[str, Any]:
         "targets": list(report.targets),
         "different": report.faulty,
         "regions": [_region(r) for r in report.regions],
-        "program": {"outcome": report.program.outcome, "reason": report.program.reason},
+        "program": asdict(report.program),
     }
 
 
@@ -212,22 +208,15 @@ def _region(r: RegionReport) -> dict[str, Any]:
 def _proofs(certificate: Certificate | None) -> dict[str, Any] | None:
     if certificate is None:
         return None
+    failed = ("property", "kernel", "message", "source", "target", "by", "element", "parameters")
     return {
         "holds": certificate.holds,
         "seconds": round(certificate.seconds, 3),
         "counts": dict(certificate.counts),
-        "proofs": [{"property": p.property, "kernel": p.kernel, "text": p.text} for p in certificate.proofs],
-        "failures": [
-            {
-                "property": f.property, "kernel": f.kernel, "message": f.message, "source": f.source,
-                "target": f.target, "by": f.by, "element": f.element, "parameters": f.parameters,
-            }
-            for f in certificate.failures
-        ],
-        "unproved": [
-            {"property": u.property, "kernel": u.kernel, "reason": u.reason} for u in certificate.unproved
-        ],
-    }  # fmt: skip
+        "proofs": [asdict(p) for p in certificate.proofs],
+        "failures": [{name: getattr(f, name) for name in failed} for f in certificate.failures],
+        "unproved": [asdict(u) for u in certificate.unproved],
+    }
 
 
 def _attempt(a: Attempt) -> dict[str, Any]:
@@ -236,8 +225,5 @@ def _attempt(a: Attempt) -> dict[str, Any]:
         "outcome": a.outcome,
         "reason": a.reason,
         "largest_relative_difference": a.largest,
-        "values": [
-            {"element": v.element, "expected": v.expected, "found": v.found, "count": v.count}
-            for v in a.values
-        ],
+        "values": [asdict(v) for v in a.values],
     }
