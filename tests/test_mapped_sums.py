@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,8 +104,13 @@ CASES: dict[str, tuple[str, Shape]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("ctype", ["float", "int"])
+def some(names: Iterable[str], *fast: str) -> list[object]:
+    """Parameters of a test: those that are not `fast` run by hand."""
+    return [pytest.param(name, marks=() if name in fast else pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", some(CASES, "a row by a block", "two rows of a thread"))
+@pytest.mark.parametrize("ctype", some(("float", "int"), "float"))
 def test_sums_over_threads(name: str, ctype: str, tmp_path: Path) -> None:
     source, shape = CASES[name]
     main = MAIN.replace("float", ctype)
@@ -129,7 +134,7 @@ OPERATORS = {
 }
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", some(OPERATORS, "fmin"))
 def test_other_operators(operator: str, tmp_path: Path) -> None:
     ctype, body = OPERATORS[operator]
     source, main = ((text.replace("float", ctype)) for text in (FUNCTION % body, MAIN))
@@ -150,7 +155,7 @@ def certified(made: Realiser, grid: Grid, directory: Path, *reassociated: str) -
         assert output(found, n) == output(right, n), n
 
 
-@pytest.mark.parametrize("buffering", ["none", "prefetch", "ring"])
+@pytest.mark.parametrize("buffering", some(("none", "prefetch", "ring"), "ring"))
 def test_terms_in_shared_memory(buffering: Buffering, tmp_path: Path) -> None:
     made = realiser(VECTOR, tmp_path)
     grid = partial(made, (4, 32, 1, 1))
@@ -161,6 +166,7 @@ def test_terms_in_shared_memory(buffering: Buffering, tmp_path: Path) -> None:
     certified(made, replace(grid, block=block, widest=16), tmp_path, "x")
 
 
+@pytest.mark.slow
 def test_rows_in_turn(tmp_path: Path) -> None:
     """Parts of the next rows wait until those of these are read."""
     made = realiser(VECTOR, tmp_path)
@@ -177,6 +183,7 @@ def test_rows_in_turn(tmp_path: Path) -> None:
     assert any("no barrier in between" in f.message for f in certify(racing, reassociated=("x",)).failures)
 
 
+@pytest.mark.slow
 def test_sums_of_columns(tmp_path: Path) -> None:
     made = realiser(FUNCTION % "x[j] += A[i][j];", tmp_path)
     p = made.prepared.polyhedra
@@ -186,6 +193,7 @@ def test_sums_of_columns(tmp_path: Path) -> None:
     certified(made, Grid(p, (Axis("i", i, 8, loop="i_tile"), j), block, name="f_0_k0"), tmp_path, "x")
 
 
+@pytest.mark.slow
 def test_one_sum_of_all(tmp_path: Path) -> None:
     """Of all rows and columns, by one block."""
     made = realiser(FUNCTION % "x[0] += A[i][j] * y[j];", tmp_path)
@@ -199,6 +207,7 @@ def test_one_sum_of_all(tmp_path: Path) -> None:
     certified(made, Grid(p, axes, Reduced(held, "+", ("i", "j"), tiles), name="f_0_k0"), tmp_path, "x")
 
 
+@pytest.mark.slow
 def test_sums_of_two_arrays(tmp_path: Path) -> None:
     made = realiser(FUNCTION % "{ x[i] += A[i][j]; y[i] *= A[i][j]; }", tmp_path)
     p = made.prepared.polyhedra
