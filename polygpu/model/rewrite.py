@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeAlias
 
-from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
 from polygpu.model.scop import Access, Action, Array, Branch, Let, Number, Scop, Statement, Store
+
+REMEMBERED = 1 << 14
+"""Expressions that what is asked of them often is remembered of: kernels of one nest have most in common."""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The operands of an expression, in order."""
     match expr:
+        case Name() | Int():
+            return ()
         case Unary(_, operand) | Cast(_, operand):
             return (operand,)
         case Binary(_, left, right):
@@ -37,11 +43,11 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
         case Unary() | Cast():
             return replace(expr, operand=new[0])
         case Binary():
-            return replace(expr, left=new[0], right=new[1])
+            return Binary(expr.op, *new)
         case Select():
             return Select(*new)
         case Call():
-            return replace(expr, arguments=new)
+            return Call(expr.function, new, expr.type)
         case Reference():
             return replace(expr, subscripts=new)
     return expr
@@ -79,19 +85,24 @@ def reads_memory(expr: Expr) -> bool:
     return any(True for _ in references(expr))
 
 
-def scalars_in(*exprs: Expr) -> set[str]:
+def scalars_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars, those in subscripts included."""
-    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
+    return frozenset().union(*map(_scalars, exprs))
 
 
 def names_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars and of arrays."""
-    return frozenset(
-        e.name if isinstance(e, Name) else e.array
-        for x in exprs
-        for e in walk(x)
-        if isinstance(e, Name | Reference)
-    )
+    return frozenset().union(*map(_names, exprs))
+
+
+@lru_cache(REMEMBERED)
+def _scalars(expr: Expr) -> frozenset[str]:
+    return frozenset(e.name for e in walk(expr) if isinstance(e, Name))
+
+
+@lru_cache(REMEMBERED)
+def _names(expr: Expr) -> frozenset[str]:
+    return _scalars(expr).union(r.array for r in references(expr))
 
 
 Change: TypeAlias = Callable[[Expr], Expr]
@@ -133,7 +144,7 @@ def reads_of(action: Action) -> tuple[Expr, ...]:
     return (action.test,)
 
 
-def locals_of(action: Action) -> set[str]:
+def locals_of(action: Action) -> frozenset[str]:
     """Names that an action evaluates, or assigns to."""
     return scalars_in(*reads_of(action)) | ({action.name} if isinstance(action, Let) else set())
 
