@@ -75,14 +75,15 @@ def walk(expr: Expr) -> Iterator[Expr]:
         left.extend(reversed(children(part)))
 
 
-def references(expr: Expr) -> Iterator[Reference]:
+@lru_cache(REMEMBERED)
+def references(expr: Expr) -> tuple[Reference, ...]:
     """Every array element in `expr`."""
-    return (e for e in walk(expr) if isinstance(e, Reference))
+    return tuple(e for e in walk(expr) if isinstance(e, Reference))
 
 
 def reads_memory(expr: Expr) -> bool:
     """Whether there is any array element in `expr`."""
-    return any(True for _ in references(expr))
+    return bool(references(expr))
 
 
 def scalars_in(*exprs: Expr) -> frozenset[str]:

@@ -22,8 +22,11 @@ from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.linear import linear
 from polygpu.model.rewrite import children, names_in, reads_memory, references
 from polygpu.perf.elements import element
+from polygpu.support.recent import Recent, Same
 
 _WORD = 4  # bytes of a register
+
+_RECENT: Recent[int] = Recent(64)  # of bodies: no padding changes anything
 
 Live: TypeAlias = frozenset["str | Stream"]
 
@@ -43,6 +46,11 @@ def peak_registers(kernel: Kernel, device: Device) -> int:
 
     What is on its way from memory is kept to what leaves room for all threads that can be resident.
     """
+    names = *(a.name for a in kernel.arrays), *(s.name for s in kernel.shared)
+    return _RECENT.get((Same(kernel.body), names, Same(device)), lambda: _peak(kernel, device))
+
+
+def _peak(kernel: Kernel, device: Device) -> int:
     found = _Liveness(kernel, device)
     found.block(kernel.body, frozenset(), looped=False)
     room = device.registers_per_multiprocessor // device.threads_per_multiprocessor

@@ -42,22 +42,23 @@ class TooMuchError(TooLargeError):
 
 @dataclass
 class Work:
-    """Elements of arrays that may still be looked at, some 10 ns each; None: any number."""
+    """Elements of arrays that may be looked at, some 10 ns each, None: any number; and how many have been."""
 
     left: int | None
+    spent: int = 0
 
 
 _work: ContextVar[Work | None] = ContextVar("_work", default=None)
 
 
 @contextmanager
-def half_of(work: Work) -> Iterator[None]:
+def half_of(work: Work) -> Iterator[Work]:
     """Inside, `spend` raises TooMuchError when half of what is left of `work`, or `LEAST`, is spent."""
     allowed = None if work.left is None else max(LEAST, work.left // 2)
     half = Work(allowed)
     token = _work.set(half)
     try:
-        yield
+        yield half
     finally:
         _work.reset(token)
         if work.left is not None and allowed is not None and half.left is not None:
@@ -67,7 +68,10 @@ def half_of(work: Work) -> Iterator[None]:
 def spend(elements: int) -> None:
     """Says that so many elements of arrays are looked at. Raises TooMuchError."""
     work = _work.get()
-    if work is not None and work.left is not None:
+    if work is None:
+        return
+    work.spent += elements
+    if work.left is not None:
         work.left -= elements
         if work.left < 0:
             raise TooMuchError
@@ -75,12 +79,20 @@ def spend(elements: int) -> None:
 
 def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of arrays of these shapes together, which is looked at. Raises TooLargeError."""
-    shape = np.broadcast_shapes(*shapes)
+    none: tuple[int, ...] = ()
+    shape = reduce(together, shapes, none)
     size = prod(shape)
     if size > LARGEST:
         raise TooLargeError
     spend(size)
     return shape
+
+
+def together(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of arrays of these two shapes together; numpy's own function takes ten times as long."""
+    long, short = (a, b) if len(a) >= len(b) else (b, a)
+    start = len(long) - len(short)
+    return (*long[:start], *(y if x == 1 else x for x, y in zip(long[start:], short, strict=True)))
 
 
 @dataclass(frozen=True)
