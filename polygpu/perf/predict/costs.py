@@ -19,7 +19,7 @@ from polygpu.perf.elements import Space
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
 from polygpu.perf.predict.masks import distinct_rows, joint
-from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, spend
+from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, remembered, spend
 from polygpu.support.recent import Recent, Same
 
 _DENSE = 1 << 22  # codes that a histogram may have
@@ -43,7 +43,7 @@ class Costs:
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
-    recent: Recent[_Requests] = field(default_factory=lambda: Recent(_RECENT))
+    recent: Recent[tuple[_Requests, int]] = field(default_factory=lambda: Recent(_RECENT))
     streamed: Integers = field(init=False)
     lines: set[int] | None = None
 
@@ -74,7 +74,7 @@ class Costs:
         moving = Value(tuple(p for p in address.points if p.size > 1), address.threads)
         content = _content(moving.points), _content(moving.threads)
         key = period, warps, *content, *map(Same, masks), *map(Same, axes)
-        found = self.recent.get(key, lambda: _requests(moving, masks, axes, warps, period))
+        found = remembered(self.recent, key, lambda: _requests(moving, masks, axes, warps, period))
         spend(_CODE * len(found.phase))
         lanes, distances, counts = found.lanes, found.distances, found.counts
         first = phase = (found.phase + fixed) % period

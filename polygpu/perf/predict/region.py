@@ -32,7 +32,7 @@ from polygpu.perf.predict.values import (
     Work,
     constant,
     half_of,
-    spend,
+    remembered,
 )
 from polygpu.perf.predict.walk import Walk
 from polygpu.perf.resources import wave
@@ -220,12 +220,10 @@ def _few_will_do(tree: Lockstep, device: Device, launched: _Launches, work: Work
 def _within(
     work: Work, tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None
 ) -> _Counted:
-    """What the kernel counts. What was counted recently takes as much of `work` as it did then."""
+    """What the kernel counts, with half of `work` at most."""
     key = Same(tree), Same(device), launched.key, blocks, most
-    with half_of(work) as half:
-        found, spent = _RECENT.get(key, lambda: (_counted(tree, device, launched, blocks, most), half.spent))
-        spend(spent - half.spent)
-        return found
+    with half_of(work):
+        return remembered(_RECENT, key, lambda: _counted(tree, device, launched, blocks, most))
 
 
 def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None) -> _Counted:

@@ -8,19 +8,22 @@ numpy broadcasts. Arrays over threads have two more dimensions on the right, (wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from polygpu.model.device import WARP
 from polygpu.perf.lanes import BINARY, Arithmetic
+from polygpu.support.recent import Recent
+
+T = TypeVar("T")
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., warps or 1)
@@ -52,13 +55,13 @@ _work: ContextVar[Work | None] = ContextVar("_work", default=None)
 
 
 @contextmanager
-def half_of(work: Work) -> Iterator[Work]:
+def half_of(work: Work) -> Iterator[None]:
     """Inside, `spend` raises TooMuchError when half of what is left of `work`, or `LEAST`, is spent."""
     allowed = None if work.left is None else max(LEAST, work.left // 2)
     half = Work(allowed)
     token = _work.set(half)
     try:
-        yield half
+        yield
     finally:
         _work.reset(token)
         if work.left is not None and allowed is not None and half.left is not None:
@@ -75,6 +78,15 @@ def spend(elements: int) -> None:
         work.left -= elements
         if work.left < 0:
             raise TooMuchError
+
+
+def remembered(recent: Recent[tuple[T, int]], key: Hashable, make: Callable[[], T]) -> T:
+    """What `make` makes, or has made for the key: that takes as much of the work around as it did then."""
+    work = _work.get() or Work(None)
+    before = work.spent
+    found, spent = recent.get(key, lambda: (make(), work.spent - before))
+    spend(spent - (work.spent - before))
+    return found
 
 
 def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
