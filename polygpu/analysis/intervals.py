@@ -39,7 +39,8 @@ def interval(
     they lie in; computed on, they count as what fits. `tighten` is asked before. Comparisons have no
     interval, only parts.
     """
-    parts = tuple([interval(part, names, beyond, tighten) for part in children(expr)])
+    operands = children(expr)
+    parts = tuple([interval(part, names, beyond, tighten) for part in operands]) if operands else ()
     found = _value(expr, parts, names)
     if found is None:
         return None

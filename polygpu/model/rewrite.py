@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from operator import is_
 from typing import TypeAlias
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
@@ -40,8 +41,10 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
     if not new:
         return expr
     match expr:
-        case Unary() | Cast():
-            return replace(expr, operand=new[0])
+        case Unary():
+            return Unary(expr.op, *new)
+        case Cast():
+            return Cast(expr.type, *new)
         case Binary():
             return Binary(expr.op, *new)
         case Select():
@@ -49,7 +52,7 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
         case Call():
             return Call(expr.function, new, expr.type)
         case Reference():
-            return replace(expr, subscripts=new)
+            return Reference(expr.array, new, expr.type, expr.field, expr.site)
     return expr
 
 
@@ -58,7 +61,9 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     changed = change(expr)
     if changed is not None:
         return changed
-    return with_children(expr, tuple(rewrite(part, change) for part in children(expr)))
+    parts = children(expr)
+    new = tuple([rewrite(part, change) for part in parts])
+    return expr if all(map(is_, new, parts)) else with_children(expr, new)
 
 
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
