@@ -80,13 +80,13 @@ class Costs:
         first = phase = (found.phase + fixed) % period
         if space == "global":
             phase = self._shortened(phase, distances)
-        each = [
+        costs = [
             self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
         ]
+        each = np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
         if space == "global" and len(self.streamed):
-            for k, cost in enumerate(each):
-                self._stream(int(counts[k].sum()), cost, int(lanes[k]), first[k] + distances[k])
-        total: Integers = counts.T @ np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
+            self._stream(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
+        total: Integers = counts.T @ each
         return total
 
     def _period(self, space: Space) -> int:
@@ -99,16 +99,16 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _stream(self, times: int, cost: Integers, bits: int, addresses: Integers) -> None:
-        """Adds what a warp streams: the share of each of its requests to the partition of its first lane."""
-        bytes_each = int(cost[_WIDE]) // max(1, int(cost[_REQUESTS]))
+    def _stream(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> None:
+        """Adds what warps stream: the share of each of their requests to the partition of its first lane."""
+        bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
         width = self.device.request_lanes
-        for start in range(0, WARP if bytes_each else 0, width):
-            active = bits >> start & (1 << width) - 1
-            if active:
-                lane = start + (active & -active).bit_length() - 1
-                place = int(addresses[lane]) // int(self.device.costs["interleave"]) % len(self.streamed)
-                self.streamed[place] += times * bytes_each
+        for start in range(0, WARP, width):
+            active = lanes >> start & (1 << width) - 1
+            taken = np.flatnonzero((active != 0) & (bytes_each != 0))
+            lane = start + np.log2(active[taken] & -active[taken]).astype(np.int64)
+            place = addresses[taken, lane] // int(self.device.costs["interleave"]) % len(self.streamed)
+            np.add.at(self.streamed, place, times[taken] * bytes_each[taken])
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
         found = address.whole() // self.texture.granule

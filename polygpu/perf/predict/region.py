@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -235,10 +236,16 @@ def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, m
     number = sum(r.times * prod(r.grid) for r in runs)
     found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
     found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
-    for looked_at in launched.waves if walk.exact else []:
-        found.partitions.update(_partitions(walk, looked_at))
-        found.textures.update(_textures(walk, looked_at))
+    alike: Recent[tuple[tuple[dict[str, int], dict[str, int]], int]] = Recent(len(launched.waves))
+    for early in launched.waves if walk.exact else []:
+        first = remembered(alike, early, partial(_first_blocks, walk, early))
+        found.partitions.update(first[0])
+        found.textures.update(first[1])
     return found
+
+
+def _first_blocks(walk: Walk, launched: _Launched) -> tuple[dict[str, int], dict[str, int]]:
+    return _partitions(walk, launched), _textures(walk, launched)
 
 
 def _run(walk: Walk, runs: list[_Launched], first: Grid = (0, 0, 0)) -> None:
