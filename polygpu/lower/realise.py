@@ -141,7 +141,7 @@ class Realiser:
         asked = tuple(Wanted(program.p, Nest((), grid.node)) for grid in program.grids)
         region = RegionLowering(program.p, layouts(program.p, prepared.dependences)).region(program)
         made = CompiledRegion(prepared, program, asked, (), (), region, prepared.conditions)
-        fitting = FittingTests(p, prepared.conditions).of(region)
+        fitting = FittingTests(program.p, prepared.conditions).of(region)
         if fitting is None:
             raise ValueError("int does not hold what the kernels of this program compute")
         return self._tested(made, fitting)
