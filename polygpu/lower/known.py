@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -55,17 +55,17 @@ class Known:
         """Where `test` holds, as far as it consists of comparisons of sums."""
         if isinstance(test, Binary) and test.op == "&&":
             return self.where(test.left).where(test.right)
-        mentioned = self.mentioned | scalars_in(test)
-        known = replace(self, tests=(*self.tests, test), mentioned=mentioned)
+        tests, mentioned = (*self.tests, test), self.mentioned | scalars_in(test)
         if isinstance(test, Binary) and test.op == "||":
-            return replace(known, choices=(*self.choices, tuple(_options(test))))._chosen()
-        return known._with(_facts(test))._chosen()
+            choices = (*self.choices, tuple(_options(test)))
+            return replace(self, tests=tests, mentioned=mentioned, choices=choices)._chosen()
+        return self._with(_facts(test), tests=tests, mentioned=mentioned)._chosen()
 
-    def _with(self, facts: tuple[Linear, ...]) -> Known:
-        known = replace(self, facts=(*self.facts, *facts))
+    def _with(self, facts: tuple[Linear, ...], **changes: Any) -> Known:
+        names = dict(self.names)
         for fact in facts:
-            known = known._narrowed(fact)
-        return known
+            _narrow(names, fact)
+        return replace(self, names=names, facts=(*self.facts, *facts), **changes)
 
     def _chosen(self) -> Known:
         """With what is left of choices of which all else is refuted."""
@@ -84,32 +84,14 @@ class Known:
         most = self._most(fact)
         return most is not None and most < 0
 
-    def _narrowed(self, fact: Linear) -> Known:
-        """Each name of the sum bounded by what the rest of it is at most."""
-        each = [self._most_of(*term) for term in fact.terms]
-        total, unknown = fact.constant + sum(most or 0 for most in each), each.count(None)
-        names = dict(self.names)
-        for (atom, c), mine in zip(fact.terms, each, strict=True):
-            if isinstance(atom, Name) and atom.name in names and unknown == (mine is None):
-                low, high = names[atom.name]
-                most = total - (mine or 0)  # c x >= -most
-                low, high = (max(low, -(most // c)), high) if c > 0 else (low, min(high, most // -c))
-                names[atom.name] = (low, max(low, high))
-        return replace(self, names=names)
-
     def _most(self, sum_: Linear) -> int | None:
         total = sum_.constant
         for term in sum_.terms:
-            most = self._most_of(*term)
+            most = _most_of(self.names, *term)
             if most is None:
                 return None
             total += most
         return total
-
-    def _most_of(self, atom: Expr, c: int) -> int | None:
-        """What `c` times an atom is at most."""
-        ends = interval(atom, self.names, [])
-        return None if ends is None else c * ends[1 if c > 0 else 0]
 
     def _tightened(self, expr: Expr, found: Interval) -> Interval:
         sum_, (low, high) = linear(expr), found
@@ -160,6 +142,24 @@ class Known:
             if any(c * terms.get(atom, 0) < 0 for atom, c in fact.terms):
                 most = min(most, self._bound(sum_.plus(fact), most, count - 1))
         return most
+
+
+def _narrow(names: dict[str, Interval], fact: Linear) -> None:
+    """Bounds each name of the sum by what the rest of it is at most."""
+    each = [_most_of(names, *term) for term in fact.terms]
+    total, unknown = fact.constant + sum(most or 0 for most in each), each.count(None)
+    for (atom, c), mine in zip(fact.terms, each, strict=True):
+        if isinstance(atom, Name) and atom.name in names and unknown == (mine is None):
+            low, high = names[atom.name]
+            most = total - (mine or 0)  # c x >= -most
+            low, high = (max(low, -(most // c)), high) if c > 0 else (low, min(high, most // -c))
+            names[atom.name] = (low, max(low, high))
+
+
+def _most_of(names: Mapping[str, Interval], atom: Expr, c: int) -> int | None:
+    """What `c` times an atom is at most."""
+    ends = interval(atom, names, [])
+    return None if ends is None else c * ends[1 if c > 0 else 0]
 
 
 def _options(test: Expr) -> Iterator[tuple[Linear, ...]]:

@@ -113,11 +113,13 @@ def _negated(atom: Expr, size: int) -> Expr:
     return Unary("-", atom) if size == 1 else Binary("*", Int(-size), atom)
 
 
-@lru_cache(REMEMBERED)
 def simplify(expr: Expr) -> Expr:
     """`expr` with its parts that are `affine` in normal form, at every depth; the others stay."""
-    if not isinstance(expr, Unary | Binary | Call):
-        return expr
+    return _simplified(expr) if isinstance(expr, Unary | Binary | Call) else expr
+
+
+@lru_cache(REMEMBERED)
+def _simplified(expr: Expr) -> Expr:
     expr = with_children(expr, tuple(map(simplify, children(expr))))
     if not affine(expr):
         return expr
