@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from polygpu import pipeline
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.decisions import CARE
 from polygpu.pipeline import Compilation, Options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.verify.certificate import certify_steadily
-from polygpu.verify.verdict import Certificate
+
+if TYPE_CHECKING:
+    from polygpu.verify.verdict import Certificate
 
 
 class RefutedError(Diagnosed):
@@ -31,6 +33,10 @@ def compile_certified(path: str, options: Options) -> Compilation:
     """
     if options.certify == "off":
         return pipeline.compile_file(path, options)
+    from polygpu.verify.certificate import (  # noqa: PLC0415 - a seventh of all there is to import
+        certify_steadily,
+    )
+
     file, decisions = pipeline.File(path, options), pipeline.decisions_of(options)
     care = dict(options.care)
     warnings: list[Diagnostic] = []

@@ -39,16 +39,18 @@ def interval(
     they lie in; computed on, they count as what fits. `tighten` is asked before. Comparisons have no
     interval, only parts.
     """
-    parts = tuple(interval(part, names, beyond, tighten) for part in children(expr))
+    operands = children(expr)
+    parts = tuple([interval(part, names, beyond, tighten) for part in operands]) if operands else ()
     found = _value(expr, parts, names)
     if found is None:
         return None
     ctype = type_of(expr)
-    if not _inside(found, limits(ctype)):
-        if ctype.startswith("unsigned"):
-            return None  # C wraps it around
-        found = tighten(expr, found)
     low, high = limits(ctype)
+    if _inside(found, (low, high)):
+        return found
+    if ctype.startswith("unsigned"):
+        return None  # C wraps it around
+    found = tighten(expr, found)
     if not _inside(found, (low, high)):
         beyond.append((expr, found))
     return max(low, min(found[0], high)), min(high, max(found[1], low))

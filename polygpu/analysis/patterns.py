@@ -20,13 +20,15 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Pattern:
-    """`steps[d]`: change of each subscript along parallel dimension d; None where it is not constant.
+    """`matrix` is that of the access. `steps[d]`: change of each subscript along parallel dimension d; None
+    where it is not constant.
 
     `depth` counts the sequential loops around the access inside the kernel.
     """
 
     statement: str
     access: PolyAccess
+    matrix: tuple[Vector | None, ...]
     steps: tuple[Vector | None, ...]
     depth: int
 
@@ -96,10 +98,14 @@ def patterns(s: PolyStatement, rows: Sequence[isl.PwAff], parallel: int, depth: 
     moves: list[Vector | None] = []
     for d in range(parallel):
         moves.append(direction(known, d) if len(known) == len(vectors) else None)
-    return [Pattern(s.name, a, tuple(_step(access_matrix(a), m) for m in moves), depth) for a in s.accesses]
+    matrices = [tuple(access_matrix(a)) for a in s.accesses]
+    return [
+        Pattern(s.name, a, matrix, tuple(_step(matrix, m) for m in moves), depth)
+        for a, matrix in zip(s.accesses, matrices, strict=True)
+    ]
 
 
-def _step(matrix: list[Vector | None], move: Vector | None) -> Vector | None:
+def _step(matrix: tuple[Vector | None, ...], move: Vector | None) -> Vector | None:
     if move is None or any(row is None for row in matrix):
         return None
     return tuple(sum(c * v for c, v in zip(row, move, strict=True)) for row in matrix if row is not None)

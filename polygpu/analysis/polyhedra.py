@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import islpy as isl
 
@@ -25,6 +26,9 @@ from polygpu.model.expr import (
 from polygpu.model.scop import Access, Action, Array, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
+from polygpu.support.recent import Recent
+
+_RECENT = 256  # answers
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,19 @@ class PolyStatement:
 
 @dataclass(frozen=True)
 class Polyhedra:
-    """A scop whose sets are isl's. `arrays` may have grown or lost temporaries by expansion."""
+    """A scop whose sets are isl's. `arrays` may have grown or lost temporaries by expansion.
+
+    `recent` is what passes found of its nests, which many kernels may be made of.
+    """
 
     scop: Scop
     context: isl.Set
     parameters: tuple[str, ...]
     statements: tuple[PolyStatement, ...]
     arrays: tuple[Array, ...]
+    recent: Recent[Any] = field(
+        default_factory=lambda: Recent(_RECENT), init=False, compare=False, repr=False
+    )
 
     def statement(self, name: str) -> PolyStatement:
         return next(s for s in self.statements if s.name == name)

@@ -13,7 +13,6 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.lower.buffers import Layout
-from polygpu.lower.checked_scan import scan
 from polygpu.lower.context import KernelContext
 from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
@@ -246,12 +245,7 @@ def _copy_context(c: KernelContext, around: Around, ahead: int) -> isl.Set:
 
 def _visit(c: KernelContext, tiles: Tiles, around: Around, inner: Code) -> Code:
     """The uniform loop over the tiles that any point of the block needs."""
-    starts = c.visited(tiles.fixed, _fixed(around)).set_tuple_name("tile")
-    order = isl.UnionMap.from_map(starts.identity().reset_tuple_id(D.out))
-    context = c.block_context()
-    for k, outer in enumerate(around):
-        context = context.intersect(c.visits(outer.fixed, _fixed(around[:k])))
-    tree = scan(order, context, (tiles.name,))
+    tree = c.tiles_visited(tiles.fixed, _fixed(around))
 
     def leaf(found: ScanLeaf) -> Code:
         value = found.arguments[0]

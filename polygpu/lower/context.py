@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.lower.buffers import Layout
+from polygpu.lower.checked_scan import scan
 from polygpu.lower.points import Points
-from polygpu.lower.scan import value_of
+from polygpu.lower.scan import Scan, value_of
 from polygpu.mapping.program import (
     Axis,
     Box,
@@ -25,6 +27,9 @@ from polygpu.mapping.program import (
 )
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
+from polygpu.support.recent import Recent, Same
+
+_RECENT = 256  # answers
 
 
 @dataclass(frozen=True)
@@ -104,21 +109,49 @@ class KernelContext:
         visited = self.visited(step, around).intersect_params(self.block_context())
         return bool(visited.intersect(isl.Set("{ [i] : i < 0 }")).is_empty())
 
+    @cached_property
+    def _blocks(self) -> isl.Set:
+        return self.points.origins_of(self.points.hull)
+
     def block_context(self) -> isl.Set:
         """What holds of the tile origins in a block that runs."""
-        return self.points.origins_of(self.points.hull)
+        return self._blocks
 
     def visited(self, step: Fixed, around: tuple[Fixed, ...]) -> isl.Set:
         """First values of the step's tiles that a block visits in one of the tiles `around` them: all that it
         needs, where these have many cases also some between and around them.
         """
+        key = KernelContext.visited, _key(step), *map(_key, around)
+        found: isl.Set = self._found.get(key, lambda: self._visited(step, around))
+        return found
+
+    def _visited(self, step: Fixed, around: tuple[Fixed, ...]) -> isl.Set:
         starts = self._tile_starts(step, (*self.m.tiles(), *around))
         starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
         return starts.reset_tuple_id().intersect(_multiples(starts.reset_tuple_id(), step.width))
 
+    def tiles_visited(self, step: Fixed, around: tuple[Fixed, ...]) -> Scan:
+        """The loop over them."""
+        key = KernelContext.tiles_visited, _key(step), *map(_key, around)
+        found: Scan = self._found.get(key, lambda: self._loop(step, around))
+        return found
+
+    def _loop(self, step: Fixed, around: tuple[Fixed, ...]) -> Scan:
+        starts = self.visited(step, around).set_tuple_name("tile")
+        order = isl.UnionMap.from_map(starts.identity().reset_tuple_id(D.out))
+        context = self.block_context()
+        for k, outer in enumerate(around):
+            context = context.intersect(self.visits(outer, around[:k]))
+        return scan(order, context, (step.name,))
+
     def step_values(self, step: Fixed) -> isl.Set:
         """First values of the step's tiles, in any block."""
         return self._tile_starts(step, ()).reset_tuple_id()
+
+    @cached_property
+    def _found(self) -> Recent[Any]:
+        """What several parts of the code ask of a loop over tiles."""
+        return Recent(_RECENT)
 
     def _tile_starts(self, step: Fixed, fixed: tuple[Fixed, ...]) -> isl.Set:
         starts: isl.Set | None = None
@@ -169,6 +202,10 @@ class KernelContext:
 def several(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     """Those along which a thread has several points."""
     return tuple(a for a in axes if a.per_thread > 1)
+
+
+def _key(step: Fixed) -> tuple[Same, str, int]:
+    return Same(step.member), step.name, step.width
 
 
 def _multiples(line: isl.Set, width: int) -> isl.Set:

@@ -7,9 +7,9 @@ multiples, in bounds of tiles and wavefronts, up to some way beyond the last ite
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
 
 import islpy as isl
 
@@ -36,18 +36,24 @@ from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.support.isl_idioms import D, isl_name
+from polygpu.support.recent import Recent, Same
 
 _LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(31))  # of sizes, the weakest first
 _EXACT = _LIMITS[:3]  # for which isl is asked too
+_RECENT = 512  # answers about kernels
 _SMALL = 2**12  # sizes; a schedule that takes no larger ones may be worse than the source's order
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """The test that parameters are no larger than the `limit` that some of them have."""
+    """The `tests` of a call: with one that parameters are no larger than the `limit` that some of them have.
+
+    `sized` are the int parameters that all these leave free beyond LARGEST_SIZE.
+    """
 
     limit: int
     tests: tuple[Condition, ...]
+    sized: tuple[str, ...]
 
     @property
     def restrictive(self) -> bool:
@@ -55,39 +61,81 @@ class Fitting:
 
 
 Names = dict[str, Interval]
+Limited = tuple[str, ...]
+Path = tuple[Hashable, ...]
 
 
-def fitting_tests(p: Polyhedra, region: Region, others: Iterable[Condition]) -> Fitting | None:
-    """The test that the call of `region` needs beside the `others`; None where nothing fits at any size."""
-    tests = tuple(others)
-    known, held = _sizes(p, tests), _held(p, tests)
+@dataclass
+class FittingTests:
+    """Finds the tests that calls of one region need beside the `others`, whatever its kernels are.
 
-    def fits(names: Iterable[str], limit: int, exact: bool = False) -> bool:
-        start = Known(_within(known, names, limit), exact=exact)
-        return next(beyond(region, reduce(Known.where, held, start)), None) is None
+    `fit` says of kernels, by how they are launched, whether they fit with limits, `made` has what followed.
+    """
 
-    limit = next((x for x in _EXACT if fits(known, x, exact=True)), None)
-    if limit is None:
-        k = bisect_left(_LIMITS, True, len(_EXACT), key=lambda x: fits(known, x))
-        limit = _LIMITS[k] if k < len(_LIMITS) else None
-    if limit is None:
-        return None
-    limited = list(known) if limit < LARGEST_SIZE else []
-    for name in tuple(limited):  # those that do not matter stay free
-        fewer = [n for n in limited if n != name]
-        if fits(fewer, limit):
-            limited = fewer
-    names = tuple(name for name in limited if max(map(abs, known[name])) > limit)
-    return Fitting(limit, (_test(p, names, limit),) if names else ())
+    p: Polyhedra
+    others: tuple[Condition, ...]
+    fit: Recent[bool] = field(default_factory=lambda: Recent(_RECENT))
+    made: Recent[Fitting] = field(default_factory=lambda: Recent(_RECENT))
+
+    @cached_property
+    def known(self) -> Names:
+        """What each parameter lies between, where the region runs on the device."""
+        return _sizes(self.p, self.others)
+
+    @cached_property
+    def held(self) -> tuple[Expr, ...]:
+        """What holds of the parameters there."""
+        found = (test_of(c.holds, self.p.context) for c in self.others)
+        return tuple(test for test in found if test is not None)
+
+    def of(self, region: Region) -> Fitting | None:
+        """None where nothing fits at any size."""
+        names = tuple(self.known)
+
+        def fits(limit: int, exact: bool = False, names: Limited = names) -> bool:
+            return self._fits(region, names, limit, exact)
+
+        limit = next((x for x in _EXACT if fits(x, exact=True)), None)
+        if limit is None:
+            k = bisect_left(_LIMITS, True, len(_EXACT), key=fits)
+            limit = _LIMITS[k] if k < len(_LIMITS) else None
+        if limit is None:
+            return None
+        limited = names if limit < LARGEST_SIZE else ()
+        for name in limited:  # those that do not matter stay free
+            fewer = tuple(n for n in limited if n != name)
+            if fits(limit, names=fewer):
+                limited = fewer
+        limited = tuple(name for name in limited if max(map(abs, self.known[name])) > limit)
+        return self.made.get((limit, limited), lambda: self._fitting(limit, limited))
+
+    def _fitting(self, limit: int, limited: Limited) -> Fitting:
+        mine = (_test(self.p, limited, limit),) if limited else ()
+        # without what others imply
+        kept = (c for c in self.others if not any(other.holds.is_subset(c.holds) for other in mine))
+        tests = (*kept, *mine)
+        return Fitting(limit, tests, _sized(self.p, tests))
+
+    def _fits(self, region: Region, names: Limited, limit: int, exact: bool) -> bool:
+        """Whether all that is computed in `region` fits where parameters with `names` are within `limit`."""
+        start = Known(_within(self.known, names, limit), exact=exact)
+        known = reduce(Known.where, self.held, start)
+        found: Beyond = []
+        for b in region.buffers:
+            for expr in _of_buffer(b):
+                known.interval(expr, found)
+        if found:
+            return False
+        kernels = {k.name: k for k in region.kernels}
+        for launch, around, path in _launches(region.body, known, found, ()):
+            kernel = kernels[launch.kernel]
+            key = names, limit, exact, path, launch, Same(kernel)
+            if found or not self.fit.get(key, partial(_kernel_fits, kernel, launch, around)):
+                return False
+        return not found
 
 
-def combined(tests: tuple[Condition, ...], fitting: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """All of these, without what others imply."""
-    kept = (c for c in tests if not any(other.holds.is_subset(c.holds) for other in fitting))
-    return (*kept, *fitting)
-
-
-def sized(p: Polyhedra, tests: Iterable[Condition]) -> tuple[str, ...]:
+def _sized(p: Polyhedra, tests: Iterable[Condition]) -> tuple[str, ...]:
     """The int parameters that `tests` leave free beyond LARGEST_SIZE."""
     free = _sizes(p, tests)
     ints = {s.name for s in p.scop.scalars if s.affine and s.type == "int"}
@@ -124,27 +172,12 @@ def _test(p: Polyhedra, names: tuple[str, ...], limit: int) -> Condition:
     return Condition(holds, reason, p.scop.position)
 
 
-def _held(p: Polyhedra, tests: Iterable[Condition]) -> tuple[Expr, ...]:
-    """What holds of the parameters where the region runs on the device."""
-    found = (test_of(c.holds, p.context) for c in tests)
-    return tuple(test for test in found if test is not None)
-
-
-def beyond(region: Region, known: Known) -> Iterator[tuple[Expr, Interval]]:
-    """What is computed in `region` and may not fit, with its interval; `known` says of the parameters."""
+def _kernel_fits(kernel: Kernel, launch: Launch, around: Known) -> bool:
     found: Beyond = []
-    for b in region.buffers:
-        for expr in _of_buffer(b):
-            known.interval(expr, found)
-    yield from found
-    kernels = {k.name: k for k in region.kernels}
-    for launch, around in _launches(region.body, known, found):
-        yield from found
-        found.clear()
-        kernel = kernels[launch.kernel]
-        _body(kernel.body, _launched(launch, kernel, around, found), found, _origins(kernel))
-        yield from found
-        found.clear()
+    inside = _launched(launch, kernel, around, found)
+    if not found:
+        _body(kernel.body, inside, found, _origins(kernel))
+    return not found
 
 
 def _of_buffer(b: Buffer) -> Iterator[Expr]:
@@ -153,16 +186,20 @@ def _of_buffer(b: Buffer) -> Iterator[Expr]:
     yield from (Binary("-", at, first) for at, first in zip(b.last, b.origin, strict=False))
 
 
-def _launches(body: tuple[HostStatement, ...], known: Known, found: Beyond) -> Iterator[tuple[Launch, Known]]:
+def _launches(
+    body: tuple[HostStatement, ...], known: Known, found: Beyond, path: Path
+) -> Iterator[tuple[Launch, Known, Path]]:
+    """Each launch, what is known there, and the loops and tests around it."""
     for s in body:
         match s:
             case HostFor(index, lower, upper, step, inner):
-                yield from _launches(inner, _counted(index, lower, upper, step, known, found), found)
+                within = _counted(index, lower, upper, step, known, found)
+                yield from _launches(inner, within, found, (*path, index, lower, upper, step))
             case HostIf(test, inner):
                 known.interval(test, found)
-                yield from _launches(inner, known.where(test), found)
+                yield from _launches(inner, known.where(test), found, (*path, test))
             case Launch():
-                yield s, known
+                yield s, known, path
 
 
 def _launched(launch: Launch, kernel: Kernel, known: Known, found: Beyond) -> Known:

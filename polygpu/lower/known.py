@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -12,7 +13,7 @@ from polygpu.analysis.intervals import Interval, interval
 from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, limits, type_of
 from polygpu.model.linear import Linear, linear
-from polygpu.model.rewrite import scalars_in
+from polygpu.model.rewrite import REMEMBERED, scalars_in
 from polygpu.support.isl_idioms import bounded
 
 _COMBINED = 2  # facts
@@ -24,7 +25,8 @@ Beyond = list[tuple[Expr, Interval]]
 @dataclass(frozen=True)
 class Known:
     """What `tests` say: `facts` are sums that are at least 0; of each of `choices`, one of several
-    conjunctions holds. isl is asked as well where it should be `exact`.
+    conjunctions holds. isl is asked as well where it should be `exact`. Nothing is said of names that are not
+    `mentioned`.
     """
 
     names: Mapping[str, Interval] = field(default_factory=dict)
@@ -32,6 +34,7 @@ class Known:
     choices: tuple[Choice, ...] = ()
     tests: tuple[Expr, ...] = ()
     exact: bool = True
+    mentioned: frozenset[str] = frozenset()
 
     def interval(self, expr: Expr, beyond: Beyond) -> Interval | None:
         """As `analysis.intervals.interval`, and by the facts."""
@@ -40,31 +43,34 @@ class Known:
     def bind(self, name: str, found: Interval | None) -> Known:
         """With a new meaning of `name`, of which nothing else is known."""
         names = {n: i for n, i in self.names.items() if n != name}
-        facts = tuple(f for f in self.facts if not _mentions(f, name))
-        choices = tuple(
-            c for c in self.choices if not any(_mentions(f, name) for option in c for f in option)
-        )
+        known = replace(self, names=names if found is None else {**names, name: found})
+        if name not in self.mentioned:
+            return known
+        facts = tuple(f for f in self.facts if name not in f.names)
+        choices = tuple(c for c in self.choices if not any(name in f.names for option in c for f in option))
         tests = tuple(t for t in self.tests if name not in scalars_in(t))
-        names = names if found is None else {**names, name: found}
-        return Known(names, facts, choices, tests, self.exact)
+        return replace(known, facts=facts, choices=choices, tests=tests)
 
     def where(self, test: Expr) -> Known:
         """Where `test` holds, as far as it consists of comparisons of sums."""
         if isinstance(test, Binary) and test.op == "&&":
             return self.where(test.left).where(test.right)
-        known = replace(self, tests=(*self.tests, test))
+        tests, mentioned = (*self.tests, test), self.mentioned | scalars_in(test)
         if isinstance(test, Binary) and test.op == "||":
-            return replace(known, choices=(*self.choices, tuple(_options(test))))._chosen()
-        return known._with(tuple(_facts(test)))._chosen()
+            choices = (*self.choices, tuple(_options(test)))
+            return replace(self, tests=tests, mentioned=mentioned, choices=choices)._chosen()
+        return self._with(_facts(test), tests=tests, mentioned=mentioned)._chosen()
 
-    def _with(self, facts: tuple[Linear, ...]) -> Known:
-        known = replace(self, facts=(*self.facts, *facts))
+    def _with(self, facts: tuple[Linear, ...], **changes: Any) -> Known:
+        names = dict(self.names)
         for fact in facts:
-            known = known._narrowed(fact)
-        return known
+            _narrow(names, fact)
+        return replace(self, names=names, facts=(*self.facts, *facts), **changes)
 
     def _chosen(self) -> Known:
         """With what is left of choices of which all else is refuted."""
+        if not self.choices:
+            return self
         known = replace(self, choices=())
         for choice in self.choices:
             left = [option for option in choice if not any(self._refuted(f) for f in option)]
@@ -78,25 +84,13 @@ class Known:
         most = self._most(fact)
         return most is not None and most < 0
 
-    def _narrowed(self, fact: Linear) -> Known:
-        """Each name of the sum bounded by what the rest of it is at most."""
-        names = dict(self.names)
-        for atom, c in fact.terms:
-            most = self._most(fact.plus(Linear(((atom, c),)), -1))
-            if isinstance(atom, Name) and atom.name in names and most is not None:
-                low, high = names[atom.name]
-                # c x >= -most
-                low, high = (max(low, -(most // c)), high) if c > 0 else (low, min(high, most // -c))
-                names[atom.name] = (low, max(low, high))
-        return replace(self, names=names)
-
     def _most(self, sum_: Linear) -> int | None:
         total = sum_.constant
-        for atom, c in sum_.terms:
-            ends = interval(atom, self.names, [])
-            if ends is None:
+        for term in sum_.terms:
+            most = _most_of(self.names, *term)
+            if most is None:
                 return None
-            total += c * ends[1 if c > 0 else 0]
+            total += most
         return total
 
     def _tightened(self, expr: Expr, found: Interval) -> Interval:
@@ -123,7 +117,7 @@ class Known:
         except (isl.Error, ValueError):
             return found
 
-    def _where(self, builder: AffineBuilder, names: set[str]) -> isl.Set:
+    def _where(self, builder: AffineBuilder, names: Set[str]) -> isl.Set:
         """All that is known of `names`, and of names that this mentions."""
         here, left = isl.Set.universe(builder.space), list(self.tests)
         while related := [t for t in left if names & scalars_in(t)]:
@@ -150,8 +144,22 @@ class Known:
         return most
 
 
-def _mentions(sum_: Linear, name: str) -> bool:
-    return any(name in scalars_in(atom) for atom, _ in sum_.terms)
+def _narrow(names: dict[str, Interval], fact: Linear) -> None:
+    """Bounds each name of the sum by what the rest of it is at most."""
+    each = [_most_of(names, *term) for term in fact.terms]
+    total, unknown = fact.constant + sum(most or 0 for most in each), each.count(None)
+    for (atom, c), mine in zip(fact.terms, each, strict=True):
+        if isinstance(atom, Name) and atom.name in names and unknown == (mine is None):
+            low, high = names[atom.name]
+            most = total - (mine or 0)  # c x >= -most
+            low, high = (max(low, -(most // c)), high) if c > 0 else (low, min(high, most // -c))
+            names[atom.name] = (low, max(low, high))
+
+
+def _most_of(names: Mapping[str, Interval], atom: Expr, c: int) -> int | None:
+    """What `c` times an atom is at most."""
+    ends = interval(atom, names, [])
+    return None if ends is None else c * ends[1 if c > 0 else 0]
 
 
 def _options(test: Expr) -> Iterator[tuple[Linear, ...]]:
@@ -159,10 +167,15 @@ def _options(test: Expr) -> Iterator[tuple[Linear, ...]]:
         case Binary("||", left, right):
             yield from (*_options(left), *_options(right))
         case _:
-            yield tuple(_facts(test))
+            yield _facts(test)
 
 
-def _facts(test: Expr) -> Iterator[Linear]:
+@lru_cache(REMEMBERED)
+def _facts(test: Expr) -> tuple[Linear, ...]:
+    return tuple(_sums(test))
+
+
+def _sums(test: Expr) -> Iterator[Linear]:
     match test:
         case Binary("&&", left, right):
             yield from (*_facts(left), *_facts(right))

@@ -8,6 +8,7 @@ from functools import cached_property
 import islpy as isl
 
 from polygpu.lower.scan import test_of, value_of
+from polygpu.mapping.owned import shape_of
 from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
@@ -35,8 +36,8 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Points:
-    """Code for the parallel dimensions of `m`."""
+class Extent:
+    """Where the points of a nest lie, however they are dealt to blocks and threads."""
 
     m: Grid
 
@@ -69,6 +70,65 @@ class Points:
                 line = line.project_out(D.param, position, 1)
         line = line.from_params() if line.is_params() else line
         return line.move_dims(D.set, 0, D.param, line.find_dim_by_name(D.param, name), 1)
+
+    @cached_property
+    def box(self) -> isl.Set:
+        """The bounds of all axes together: what `guards` test. Points between strides are inside.
+
+        No more than the context where bounds have many cases: then more is left to be tested.
+        """
+        space = self.hull.get_space()
+        box = self.context
+        try:
+            with bounded(_STEPS):
+                for axis, ends in zip(self.m.axes, self._ends, strict=True):
+                    low, high = (end.align_params(space) for end in ends)
+                    if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
+                        return self.context.align_params(space)
+                    point = _coordinate(space, axis.name)
+                    box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
+        except isl.Error:
+            return self.context.align_params(space)
+        return box
+
+    @cached_property
+    def corner_test(self) -> Expr | None:
+        """What a point must satisfy beyond its axes' bounds (triangles and the like)."""
+        return test_of(self.hull, self.box)
+
+
+def extent_of(m: Grid) -> Extent:
+    """That of all grids of the nest that differ in tiles, and in places of data, only."""
+    found: Extent = m.p.recent.get((Extent, *shape_of(m)), lambda: Extent(m))
+    return found
+
+
+@dataclass(frozen=True)
+class Points:
+    """Code for the parallel dimensions of `m`."""
+
+    m: Grid
+
+    @cached_property
+    def extent(self) -> Extent:
+        return extent_of(self.m)
+
+    @property
+    def hull(self) -> isl.Set:
+        return self.extent.hull
+
+    @property
+    def bounds(self) -> tuple[Bounds, ...]:
+        return self.extent.bounds
+
+    @property
+    def box(self) -> isl.Set:
+        return self.extent.box
+
+    @property
+    def corner_test(self) -> Expr | None:
+        """What a point must satisfy beyond its axes' bounds (triangles and the like)."""
+        return self.extent.corner_test
 
     def first(self, k: int) -> Expr:
         """The first tile's origin along axis k, a multiple of the stride."""
@@ -179,31 +239,6 @@ class Points:
         if any(axis.overlap) or length.terms or length.constant % axis.tile:
             tests.append(Binary("<", Name(axis.name), bounds.upper))
         return tests
-
-    @cached_property
-    def box(self) -> isl.Set:
-        """The bounds of all axes together: what `guards` test. Points between strides are inside.
-
-        No more than the context where bounds have many cases: then more is left to be tested.
-        """
-        space = self.hull.get_space()
-        box = self.context
-        try:
-            with bounded(_STEPS):
-                for axis, ends in zip(self.m.axes, self._ends, strict=True):
-                    low, high = (end.align_params(space) for end in ends)
-                    if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
-                        return self.context.align_params(space)
-                    point = _coordinate(space, axis.name)
-                    box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
-        except isl.Error:
-            return self.context.align_params(space)
-        return box
-
-    @cached_property
-    def corner_test(self) -> Expr | None:
-        """What a point must satisfy beyond its axes' bounds (triangles and the like)."""
-        return test_of(self.hull, self.box)
 
     @cached_property
     def block_test(self) -> Expr | None:

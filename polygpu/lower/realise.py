@@ -13,8 +13,8 @@ from polygpu.analysis.conditions import Condition
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.buffers import Layout, layouts
-from polygpu.lower.fitting import Fitting, combined, fitting_tests, sized
-from polygpu.lower.region import RegionLowering
+from polygpu.lower.fitting import Fitting, FittingTests
+from polygpu.lower.region import RECENT, RegionLowering
 from polygpu.lower.runs import EndlessError
 from polygpu.mapping.check import check_program
 from polygpu.mapping.map import map_host, map_nest
@@ -32,6 +32,7 @@ from polygpu.schedule.tree import Nest
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import bounded, hurried
 from polygpu.support.passes import Passes
+from polygpu.support.recent import Recent, Same
 
 _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
 
@@ -86,8 +87,9 @@ class Realiser:
     prepared: Prepared
     device: Device
     passes: Passes = field(default_factory=Passes)
-    grids: dict[tuple[object, ...], Grid] = field(default_factory=dict)
-    padded: dict[int, tuple[Kernel, Padded]] = field(default_factory=dict)
+    grids: Recent[Grid] = field(default_factory=lambda: Recent(RECENT))
+    padded: Recent[Padded] = field(default_factory=lambda: Recent(RECENT))
+    tests: Recent[FittingTests] = field(default_factory=lambda: Recent(2))  # of each order
 
     @cached_property
     def layouts(self) -> dict[str, Layout]:
@@ -139,27 +141,32 @@ class Realiser:
         asked = tuple(Wanted(program.p, Nest((), grid.node)) for grid in program.grids)
         region = RegionLowering(program.p, layouts(program.p, prepared.dependences)).region(program)
         made = CompiledRegion(prepared, program, asked, (), (), region, prepared.conditions)
-        fitting = self._fitting(made)
+        fitting = FittingTests(program.p, prepared.conditions).of(region)
         if fitting is None:
             raise ValueError("int does not hold what the kernels of this program compute")
         return self._tested(made, fitting)
 
     def _fitting(self, r: CompiledRegion) -> Fitting | None:
-        return fitting_tests(r.polyhedra, r.region, r.conditions)
+        return self._tests_of(r.prepared).of(r.region)
+
+    def _tests_of(self, order: Prepared) -> FittingTests:
+        def made() -> FittingTests:
+            p = order.polyhedra
+            others = coordinate_tests(p, order.scheduled.host, order.conditions)
+            return FittingTests(p, (*order.conditions, *others))
+
+        return self.tests.get(Same(order), made)
 
     def _tested(self, r: CompiledRegion, fitting: Fitting) -> CompiledRegion:
         """The region with the tests that its call needs, and padded."""
-        tests = combined(r.conditions, fitting.tests)
         padded = self.passes.run("pad", lambda: tuple(map(self._pad, r.region.kernels, r.grids, r.asked)))
-        region = replace(r.region, sized=sized(r.polyhedra, tests), kernels=tuple(k.kernel for k in padded))
-        return replace(r, padded=padded, region=region, conditions=tests)
+        region = replace(r.region, sized=fitting.sized, kernels=tuple(k.kernel for k in padded))
+        return replace(r, padded=padded, region=region, conditions=fitting.tests)
 
     def _pad(self, kernel: Kernel, grid: Grid, asked: Wanted) -> Padded:
         if asked.find("pad") is not None:
             return pad(kernel, self.device, asked_padding(grid, asked))
-        if id(kernel) not in self.padded:
-            self.padded[id(kernel)] = kernel, pad(kernel, self.device)
-        return self.padded[id(kernel)][1]
+        return self.padded.get(Same(kernel), lambda: pad(kernel, self.device))
 
     def _in_time(
         self,
@@ -205,14 +212,13 @@ class Realiser:
 
         program = self.passes.run("map", lambda: map_host(p, host, grid))
         region = self.passes.run("lower", lambda: _lower(lowering, program, asked))
-        conditions = (*order.conditions, *coordinate_tests(p, host, order.conditions))
+        conditions = self._tests_of(order).others
         return CompiledRegion(order, program, tuple(asked), tuple(refused), (), region, conditions)
 
     def _map(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
-        key = id(nest), name, asked.decisions, asked.care
-        if key not in self.grids:
-            self.grids[key] = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
-        return self.grids[key]
+        key = Same(nest), name, asked.decisions, asked.care
+        p, device = self.prepared.polyhedra, self.device
+        return self.grids.get(key, lambda: map_nest(p, nest, outer, device, asked, name))
 
 
 def _lower(lowering: RegionLowering, program: Program, asked: list[Wanted]) -> Region:

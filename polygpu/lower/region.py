@@ -27,16 +27,19 @@ from polygpu.model.kernel import (
 from polygpu.model.linear import simplify
 from polygpu.model.rewrite import substitute
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
+from polygpu.support.recent import Recent, Same
+
+RECENT = 256  # kernels
 
 
 @dataclass
 class RegionLowering:
-    """Lowers programs of one region that differ in their grids: what was lowered before is not again."""
+    """Lowers programs of one region that differ in their grids: what was lowered recently is not again."""
 
     p: Polyhedra
     layouts: dict[str, Layout]
-    loops: dict[int, tuple[Each, isl.Set, Scan]] = field(default_factory=dict)
-    kernels: dict[int, tuple[Grid, Kernel, Launch]] = field(default_factory=dict)
+    loops: Recent[tuple[isl.Set, Scan]] = field(default_factory=lambda: Recent(RECENT))
+    kernels: Recent[tuple[Kernel, Launch]] = field(default_factory=lambda: Recent(RECENT))
 
     def region(self, program: Program) -> Region:
         """Raises isl.Error where isl takes too long for its code, or for a part of it, and Diagnosed."""
@@ -63,13 +66,13 @@ class RegionLowering:
 
     def _loop(self, loop: Each, outer: tuple[Fixed, ...], context: isl.Set) -> tuple[isl.Set, Scan]:
         """The values of a host loop, and the code that visits them."""
-        key = id(loop.fixed.member)
-        if key not in self.loops:
+
+        def made() -> tuple[isl.Set, Scan]:
             values = self._values(loop, outer)
             order = values.set_tuple_name("value").identity().reset_tuple_id(isl.dim_type.out)
-            tree = scan(isl.UnionMap.from_map(order), context, (loop.fixed.name,))
-            self.loops[key] = loop, values, tree
-        return self.loops[key][1:]
+            return values, scan(isl.UnionMap.from_map(order), context, (loop.fixed.name,))
+
+        return self.loops.get(Same(loop.fixed.member), made)
 
     def _values(self, loop: Each, outer: tuple[Fixed, ...]) -> isl.Set:
         rows = loop.fixed.member.rows
@@ -83,9 +86,7 @@ class RegionLowering:
         return domain
 
     def _kernel(self, grid: Grid) -> tuple[Kernel, Launch]:
-        if id(grid) not in self.kernels:
-            self.kernels[id(grid)] = grid, *lower(grid, self.layouts)
-        return self.kernels[id(grid)][1:]
+        return self.kernels.get(Same(grid), lambda: lower(grid, self.layouts))
 
     def _launch(self, grid: Grid, context: isl.Set) -> tuple[HostStatement, ...]:
         _, launch = self._kernel(grid)

@@ -14,6 +14,7 @@ from polygpu.model.kernel_walk import (
     free_names,
     map_operands,
     map_statements,
+    operands,
     reads,
     statements,
     with_bodies,
@@ -77,7 +78,10 @@ def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]
             return _loop(s, after)
         case If(origin=None):
             return _branch(s, after)
-    return s, set(free_names((s,)))
+    if bodies(s):
+        return s, set(free_names((s,)))
+    declared = s.name if isinstance(s, Declare) else None
+    return s, {name for name in scalars_in(*operands(s)) if name != declared}
 
 
 def _loop(s: For, after: frozenset[str]) -> tuple[Statement, set[str]] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import islpy as isl
 
@@ -11,14 +11,28 @@ from polygpu.analysis.flow import dataflow
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.flatten import flatten
-from polygpu.mapping.program import Grid, HeldArray, ReferenceKey, reference_key
+from polygpu.mapping.program import Grid, HeldArray, ReferenceKey, Run, reference_key, walk
 from polygpu.model.rewrite import action_expressions, actions, references
 from polygpu.schedule.tree import members_on
 from polygpu.support.isl_idioms import coalesced, empty_union_map, union_of
+from polygpu.support.recent import Same
 
 
-def nest_patterns(m: Grid) -> list[Pattern]:
+def shape_of(m: Grid) -> tuple[Hashable, ...]:
+    """A key of what neither sizes of tiles nor places of data change: the nest, and its axes' order."""
+    runs = (Same(b.node) for b in walk(m.block) if isinstance(b, Run))
+    axes = ((Same(a.member), a.name) for a in m.axes)
+    return (*axes, *runs, *((Same(f.member), f.name, f.width) for f in m.outer))
+
+
+def nest_patterns(m: Grid) -> tuple[Pattern, ...]:
     """The patterns of every access of the nest, along its parallel dimensions."""
+    key = nest_patterns, *shape_of(m)
+    found: tuple[Pattern, ...] = m.p.recent.get(key, lambda: tuple(_patterns(m)))
+    return found
+
+
+def _patterns(m: Grid) -> list[Pattern]:
     found: list[Pattern] = []
     for name in m.statements:
         inner = [member.rows[name] for member in members_on(m.node, name)]
@@ -35,6 +49,11 @@ def written_arrays(m: Grid) -> set[str]:
 
 def promote(m: Grid) -> tuple[HeldArray, ...]:
     """The arrays of the nest that can live in registers."""
+    found: tuple[HeldArray, ...] = m.p.recent.get((promote, *shape_of(m)), lambda: _promoted(m))
+    return found
+
+
+def _promoted(m: Grid) -> tuple[HeldArray, ...]:
     result: list[HeldArray] = []
     if not m.axes:
         return ()

@@ -13,7 +13,7 @@ from polygpu.model.kernel import Kernel, Move, SharedArray, Statement
 from polygpu.model.kernel_walk import statements
 from polygpu.perf.banks import Banks
 from polygpu.perf.requests import Index, Requests, requests
-from polygpu.perf.resources import registers_of, resident
+from polygpu.perf.resources import resident
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,11 @@ def _choose(
     if asked is not None:
         amount = -(-asked // alignment) * alignment
         return PaddingChoice(amount, worst_degree(made, layout, 0), worst_degree(made, layout, amount), ())
-    sized = replace(kernel, registers=registers_of(kernel, device))  # no padding changes them
     return choose_padding(
         made,
         layout,
         alignment=alignment,
-        resident=lambda pad: resident(_with(sized, replace(s, padding=pad)), device).blocks,
+        resident=lambda pad: resident(_with(kernel, replace(s, padding=pad)), device).blocks,
     )
 
 

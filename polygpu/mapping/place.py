@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.patterns import Pattern, access_matrix
+from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, written_arrays
@@ -156,8 +156,7 @@ def _groups(found: list[Pattern]) -> list[list[Pattern]]:
     groups: dict[tuple[object, ...], list[Pattern]] = {}
     place_of: dict[ReferenceKey, tuple[object, ...]] = {}
     for p in found:
-        matrix = tuple(access_matrix(p.access))
-        own = p.steps if None not in matrix else (p.statement, p.access.reference.subscripts)
+        own = p.steps if None not in p.matrix else (p.statement, p.access.reference.subscripts)
         key: tuple[object, ...] = (array_tuple(p.access.reference), own)
         key = place_of.setdefault(reference_key(p.statement, p.access.reference), key)
         groups.setdefault(key, []).append(p)

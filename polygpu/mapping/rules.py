@@ -6,12 +6,13 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
-from polygpu.mapping.owned import nest_patterns, promote
+from polygpu.mapping.owned import nest_patterns, promote, shape_of
 from polygpu.mapping.program import Buffering, Grid
 from polygpu.model.device import Device
 from polygpu.schedule.tree import members_on
@@ -54,7 +55,7 @@ def lane(m: Grid) -> tuple[int, bool]:
     return best, _backwards(found, best)
 
 
-def _cost(m: Grid, found: list[Pattern], d: int) -> float:
+def _cost(m: Grid, found: Sequence[Pattern], d: int) -> float:
     cost = 0.0
     for p in found:
         weight = _MOVE_BY_DEPTH ** min(p.depth, 3)
@@ -65,12 +66,18 @@ def _cost(m: Grid, found: list[Pattern], d: int) -> float:
     return cost
 
 
-def _backwards(found: list[Pattern], lane: int) -> bool:
+def _backwards(found: Sequence[Pattern], lane: int) -> bool:
     kinds = [p.kind(lane) for p in found]
     return kinds.count("reverse") > kinds.count("unit")
 
 
 def classify(m: Grid) -> NestClass:
+    """The class of the nest, whatever its tiles are."""
+    made: NestClass = m.p.recent.get((classify, *shape_of(m)), lambda: _classified(m))
+    return made
+
+
+def _classified(m: Grid) -> NestClass:
     found = nest_patterns(m)
     promoted = {p.tuple_name for p in promote(m)}
     lane = len(m.axes) - 1
@@ -101,7 +108,7 @@ def _reduction_is_long(m: Grid) -> bool:
     return False
 
 
-def _overlaps(found: list[Pattern]) -> bool:
+def _overlaps(found: Sequence[Pattern]) -> bool:
     """Whether two references of a statement read the same array a constant distance apart."""
     seen: dict[tuple[str, str, tuple[tuple[int, ...] | None, ...]], set[object]] = {}
     for p in found:

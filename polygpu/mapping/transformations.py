@@ -29,6 +29,7 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import Band, Member, single_iterator
 from polygpu.support.isl_idioms import c_name
+from polygpu.support.recent import Same
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,9 @@ class Order:
         axes = [grid.axes[k] for k in self.axes]
         for place, k in enumerate(self.axes):
             if k in self.backwards:
-                axes[place] = replace(axes[place], member=axes[place].member.reversed())
+                member = axes[place].member
+                turned = grid.p.recent.get((Member.reversed, Same(member)), member.reversed)
+                axes[place] = replace(axes[place], member=turned)
         return replace(grid, axes=tuple(axes))
 
     @staticmethod

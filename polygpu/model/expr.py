@@ -10,6 +10,7 @@ Arithmetic has C's meaning (`/` and `%` truncate towards zero). Types are canoni
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from polygpu.support.position import Position as Position  # noqa: PLC0414 - other modules import it from here
@@ -119,6 +120,7 @@ def is_floating(ctype: str) -> bool:
     return ctype in ("float", "double")
 
 
+@cache
 def limits(ctype: str) -> tuple[int, int]:
     """The least and the largest value of an integer type, LP64 with a signed char."""
     if ctype == "_Bool":

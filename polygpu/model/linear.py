@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from polygpu.model.expr import COMPARISONS, Binary, Call, Expr, Int, Name, Select, Unary, limits, type_of
-from polygpu.model.rewrite import children, walk, with_children
+from polygpu.model.rewrite import REMEMBERED, children, scalars_in, walk, with_children
 
 _AFFINE = COMPARISONS | {"+", "-", "*", "/", "%"}
 
@@ -17,6 +18,11 @@ class Linear:
 
     terms: tuple[tuple[Expr, int], ...]
     constant: int = 0
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The scalars in its atoms."""
+        return scalars_in(*(atom for atom, _ in self.terms))
 
     @property
     def fits(self) -> bool:
@@ -35,6 +41,7 @@ class Linear:
         return Linear((), 0).plus(self, factor)
 
 
+@lru_cache(REMEMBERED)
 def linear(expr: Expr) -> Linear:
     """`expr` as a sum; what is not linear becomes an atom, and so does what is not `affine`."""
     if isinstance(expr, Int):
@@ -43,6 +50,7 @@ def linear(expr: Expr) -> Linear:
     return sum_ if sum_ is not None and sum_.fits else Linear(((expr, 1),))
 
 
+@lru_cache(REMEMBERED)
 def affine(expr: Expr) -> bool:
     """Whether `expr` is what polyhedra are made of, computed in int: it may be computed another way.
 
@@ -107,8 +115,11 @@ def _negated(atom: Expr, size: int) -> Expr:
 
 def simplify(expr: Expr) -> Expr:
     """`expr` with its parts that are `affine` in normal form, at every depth; the others stay."""
-    if not isinstance(expr, Unary | Binary | Call):
-        return expr
+    return _simplified(expr) if isinstance(expr, Unary | Binary | Call) else expr
+
+
+@lru_cache(REMEMBERED)
+def _simplified(expr: Expr) -> Expr:
     expr = with_children(expr, tuple(map(simplify, children(expr))))
     if not affine(expr):
         return expr

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from operator import is_
 from typing import TypeAlias
 
-from polygpu.model.expr import Binary, Call, Cast, Expr, Name, Reference, Select, Unary
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
 from polygpu.model.scop import Access, Action, Array, Branch, Let, Number, Scop, Statement, Store
+
+REMEMBERED = 1 << 14
+"""Expressions that what is asked of them often is remembered of: kernels of one nest have most in common."""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The operands of an expression, in order."""
     match expr:
+        case Name() | Int():
+            return ()
         case Unary(_, operand) | Cast(_, operand):
             return (operand,)
         case Binary(_, left, right):
@@ -34,16 +41,18 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
     if not new:
         return expr
     match expr:
-        case Unary() | Cast():
-            return replace(expr, operand=new[0])
+        case Unary():
+            return Unary(expr.op, *new)
+        case Cast():
+            return Cast(expr.type, *new)
         case Binary():
-            return replace(expr, left=new[0], right=new[1])
+            return Binary(expr.op, *new)
         case Select():
             return Select(*new)
         case Call():
-            return replace(expr, arguments=new)
+            return Call(expr.function, new, expr.type)
         case Reference():
-            return replace(expr, subscripts=new)
+            return Reference(expr.array, new, expr.type, expr.field, expr.site)
     return expr
 
 
@@ -52,7 +61,9 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     changed = change(expr)
     if changed is not None:
         return changed
-    return with_children(expr, tuple(rewrite(part, change) for part in children(expr)))
+    parts = children(expr)
+    new = tuple([rewrite(part, change) for part in parts])
+    return expr if all(map(is_, new, parts)) else with_children(expr, new)
 
 
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
@@ -69,29 +80,35 @@ def walk(expr: Expr) -> Iterator[Expr]:
         left.extend(reversed(children(part)))
 
 
-def references(expr: Expr) -> Iterator[Reference]:
+def references(expr: Expr) -> tuple[Reference, ...]:
     """Every array element in `expr`."""
-    return (e for e in walk(expr) if isinstance(e, Reference))
+    return tuple([e for e in walk(expr) if isinstance(e, Reference)]) if reads_memory(expr) else ()
 
 
+@lru_cache(REMEMBERED)
 def reads_memory(expr: Expr) -> bool:
     """Whether there is any array element in `expr`."""
-    return any(True for _ in references(expr))
+    return any(isinstance(e, Reference) for e in walk(expr))
 
 
-def scalars_in(*exprs: Expr) -> set[str]:
+def scalars_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars, those in subscripts included."""
-    return {e.name for x in exprs for e in walk(x) if isinstance(e, Name)}
+    return frozenset().union(*map(_scalars, exprs))
 
 
 def names_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars and of arrays."""
-    return frozenset(
-        e.name if isinstance(e, Name) else e.array
-        for x in exprs
-        for e in walk(x)
-        if isinstance(e, Name | Reference)
-    )
+    return frozenset().union(*map(_names, exprs))
+
+
+@lru_cache(REMEMBERED)
+def _scalars(expr: Expr) -> frozenset[str]:
+    return frozenset(e.name for e in walk(expr) if isinstance(e, Name))
+
+
+@lru_cache(REMEMBERED)
+def _names(expr: Expr) -> frozenset[str]:
+    return _scalars(expr).union(r.array for r in references(expr))
 
 
 Change: TypeAlias = Callable[[Expr], Expr]
@@ -133,7 +150,7 @@ def reads_of(action: Action) -> tuple[Expr, ...]:
     return (action.test,)
 
 
-def locals_of(action: Action) -> set[str]:
+def locals_of(action: Action) -> frozenset[str]:
     """Names that an action evaluates, or assigns to."""
     return scalars_in(*reads_of(action)) | ({action.name} if isinstance(action, Let) else set())
 

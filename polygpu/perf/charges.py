@@ -46,10 +46,17 @@ from polygpu.perf.lockstep import (
     Value,
 )
 from polygpu.perf.rounds import Rounds
+from polygpu.support.recent import Recent, Same
+
+_RECENT: Recent[Lockstep] = Recent(64)  # of kernels
 
 
 def lockstep(kernel: Kernel, doubles: bool) -> Lockstep:
     """The tree of `kernel` on a chip that has `doubles`, or counts their arithmetic as that of floats."""
+    return _RECENT.get((Same(kernel), doubles), lambda: _charged(kernel, doubles))
+
+
+def _charged(kernel: Kernel, doubles: bool) -> Lockstep:
     made = _Charges(kernel, doubles)
     made.block(kernel.body, frozenset())
     points = tuple(Point(p.stage, p.cost, p.rounds) for p in made.points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -48,7 +48,7 @@ def shared_places(arrays: Sequence[SharedArray]) -> dict[str, SharedPlace]:
 
 def element(r: Reference) -> Reference:
     """The element that `r` is, wherever the source mentions it."""
-    return replace(r, site=-1)
+    return Reference(r.array, r.subscripts, r.type, r.field)
 
 
 def reloaded(test: Expr, side: Expr) -> Expr:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from polygpu.model.expr import Name
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
+from polygpu.model.rewrite import scalars_in
 from polygpu.perf.lanes import uniform
 
 SIZE = 4096  # the value of every size while predicting: large, and a multiple of all tiles
@@ -38,6 +39,15 @@ class Calls:
 
     times: int
     sizes: Sizes
+
+
+@dataclass(frozen=True)
+class Made:
+    """A launch of a kernel with these arguments, None where data decide, and so many blocks."""
+
+    kernel: str
+    arguments: tuple[int | None, ...]
+    grid: Block
 
 
 def typical_launch(region: Region, kernel: str, sizes: Sizes | None = None) -> TypicalLaunch | None:
@@ -80,6 +90,22 @@ def launches(
                 for i, times in _spread(range(first or 0, end or 0, step), most):
                     for launch, at, inside in launches(inner, {**values, index: i}, most):
                         yield launch, at, times * inside
+
+
+def evaluated(
+    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None
+) -> Iterator[tuple[Made, int]]:
+    """Launches in order, as what they are at their values, and how many each stands for."""
+    known: dict[tuple[int, ...], Made] = {}
+    names: dict[int, list[str]] = {}  # that a launch of `body` is made of, by identity
+    for launch, at, times in launches(body, values, most):
+        if id(launch) not in names:
+            names[id(launch)] = [n for n in scalars_in(*launch.grid, *launch.scalars) if n in at]
+        key = id(launch), *(at[name] for name in names[id(launch)])
+        if key not in known:
+            x, y, z = (max(0, uniform(e, at) or 0) for e in launch.grid)
+            known[key] = Made(launch.kernel, tuple(uniform(e, at) for e in launch.scalars), (x, y, z))
+        yield known[key], times
 
 
 def _spread(iterations: range, most: int | None) -> Iterator[tuple[int, int]]:

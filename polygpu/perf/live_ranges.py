@@ -10,7 +10,7 @@ private elements, the operands of these live together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
@@ -22,8 +22,11 @@ from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.linear import linear
 from polygpu.model.rewrite import children, names_in, reads_memory, references
 from polygpu.perf.elements import element
+from polygpu.support.recent import Recent, Same
 
 _WORD = 4  # bytes of a register
+
+_RECENT: Recent[int] = Recent(64)  # of bodies: no padding changes anything
 
 Live: TypeAlias = frozenset["str | Stream"]
 
@@ -43,10 +46,28 @@ def peak_registers(kernel: Kernel, device: Device) -> int:
 
     What is on its way from memory is kept to what leaves room for all threads that can be resident.
     """
+    names = *(a.name for a in kernel.arrays), *(s.name for s in kernel.shared)
+    return _RECENT.get((Same(kernel.body), names, Same(device)), lambda: _peak(kernel, device))
+
+
+def _peak(kernel: Kernel, device: Device) -> int:
     found = _Liveness(kernel, device)
     found.block(kernel.body, frozenset(), looped=False)
     room = device.registers_per_multiprocessor // device.threads_per_multiprocessor
     return max(found.least, min(found.most, room - device.registers_reserved))
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What a statement needs before it and while it runs: values that live, and words of its own.
+
+    `loads` are words on their way from memory, `together` those that arrive before any of them is used.
+    """
+
+    live: tuple[str | Stream, ...]
+    loads: int
+    addresses: int
+    together: int
 
 
 class _Liveness:
@@ -64,6 +85,7 @@ class _Liveness:
         self.private: set[str] = set()
         self.unrolled: dict[str, int] = {}  # iterations
         self.values: dict[str, Expr] = {}  # of names that are given one only
+        self.uses: dict[tuple[int, bool], _Use] = {}  # of the body's statements, by identity, in loops or not
         self.most = self.least = 0
         self.ahead = 0  # words that are loaded for iterations to come
         self._declared(kernel.body)
@@ -98,7 +120,7 @@ class _Liveness:
                     live = self.loop(s, live, looped)
                 case If():
                     sides = self.block(s.then, live, looped) | self.block(s.otherwise, live, looped)
-                    live = self.used(sides | live, (s.test,), looped)
+                    live = self.used(sides | live, s, looped)
                 case _:
                     live = self.simple(s, live, looped)
         return live
@@ -109,7 +131,7 @@ class _Liveness:
                 live = live - {name}
             case Assign(Name(name)):
                 live = live | {name}
-        return self.used(live, operands(s), looped, self.spread(s))
+        return self.used(live, s, looped)
 
     def spread(self, s: Statement) -> set[str]:
         """Unrolled loops over the private elements that a statement writes: their operands live together."""
@@ -144,35 +166,43 @@ class _Liveness:
     def around(self, s: For, live: Live, looped: bool) -> Live:
         if s.unroll:
             inner = self.block(s.body, live, looped)
-            return self.used(self.block(s.body, live | inner, looped), (s.lower, s.upper), looped) - {s.index}
+            return self.used(self.block(s.body, live | inner, looped), s, looped) - {s.index}
         control = frozenset(n for n in names_in(s.upper) if n in self.words) | {s.index}
         inner = self.block(s.body, live | control, looped=True)
         inner = self.block(s.body, live | control | inner, looped=True)
         streams = {item for item in inner if isinstance(item, Stream)}
         made_of = {n for item in streams for n in item.names if n in self.words}
         entered = (inner - streams - {s.index}) | frozenset(made_of - {s.index})
-        return self.used(entered, (s.lower, s.upper), looped)
+        return self.used(entered, s, looped)
 
-    def used(self, live: Live, exprs: Iterable[Expr], looped: bool, spread: Set[str] = frozenset()) -> Live:
-        """What is live before a statement; notes what it needs while it runs."""
+    def used(self, live: Live, s: Statement, looped: bool) -> Live:
+        """What is live before a statement, its bodies apart; notes what it needs while it runs."""
+        key = id(s), looped
+        if key not in self.uses:
+            self.uses[key] = self.use(s, looped)
+        use = self.uses[key]
+        found = live.union(use.live)
+        words = sum(map(self.size, found))
+        self.least = max(self.least, words + use.together)
+        self.most = max(self.most, words + use.loads + use.addresses + self.ahead)
+        return found
+
+    def use(self, s: Statement, looped: bool) -> _Use:
         loads = addresses = together = 0
-        found = set(live)
-        for r in (r for expr in exprs for r in references(expr)):
+        live: list[str | Stream] = []
+        spread = self.spread(s)
+        for r in (r for expr in operands(s) for r in references(expr)):
             if r.array in self.arrays:
                 stream = self.stream(r)
                 copies = self.together(r, spread)
                 loads += self.loaded(r) * copies
                 together += self.loaded(r) * copies if copies > 1 else 0
                 if looped:
-                    found.add(stream)
+                    live.append(stream)
                 else:
                     addresses += self.size(stream)
-        for expr in exprs:
-            found |= {n for n in self.names(expr, looped) if n in self.words}
-        words = sum(map(self.size, found))
-        self.least = max(self.least, words + together)
-        self.most = max(self.most, words + loads + addresses + self.ahead)
-        return frozenset(found)
+        live.extend(n for expr in operands(s) for n in self.names(expr, looped) if n in self.words)
+        return _Use(tuple(dict.fromkeys(live)), loads, addresses, together)
 
     def together(self, r: Reference, spread: Set[str]) -> int:
         """How many elements `r` stands for over `spread`; one if each is needed for one private element only.

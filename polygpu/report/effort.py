@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polygpu.model.device import Device
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
-from polygpu.perf.lanes import uniform
-from polygpu.perf.launches import Calls, host_values, launches
+from polygpu.perf.launches import Calls, evaluated, host_values
 
 if TYPE_CHECKING:
     from polygpu.perf.predict import Predicted
@@ -77,16 +76,8 @@ def _loops(body: Iterable[HostStatement]) -> bool:
 
 def too_many(called: Called, most: int | None, patience: Patience) -> bool:
     """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
-    made = [launches(r.body, host_values(r, c.sizes), most) for r, calls in called for c in calls]
-    found = [(launch, at) for each in made for launch, at, _ in islice(each, patience.launches + 1)]
+    each = [evaluated(r.body, host_values(r, c.sizes), most) for r, calls in called for c in calls]
+    found = [launch for one in each for launch, _ in islice(one, patience.launches + 1)]
     if len(found) > patience.launches:
         return True
-    blocks, seen = 0, set()
-    for launch, at in found:
-        grid = tuple(max(0, uniform(extent, at) or 0) for extent in launch.grid)
-        key = launch.kernel, grid, tuple(uniform(value, at) for value in launch.scalars)
-        blocks += 0 if key in seen else max(1, prod(grid))
-        if blocks > patience.blocks:
-            return True
-        seen.add(key)
-    return False
+    return sum(max(1, prod(launch.grid)) for launch in set(found)) > patience.blocks

@@ -175,7 +175,7 @@ def _items_of(node: Any) -> list[Any]:
     return list((node.block_items if isinstance(node, c_ast.Compound) else node.stmts) or ())
 
 
-def _affine_names(shaped: Shaped, conversions: Iterable[Conversion]) -> set[str]:
+def _affine_names(shaped: Shaped, conversions: Iterable[Conversion]) -> frozenset[str]:
     """Names in domains, affine subscripts, extents, assumptions and conversions."""
     return scalars_in(*_affine(shaped, conversions))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import lcm
@@ -19,10 +19,13 @@ from polygpu.perf.elements import Space
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
 from polygpu.perf.predict.masks import distinct_rows, joint
-from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, spend
+from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, remembered, spend
+from polygpu.support.recent import Recent, Same
 
 _DENSE = 1 << 22  # codes that a histogram may have
 _ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7  # elements looked at in the time of one of each
+_LARGE = 1 << 14  # elements of an array that are not compared
+_RECENT = 32  # accesses
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
 _WIDE, _REQUESTS = OF_ACCESSES.index("wide_bytes"), OF_ACCESSES.index("requests")
 
@@ -31,7 +34,8 @@ Key = tuple[bytes, int, int, int, Space]  # distances of the lanes, mask, phase,
 
 @dataclass
 class Costs:
-    """The rules of one device; costs of requests seen before are remembered.
+    """The rules of one device; costs of requests seen before are remembered, and the requests that `recent`
+    accesses make: those to neighbours differ in where they start alone.
 
     `streamed` sums up the bytes that each partition of the memory streams. `lines` are those that have been
     asked of the texture cache, if they are noted.
@@ -39,6 +43,7 @@ class Costs:
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
+    recent: Recent[tuple[_Requests, int]] = field(default_factory=lambda: Recent(_RECENT))
     streamed: Integers = field(init=False)
     lines: set[int] | None = None
 
@@ -65,34 +70,23 @@ class Costs:
         if self.lines is not None and space == "texture":
             self._note(self.lines, address, masks)
         period = self._period(space)
-        kinds = [_kinds(term) for term in address.threads]
-        numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
-        phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
-        phases, axes = _folded(phases, numbers, axes, period)
-        found = joint([*numbers, *phases], axes)
-        end = len(masks)
-        bits = combined([digits_of(a) for a in found.arrays[:end]], np.bitwise_and, Digits.constant(ALL))
-        rows = [digits_of(a, k.distances) for a, k in zip(found.arrays[end:], kinds, strict=False)]
-        apart = combined(rows, np.add, Digits.constant(np.zeros(WARP, np.int64)))
-        starts = [digits_of(a) for a in found.arrays[len(numbers) :]]
-        at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
-        fitting(bits.number.shape, apart.number.shape, at.number.shape)
-        code = (bits.number * apart.radix + apart.number) * at.radix + at.number
-        codes, counts = _histogram(code, found.weight(), warps)
-        spend(_CODE * len(codes))
-        phase = at.values[codes % at.radix]
-        distances = apart.values[codes // at.radix % apart.radix]
-        lanes = bits.values[codes // at.radix // apart.radix]
-        first = phase
+        fixed = sum(int(p.flat[0]) for p in address.points if p.size == 1)
+        moving = Value(tuple(p for p in address.points if p.size > 1), address.threads)
+        content = _content(moving.points), _content(moving.threads)
+        key = period, warps, *content, *map(Same, masks), *map(Same, axes)
+        found = remembered(self.recent, key, lambda: _requests(moving, masks, axes, warps, period))
+        spend(_CODE * len(found.phase))
+        lanes, distances, counts = found.lanes, found.distances, found.counts
+        first = phase = (found.phase + fixed) % period
         if space == "global":
             phase = self._shortened(phase, distances)
-        each = [
-            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(codes))
+        costs = [
+            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
         ]
+        each = np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
         if space == "global" and len(self.streamed):
-            for k, cost in enumerate(each):
-                self._stream(int(counts[k].sum()), cost, int(lanes[k]), first[k] + distances[k])
-        total: Integers = counts.T @ np.asarray(each, np.int64).reshape(-1, len(OF_ACCESSES))
+            self._stream(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
+        total: Integers = counts.T @ each
         return total
 
     def _period(self, space: Space) -> int:
@@ -105,16 +99,16 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _stream(self, times: int, cost: Integers, bits: int, addresses: Integers) -> None:
-        """Adds what a warp streams: the share of each of its requests to the partition of its first lane."""
-        bytes_each = int(cost[_WIDE]) // max(1, int(cost[_REQUESTS]))
+    def _stream(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> None:
+        """Adds what warps stream: the share of each of their requests to the partition of its first lane."""
+        bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
         width = self.device.request_lanes
-        for start in range(0, WARP if bytes_each else 0, width):
-            active = bits >> start & (1 << width) - 1
-            if active:
-                lane = start + (active & -active).bit_length() - 1
-                place = int(addresses[lane]) // int(self.device.costs["interleave"]) % len(self.streamed)
-                self.streamed[place] += times * bytes_each
+        for start in range(0, WARP, width):
+            active = lanes >> start & (1 << width) - 1
+            taken = np.flatnonzero((active != 0) & (bytes_each != 0))
+            lane = start + np.log2(active[taken] & -active[taken]).astype(np.int64)
+            place = addresses[taken, lane] // int(self.device.costs["interleave"]) % len(self.streamed)
+            np.add.at(self.streamed, place, times[taken] * bytes_each[taken])
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
         found = address.whole() // self.texture.granule
@@ -181,6 +175,48 @@ class Costs:
         parts = self._cache(space).parts(request)
         yield f"{space}_requests", 1
         yield from (("constant_steps", parts - 1),) if space == "constant" else (("texture_lines", parts),)
+
+
+@dataclass(frozen=True)
+class _Requests:
+    """Each kind of a warp's access: its active `lanes`, their `distances` from lane 0, the `phase` of its
+    address in the period of the costs, and how often each warp makes it.
+    """
+
+    lanes: Bits
+    distances: Integers
+    phase: Integers
+    counts: Integers
+
+
+def _requests(
+    address: Value, masks: Sequence[Bits], axes: Sequence[Integers], warps: int, period: int
+) -> _Requests:
+    kinds = [_kinds(term) for term in address.threads]
+    numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
+    phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
+    phases, axes = _folded(phases, numbers, axes, period)
+    found = joint([*numbers, *phases], axes)
+    end = len(masks)
+    bits = combined([digits_of(a) for a in found.arrays[:end]], np.bitwise_and, Digits.constant(ALL))
+    rows = [digits_of(a, k.distances) for a, k in zip(found.arrays[end:], kinds, strict=False)]
+    apart = combined(rows, np.add, Digits.constant(np.zeros(WARP, np.int64)))
+    starts = [digits_of(a) for a in found.arrays[len(numbers) :]]
+    at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
+    fitting(bits.number.shape, apart.number.shape, at.number.shape)
+    code = (bits.number * apart.radix + apart.number) * at.radix + at.number
+    codes, counts = _histogram(code, found.weight(), warps)
+    return _Requests(
+        bits.values[codes // at.radix // apart.radix],
+        apart.values[codes // at.radix % apart.radix],
+        at.values[codes % at.radix],
+        counts,
+    )
+
+
+def _content(terms: Sequence[Integers]) -> tuple[Hashable, ...]:
+    """A key of what the arrays hold; of large ones, of themselves."""
+    return tuple(Same(t) if t.size > _LARGE else (t.shape, t.tobytes()) for t in terms)
 
 
 @dataclass(frozen=True)

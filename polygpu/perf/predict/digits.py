@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.perf.predict.masks import distinct_rows
-from polygpu.perf.predict.values import SORTED, Integers, fitting, spend
+from polygpu.perf.predict.values import SORTED, Integers, fitting, spend, together
 
 Table: TypeAlias = npt.NDArray[Any]
 
@@ -68,7 +68,7 @@ def combined(terms: Sequence[Digits], function: Callable[[Any, Any], Table], neu
 
 
 def _size(a: Digits, b: Digits) -> int:
-    return prod(np.broadcast_shapes(a.number.shape, b.number.shape))
+    return prod(together(a.number.shape, b.number.shape))
 
 
 def _pair(a: Digits, b: Digits, function: Callable[[Any, Any], Table]) -> Digits:
@@ -80,6 +80,6 @@ def _pair(a: Digits, b: Digits, function: Callable[[Any, Any], Table]) -> Digits
         first, place = distinct_rows(table)
         values = table[first]
     else:
-        values, place = np.unique(table, return_inverse=True)
+        values, place = _distinct(table)
     fitting(a.number.shape, b.number.shape)
     return Digits(values, place[a.number * b.radix + b.number])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
 from polygpu.perf.charges import lockstep
 from polygpu.perf.lanes import uniform
-from polygpu.perf.launches import Calls, Sizes, host_values, launches
+from polygpu.perf.launches import Calls, Sizes, evaluated, host_values
 from polygpu.perf.lockstep import Lockstep
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
@@ -32,9 +33,11 @@ from polygpu.perf.predict.values import (
     Work,
     constant,
     half_of,
+    remembered,
 )
 from polygpu.perf.predict.walk import Walk
 from polygpu.perf.resources import wave
+from polygpu.support.recent import Recent, Same
 
 Grid: TypeAlias = tuple[int, int, int]
 
@@ -86,6 +89,13 @@ class _Launches:
             self.waves.append(_Launched(arguments, grid, 1))
 
     @property
+    def key(self) -> Hashable:
+        """What all that is counted of them depends on."""
+        waves = tuple((w.arguments, w.grid) for w in self.waves)
+        arrays = *self.starts.items(), *self.bytes.items()
+        return tuple(self.times.items()), waves, self.last, arrays
+
+    @property
     def runs(self) -> list[_Launched]:
         return [_Launched(*key, times) for key, times in self.times.items()]
 
@@ -129,6 +139,9 @@ class _Counted:
         }
 
 
+_RECENT: Recent[tuple[_Counted, int]] = Recent(256)  # kernels, and the elements that were looked at for each
+
+
 def predict(
     region: Region, device: Device, sizes: Sizes, most: int | None = None, work: Work = ANY
 ) -> Predicted:
@@ -149,8 +162,8 @@ def predict_calls(
     moved = {"bytes_in": 0, "bytes_out": 0}
     for call in calls:
         values = host_values(region, call.sizes)
-        for name, made in _launches(region, values, device.allocation_alignment, most).items():
-            found[name].add(_kernel(found[name].counts.tree, device, made, work), call.times)
+        for name, launched in _launches(region, values, device.allocation_alignment, most).items():
+            found[name].add(_kernel(found[name].counts.tree, device, launched, work), call.times)
         for b in region.buffers:
             moved["bytes_in"] += call.times * _bytes(b, values) * (b.host and b.copy_in)
             moved["bytes_out"] += call.times * _bytes(b, values) * (b.host and b.copy_out)
@@ -171,12 +184,11 @@ def _launches(region: Region, values: Sizes, alignment: int, most: int | None) -
     """The launches of each kernel."""
     starts = _starts(region, values, alignment)
     held = {b.name: (_elements(b, values) or 0) * (size_of(b.type, b.structure) or 0) for b in region.buffers}
-    made = {k.name: _Launches(starts, held) for k in region.kernels}
-    for launch, at, times in launches(region.body, values, most):
-        x, y, z = (uniform(e, at) or 0 for e in launch.grid)
-        if min(x, y, z) > 0:
-            made[launch.kernel].add(tuple(uniform(e, at) for e in launch.scalars), (x, y, z), times)
-    return made
+    found = {k.name: _Launches(starts, held) for k in region.kernels}
+    for launch, times in evaluated(region.body, values, most):
+        if min(launch.grid) > 0:
+            found[launch.kernel].add(launch.arguments, launch.grid, times)
+    return found
 
 
 def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted:
@@ -185,8 +197,7 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
     while efforts:
         blocks, most = efforts.pop(0)
         try:
-            with half_of(work):
-                return _counted(tree, device, launched, blocks, most)
+            return _within(work, tree, device, launched, blocks, most)
         except TooMuchError:
             efforts = [effort for effort in efforts if effort[1] is not None]
             if most is None and not _few_will_do(tree, device, launched, work):
@@ -201,11 +212,19 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
 def _few_will_do(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> bool:
     """Whether the least effort but the last could do: where it cannot, those before it cannot either."""
     try:
-        with half_of(Work(work.left)):
-            _counted(tree, device, launched, *_EFFORTS[-2])
+        _within(Work(work.left), tree, device, launched, *_EFFORTS[-2])
     except TooLargeError:
         return False
     return True
+
+
+def _within(
+    work: Work, tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None
+) -> _Counted:
+    """What the kernel counts, with half of `work` at most."""
+    key = Same(tree), Same(device), launched.key, blocks, most
+    with half_of(work):
+        return remembered(_RECENT, key, lambda: _counted(tree, device, launched, blocks, most))
 
 
 def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None) -> _Counted:
@@ -217,10 +236,16 @@ def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, m
     number = sum(r.times * prod(r.grid) for r in runs)
     found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
     found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
-    for looked_at in launched.waves if walk.exact else []:
-        found.partitions.update(_partitions(walk, looked_at))
-        found.textures.update(_textures(walk, looked_at))
+    alike: Recent[tuple[tuple[dict[str, int], dict[str, int]], int]] = Recent(len(launched.waves))
+    for early in launched.waves if walk.exact else []:
+        first = remembered(alike, early, partial(_first_blocks, walk, early))
+        found.partitions.update(first[0])
+        found.textures.update(first[1])
     return found
+
+
+def _first_blocks(walk: Walk, launched: _Launched) -> tuple[dict[str, int], dict[str, int]]:
+    return _partitions(walk, launched), _textures(walk, launched)
 
 
 def _run(walk: Walk, runs: list[_Launched], first: Grid = (0, 0, 0)) -> None:

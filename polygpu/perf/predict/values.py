@@ -8,19 +8,22 @@ numpy broadcasts. Arrays over threads have two more dimensions on the right, (wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from polygpu.model.device import WARP
 from polygpu.perf.lanes import BINARY, Arithmetic
+from polygpu.support.recent import Recent
+
+T = TypeVar("T")
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint32]  # lanes of a warp; shape (axes..., warps or 1)
@@ -42,9 +45,10 @@ class TooMuchError(TooLargeError):
 
 @dataclass
 class Work:
-    """Elements of arrays that may still be looked at, some 10 ns each; None: any number."""
+    """Elements of arrays that may be looked at, some 10 ns each, None: any number; and how many have been."""
 
     left: int | None
+    spent: int = 0
 
 
 _work: ContextVar[Work | None] = ContextVar("_work", default=None)
@@ -67,20 +71,40 @@ def half_of(work: Work) -> Iterator[None]:
 def spend(elements: int) -> None:
     """Says that so many elements of arrays are looked at. Raises TooMuchError."""
     work = _work.get()
-    if work is not None and work.left is not None:
+    if work is None:
+        return
+    work.spent += elements
+    if work.left is not None:
         work.left -= elements
         if work.left < 0:
             raise TooMuchError
 
 
+def remembered(recent: Recent[tuple[T, int]], key: Hashable, make: Callable[[], T]) -> T:
+    """What `make` makes, or has made for the key: that takes as much of the work around as it did then."""
+    work = _work.get() or Work(None)
+    before = work.spent
+    found, spent = recent.get(key, lambda: (make(), work.spent - before))
+    spend(spent - (work.spent - before))
+    return found
+
+
 def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of arrays of these shapes together, which is looked at. Raises TooLargeError."""
-    shape = np.broadcast_shapes(*shapes)
+    none: tuple[int, ...] = ()
+    shape = reduce(together, shapes, none)
     size = prod(shape)
     if size > LARGEST:
         raise TooLargeError
     spend(size)
     return shape
+
+
+def together(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of arrays of these two shapes together; numpy's own function takes ten times as long."""
+    long, short = (a, b) if len(a) >= len(b) else (b, a)
+    start = len(long) - len(short)
+    return (*long[:start], *(y if x == 1 else x for x, y in zip(long[start:], short, strict=True)))
 
 
 @dataclass(frozen=True)

@@ -160,11 +160,7 @@ class Walk:
         *outer, now, then = found.arrays
         lanes = active(outer)  # type: ignore[arg-type]
         now, then = now & lanes, then & lanes  # type: ignore[operator]
-        shape = (*found.shape, self.counts.warps)
-        diverged = np.broadcast_to((now != 0) & (now != then), shape)
-        axes = tuple(range(len(found.shape)))
-        counted = np.tensordot(diverged, found.weight(), (axes, axes))
-        self.counts.add(stage, "divergent", counted.astype(np.int64))
+        self.counts.add(stage, "divergent", found.sums((now != 0) & (now != then)))
 
     def branch(self, branch: Branch, context: Context) -> None:
         self.loads(branch.test.loads, context)
