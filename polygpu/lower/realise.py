@@ -20,8 +20,8 @@ from polygpu.mapping.check import check_program
 from polygpu.mapping.map import map_host, map_nest
 from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
-from polygpu.mapping.record import asked_padding, taken
-from polygpu.mapping.wanted import RefusedError, Wanted, wanted
+from polygpu.mapping.record import asked_padding, check_padding, taken
+from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
 from polygpu.model.decisions import Decision, Taken
 from polygpu.model.device import Device
 from polygpu.model.kernel import Kernel, Region
@@ -40,7 +40,7 @@ _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels know
 class CompiledRegion:
     """One region after all passes: what reports, verification and search look at.
 
-    `asked` are the decisions for each kernel, `refused` those for all nests that single ones cannot follow.
+    `asked` are the decisions for each kernel, `refused` those for many nests that single ones cannot follow.
     """
 
     prepared: Prepared
@@ -103,7 +103,7 @@ class Realiser:
         """The region's kernels, in the source's order where those of its schedule take isl longer than
         `budget` seconds, or where int does not hold what they compute.
 
-        Raises RefusedError for a decision with a place that its nest cannot follow, and Diagnosed where there
+        Raises RefusedError for a decision on a line that its nest cannot follow, and Diagnosed where there
         is no code of either order.
         """
         prepared = self.prepared
@@ -171,7 +171,7 @@ class Realiser:
     ) -> CompiledRegion | None:
         """None where isl takes too long for the code, or for a part of it.
 
-        What a nest cannot follow of decisions for all nests is left out for it.
+        What a nest cannot follow of decisions for all nests, or for a function's, is left out for it.
         """
         refused: list[RefusedError] = []
         try:
@@ -180,7 +180,7 @@ class Realiser:
                     try:
                         return self._attempt(order, lowering, decisions, care, refused)
                     except RefusedError as problem:
-                        if problem.decision.place is not None:
+                        if is_exact(problem.decision):
                             raise
                         refused.append(problem)
         except isl.Error:
@@ -211,7 +211,9 @@ class Realiser:
     def _map(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
         key = id(nest), name, asked.decisions, asked.care
         if key not in self.grids:
-            self.grids[key] = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
+            grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
+            check_padding(grid, asked)
+            self.grids[key] = grid
         return self.grids[key]
 
 

@@ -51,6 +51,13 @@ def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     ]
 
 
+def left_out(regions: Iterable[CompiledRegion]) -> Iterator[str]:
+    """What single nests do not follow of decisions for many, and why."""
+    for problem in (problem for r in regions for problem in r.refused):
+        found = problem.diagnostics[0]
+        yield f"{found.position}: not followed: {found.message}"
+
+
 def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[CompiledRegion]) -> None:
     """Raises Diagnosed for a decision that no nest of the file follows, be it that none has what it names."""
     nests = [asked for r in regions for asked in r.asked]
@@ -59,7 +66,7 @@ def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[C
         if decision.key in SPACES:
             continue
         mine = [asked for asked in nests if decision in asked.decisions]
-        _check_names(decision, mine or (nests if decision.place is None else []))
+        _check_names(decision, mine or [asked for asked in nests if _is_for(decision, asked)])
         if any(asked.follows(decision) for asked in mine):
             continue
         for problem in refused:
@@ -69,6 +76,12 @@ def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[C
         line = decision.place.line if decision.place is not None and not decision.place.file else 0
         position = Position(path, max(line, 1), 1)
         raise _unfollowed(f"'{decision}' is for no nest of this file", position, advice)
+
+
+def _is_for(decision: Decision, asked: Wanted) -> bool:
+    """Whether the nest is one of all those that the decision is for."""
+    place = decision.place
+    return place is None or (bool(place.function) and place.function == asked.p.scop.function)
 
 
 def _check_names(decision: Decision, nests: list[Wanted]) -> None:

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from polygpu.analysis.polyhedra import PolyAccess
 from polygpu.mapping.place import names_of_access
 from polygpu.mapping.program import Box, Grid, Run, Tiles, reference_key, walk
-from polygpu.mapping.wanted import Wanted, labels, place_of, runs_backwards
+from polygpu.mapping.wanted import (
+    Wanted,
+    array_label,
+    labels,
+    place_of,
+    runs_backwards,
+    source_arrays,
+)
 from polygpu.model.decisions import SPACES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
 from polygpu.schedule.tree import Band
@@ -27,7 +34,7 @@ def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
 
 
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
-    loops = grid.loops
+    loops, sources = grid.loops, source_arrays(grid.p, grid.statements)
     outermost = (
         b.node.members[0] for b in walk(grid.block) if isinstance(b, Run) and isinstance(b.node, Band)
     )
@@ -42,7 +49,7 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "tile", tuple(tiles)
         yield "threads", tuple((n, a.threads) for n, a in pairs)
         yield "deal", tuple((n, a.group) for n, a in pairs)
-        yield "hold", tuple(sorted({(h.array, None) for h in grid.held}))
+        yield "hold", tuple(sorted({(array_label(sources, h.array), None) for h in grid.held}))
         boxes = {box.name: _label(grid, box) for box, _ in grid.boxes}
         level = {id(t): n for n, t in steps.items()}
         yield "stage", tuple((boxes[b.name], level[id(t)] if t else "block") for b, t in grid.boxes)
@@ -54,20 +61,35 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
             yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared)
     yield "registers", (("", kernel.registers or "auto"),)
     for space in SPACES:
-        yield space, tuple((a.name, None) for a in kernel.arrays if a.space == space)
+        yield space, tuple((array_label(sources, a.name), None) for a in kernel.arrays if a.space == space)
 
 
 def asked_padding(grid: Grid, asked: Wanted) -> dict[str, int]:
     """The padding that is asked for, by the name of the box."""
     decision = asked.find("pad")
-    found: dict[str, int] = {}
-    for box, _ in grid.boxes if decision is not None else ():
-        names = frozenset(n for s, a in _reads(grid) for n in _names_in(grid, box, s, a))
-        assert decision is not None
-        value = next((v for name, v in decision.items if "".join(name.split()) in names), decision.value)
-        if isinstance(value, int):
-            found[box.name] = value
-    return found
+    if decision is None:
+        return {}
+    items = [("".join(name.split()), value) for name, value in decision.items]
+    names = {box.name: _names_of(grid, box) for box, _ in grid.boxes}
+    found = {box: next((v for n, v in items if n in mine), decision.value) for box, mine in names.items()}
+    return {box: value for box, value in found.items() if isinstance(value, int)}
+
+
+def check_padding(grid: Grid, asked: Wanted) -> None:
+    """Raises RefusedError where padding is asked for an array of the nest that is not staged."""
+    decision = asked.find("pad")
+    if decision is None or asked.care:
+        return
+    known = frozenset(name for box, _ in grid.boxes for name in _names_of(grid, box))
+    for name in decision.names:
+        if asked.knows(decision, name) and "".join(name.split()) not in known:
+            staged = ", ".join(_label(grid, box) for box, _ in grid.boxes)
+            advice = f"what is staged is {staged}" if staged else "decide stage(...) too"
+            raise asked.refused(decision, "PG310", f"'{name}' is not staged in shared memory", advice)
+
+
+def _names_of(grid: Grid, box: Box) -> frozenset[str]:
+    return frozenset(n for s, a in _reads(grid) for n in _names_in(grid, box, s, a))
 
 
 def _names_in(grid: Grid, box: Box, statement: str, a: PolyAccess) -> frozenset[str]:

@@ -53,7 +53,7 @@ class Wanted:
             return False
         match KEYS[decision.key].named:
             case "array":
-                names = {name.partition("@")[0].partition("[")[0] for name in decision.names}
+                names = set(map(array_of, decision.names))
                 return not names or decision.value is not None or bool(names & self._arrays())
             case "loop":
                 names = {name.removeprefix("-") for name in decision.names}
@@ -119,9 +119,25 @@ class Wanted:
         return next((value for name, value in decision.items if name in names), decision.value)
 
 
+def array_of(name: str) -> str:
+    """The array that `A[i][k]@14` is about."""
+    return re.split(r"[@\[]", name)[0]
+
+
 def array_names(a: PolyAccess) -> tuple[str, str]:
     """The array of a reference as the compiler calls it, which renames some, and as it is written."""
     return a.reference.array, a.text.partition("[")[0].strip()
+
+
+def source_arrays(p: Polyhedra, statements: Iterable[str]) -> dict[str, str]:
+    """What the source calls the arrays of the statements, by the compiler's name."""
+    return dict(array_names(a) for s in statements for a in p.statement(s).accesses)
+
+
+def array_label(sources: dict[str, str], name: str) -> str:
+    """The source's name for an array, where no other one of `sources` has it."""
+    written = sources.get(name, name)
+    return written if list(sources.values()).count(written) == 1 else name
 
 
 def wanted(
@@ -133,12 +149,17 @@ def wanted(
 ) -> Wanted:
     """The decisions that hold for a nest, the last of a key being the one that counts.
 
-    Those for everything hold where there is what they name.
+    Those for everything, or for a function, hold where there is what they name.
     """
     mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in nest.statements)]
     asked = Wanted(p, nest, tuple(mine), care, dependences)
-    held = (d for d in asked.decisions if d.place or d.key in SPACES or asked.follows(d))
+    held = (d for d in asked.decisions if is_exact(d) or d.key in SPACES or asked.follows(d))
     return replace(asked, decisions=tuple(held))
+
+
+def is_exact(decision: Decision) -> bool:
+    """Whether it is for the nests of one place: they must follow it."""
+    return decision.place is not None and not decision.place.function
 
 
 def _holds(place: Place, p: Polyhedra, name: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.lower.remarks import left_out
 from polygpu.mapping.wanted import labels, loop_names, runs_backwards
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.schedule.tree import Member
@@ -102,6 +103,33 @@ def test_what_has_no_place_is_left_where_a_nest_cannot_follow_it(four: Compiled)
     for impossible in ("tile(k: 64)", "stage(d)", "hold(d)"):
         with pytest.raises(Diagnosed, match=r"there is no (loop|array)"):
             four(impossible)
+
+
+def test_a_function_is_all_of_its_nests(four: Compiled) -> None:
+    """As without a place, those follow that can, and it is an error where none does."""
+    assert followers(four("f: stage(b)")) == followers(four("f: tile(j: 64)")) == ["10"]
+    assert followers(four("f: order(j)")) == ["10"]
+    for impossible in ("f: tile(k: 64)", "f: hold(d)"):
+        with pytest.raises(Diagnosed, match=r"there is no (loop|array)"):
+            four(impossible)
+    with pytest.raises(Diagnosed, match="owns one element of 'b' alone"):
+        four("f: hold(b)")
+
+
+def test_what_is_left_out_is_said(four: Compiled) -> None:
+    (said,) = left_out(four("f: stage(b)").regions)
+    assert said.endswith("four.c:7:9: not followed: 'f: stage(b)': 'b' cannot go through shared memory: "
+                         "the kernel writes it")  # fmt: skip
+
+
+def test_padding_is_for_what_is_staged(four: Compiled) -> None:
+    assert followers(four("pad(b: 3)")) == ["10"]
+    for asked, advice in (("10: pad(c: 2)", "what is staged is b[n-j]"), ("6: pad(a: 2)", "decide stage")):
+        with pytest.raises(Diagnosed, match="is not staged in shared memory") as caught:
+            four(asked)
+        (said,) = caught.value.diagnostics
+        assert said.id == "PG310"
+        assert said.help.startswith(advice)
 
 
 @pytest.mark.parametrize("asked", ["hold(T)", "stage(A)"])
@@ -217,10 +245,25 @@ void f(int n, float x[restrict n], float tid[restrict n][n])
             x[i] += tid[i][j];
 #pragma endscop
 }
+void g(int n, float tid[restrict n], float x_r[restrict 8], float x)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < 8; j++)
+            tid[i] += x * x_r[j];
+#pragma endscop
+}
 """)
+
+    def made(asked: str) -> Compilation:
+        return compile_file(str(file), Options(target="emulator", device="8800gtx", decisions=(asked,)))
+
     for asked in ("stage(tid)", "stage(tid[i][j]: j)", "pad(tid: 3)"):
-        options = Options(target="emulator", device="8800gtx", decisions=(asked,))
-        assert followers(compile_file(str(file), options)) == ["7"]
+        assert followers(made(asked))[0] == "7"
+    for asked in ("hold(tid)", "constant(x_r)", "texture(x_r)"):
+        compiled = made(asked)
+        assert followers(compiled) == ["15"]
+        assert f"15: {asked}" in {str(t.decision) for r in compiled.regions for t in r.taken[-1]}
 
 
 def orders(kernel: str, *decisions: str) -> list[str]:
