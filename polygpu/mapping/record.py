@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polygpu.analysis.polyhedra import PolyAccess
+from polygpu.mapping.body import order_inside
 from polygpu.mapping.place import names_of_access
 from polygpu.mapping.program import Box, Grid, Run, Tiles, reference_key, walk
 from polygpu.mapping.wanted import (
@@ -42,6 +43,9 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     names = labels(grid.p, members)
     axes = names[: len(grid.axes)]
     steps = {n: t for n, m in zip(names, members, strict=True) for t in loops if t.member is m}
+    inner = tuple((name, None) for name in order_inside(grid.p, grid.node))
+    if inner:
+        yield "inner", inner
     if grid.axes:
         pairs = list(zip(axes, grid.axes, strict=True))
         yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)

@@ -11,10 +11,10 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
-from polygpu.analysis.verdicts import loop_verdicts
+from polygpu.analysis.verdicts import Obstacle, loop_verdicts
 from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
 from polygpu.model.facts import LoopVerdict
-from polygpu.schedule.tree import Band, Member, Nest, Sequence, row_text
+from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import basename
 
@@ -56,7 +56,7 @@ class Wanted:
                 names = set(map(array_of, decision.names))
                 return not names or decision.value is not None or bool(names & self._arrays())
             case "loop":
-                names = {name.removeprefix("-") for name in decision.names}
+                names = {n for name in decision.names for n in (name, name.removeprefix("-"))}
                 known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
                 return not decision.items or any(decision.value is not None or names & mine for mine in known)
         return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
@@ -69,7 +69,9 @@ class Wanted:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
         yield from self.nest.parallel
         body = self.nest.body
-        if key == "tile" and self.nest.parallel:
+        if key == "inner" or (key == "tile" and self.find("inner")):
+            yield from body_loops(body)
+        elif key == "tile" and self.nest.parallel:
             parts = body.children if isinstance(body, Sequence) else (body,)
             yield from (part.members[0] for part in parts if isinstance(part, Band))
 
@@ -98,7 +100,12 @@ class Wanted:
         return next((v for v in named if not v.parallel), None)
 
     def refused(
-        self, decision: Decision, number: str, why: str, advice: str = "", verdict: LoopVerdict | None = None
+        self,
+        decision: Decision,
+        number: str,
+        why: str,
+        advice: str = "",
+        verdict: LoopVerdict | Obstacle | None = None,
     ) -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
         position = self.p.statement(self.nest.statements[0]).position
@@ -117,6 +124,17 @@ class Wanted:
             return None
         names = loop_names(self.p, loop)
         return next((value for name, value in decision.items if name in names), decision.value)
+
+
+def body_loops(body: Node) -> Iterator[Member]:
+    """The loops of a nest's body, each before those inside it."""
+    match body:
+        case Band(members, _, child):
+            yield from members
+            yield from body_loops(child)
+        case Sequence(children):
+            for child in children:
+                yield from body_loops(child)
 
 
 def array_of(name: str) -> str:
@@ -211,6 +229,14 @@ def _name(p: Polyhedra, loop: Member, statement: str) -> str:
         return text
     iterator = p.statement(statement).iterators[moved.index(1)]
     return sources.get(iterator, iterator)
+
+
+def direction(name: str, known: frozenset[str]) -> bool | None:
+    """Whether a decision names the loop that is `known` so to run backwards; None where it does not at all.
+
+    `-i` is `i` backwards, where `-1 + i` may be a name itself.
+    """
+    return False if name in known else True if name.startswith("-") and name[1:] in known else None
 
 
 def runs_backwards(loop: Member) -> bool:

@@ -47,6 +47,8 @@ KEYS = {
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
     "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
                  "loop", plain=True),
+    "inner": Key("loops that a thread runs, from the outermost; -k runs backwards", "inner(l, k)", "loop",
+                 plain=True),
     "tile": Key("iterations of a loop in a tile: parallel ones a block's, others between two copies",
                 "tile(i: 64, j: 128, k: 16)", "loop", least=1),
     "threads": Key("threads of a block along a parallel loop", "threads(i: 8, j: 16)", "loop", least=1),

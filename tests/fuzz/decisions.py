@@ -77,6 +77,12 @@ def _order(random: Random, names: Names) -> str:
     return ", ".join(random.choice(("", "", "-")) + name for name in loops)
 
 
+def _inside(random: Random, names: Names) -> str:
+    """Some of the loops of a nest, in any order."""
+    loops = list(dict.fromkeys(random.choice(names.nests or [()])))
+    return ", ".join(random.choice(("", "", "-")) + name for name in _some(random, loops))
+
+
 def _held(random: Random, names: Names) -> str:
     return ", ".join(_some(random, names.arrays, 1))
 
@@ -97,6 +103,7 @@ def _padded(random: Random, names: Names) -> str:
 KINDS: dict[str, Draw] = {
     "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),
     "order": _order,
+    "inner": _inside,
     "tile": _by_loop((4, 8, 16, 16, 32, 5, 64)),
     "threads": _by_loop((2, 4, 8, 16)),
     "deal": _by_loop(("cyclic", "blocked", "grouped", 2), ("cyclic", "blocked", "grouped")),

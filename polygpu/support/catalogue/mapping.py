@@ -25,6 +25,7 @@ MAPPING = {
         "Loops and arrays have the names of the source.\n"
         "  sequential(i)           parallel loops that a thread runs by itself\n"
         "  order(i, -j)            the parallel loops, the lanes' last; -j runs backwards\n"
+        "  inner(l, -k)            the loops that a thread runs, the outermost first\n"
         "  tile(i: 64, k: 16)      points of a block along a parallel loop, iterations between two copies\n"
         "  threads(i: 8)           threads of a block along a parallel loop\n"
         "  deal(i: cyclic)         how they share a tile: cyclic, blocked, grouped, or so many at once\n"
@@ -43,8 +44,8 @@ MAPPING = {
         "a decision is not possible for a nest or for the device",
         "The device limits the threads of a block, in all and in each dimension, the registers of a\n"
         "thread and the bytes of an access; `polygpu devices NAME` lists the limits. A tile must be a\n"
-        "multiple of the threads that share it, an order names each parallel loop once, and loads(N) is\n"
-        "about copies that are waited for: buffer(none).",
+        "multiple of the threads that share it, an order names each parallel loop once, loads(N) is about\n"
+        "copies that are waited for: buffer(none), and inner(...) keeps every dependence.",
         "polygpu compile --device 8800gtx --decide 'tile(i: 64, j: 64) threads(i: 64, j: 64)' mm.c",
         "polygpu compile --device 8800gtx --decide 'tile(i: 64, j: 64) threads(i: 16, j: 16)' mm.c",
     ),

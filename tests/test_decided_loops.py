@@ -1,0 +1,148 @@
+"""Decisions about loops and kernels: certified, run on the emulator with its checks, and fed back."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from polygpu.model.decisions import Decision
+from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.runtime.build import Recipe, build_program
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.verify.certificate import certify
+
+HEAD = """#include <stdio.h>
+#include <stdlib.h>
+#define N 70
+float A[N][N], B[N][N], C[N][N], x[N], y[N];
+int K[N][N][N];
+void f(int n) {
+"""
+TAIL = """}
+int main(int count, char **words)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            A[i][j] = i + 0.5f * j;
+            B[i][j] = 0.25f * (i - j);
+            C[i][j] = x[i] = y[j] = i % 7;
+            for (int k = 0; k < N; k++)
+                K[i][j][k] = i + j - k;
+        }
+    f(atoi(words[1]));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            printf("%g %g %g %g %d\\n", A[i][j], C[i][j], x[i], y[j], K[i][j][(i + 3 * j) % N]);
+    return 0;
+}
+"""
+
+
+def compiled(directory: Path, body: str, *decisions: str) -> Compilation:
+    """A function with these lines, the first of which has the number 7."""
+    path = directory / "f.c"
+    path.write_text(f"{HEAD}{body}{TAIL}")
+    return compile_file(str(path), Options(target="emulator", device="8800gtx", decisions=decisions))
+
+
+def taken(compilation: Compilation) -> list[Decision]:
+    return [t.decision for r in compilation.regions for kernel in r.taken for t in kernel]
+
+
+def person(compilation: Compilation) -> Iterator[str]:
+    """What somebody decided, kernel by kernel."""
+    kernels = (kernel for r in compilation.regions for kernel in r.taken)
+    return (str(t.decision) for kernel in kernels for t in kernel if t.by == "person")
+
+
+def check(directory: Path, body: str, *decisions: str) -> Compilation:
+    """Certifies the regions, feeds their decisions back, and compares the program's output."""
+    made = compiled(directory, body, *decisions)
+    assert all(certify(r).holds for r in made.regions)
+    again = compiled(directory, body, *map(str, taken(made)))
+    assert (taken(again), again.files) == (taken(made), made.files)
+    files = {suffix: directory / f"f{suffix}" for suffix in made.files}
+    for suffix, text in made.files.items():
+        files[suffix].write_text(text)
+    flags = ("-w", "-DPOLYGPU_CHECK=1", "-ffp-contract=off")
+    build_program(files, directory / "translated", Recipe("emulator", ("gcc",), extra=flags))
+    subprocess.run(["gcc", "-w", "-ffp-contract=off", "f.c", "-o", "original"], cwd=directory, check=True)
+    for n in ("0", "1", "17", "67"):
+        assert output(directory / "translated", n) == output(directory / "original", n), n
+    return made
+
+
+def output(program: Path, *words: str) -> str:
+    return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
+
+
+def refusal(directory: Path, body: str, *decisions: str) -> Diagnostic:
+    with pytest.raises(Diagnosed) as caught:
+        compiled(directory, body, *decisions)
+    return caught.value.diagnostics[0]
+
+
+TABLES = """    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int k = 1; k < n; k++)
+            for (int l = 1; l < n; l++)
+                K[i][k][l] = K[i][k - 1][l] + K[i][k][l - 1];
+    #pragma endscop
+"""
+SUMS = """    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int k = 1; k < n; k++)
+            for (int l = 0; l < n; l++)
+                x[i] += A[l][k] * B[k][l];
+    #pragma endscop
+"""
+ROWS = """    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                C[i][j] += A[i][k] * B[k][j];
+    #pragma endscop
+"""
+BETWEEN = """    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int k = 1; k < n; k++) {
+            x[i] = 0.5f * x[i] + k;
+            for (int l = 1; l < n; l++)
+                x[i] += A[l][k];
+        }
+    #pragma endscop
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "decisions", "followed"),
+    [
+        (TABLES, "inner(l, k)", ["11: inner(l, k)"]),
+        (TABLES, "11: inner(l, k) tile(l: 16)", ["11: inner(l, k)", "11: tile(i: 64, l: 16)"]),
+        (ROWS, "sequential(i) inner(k, i)", ["11: sequential(i)", "11: inner(k, i)"]),
+        (ROWS, "sequential(i) inner(k, -i)", ["11: sequential(i)", "11: inner(k, -i)"]),
+    ],
+)
+def test_order_of_the_loops_of_a_thread(
+    body: str, decisions: str, followed: list[str], tmp_path: Path
+) -> None:
+    assert list(person(check(tmp_path, body, decisions))) == followed
+
+
+def test_an_order_that_a_dependence_forbids(tmp_path: Path) -> None:
+    for asked in ("11: inner(l, k)", "inner(-k)"):
+        said = refusal(tmp_path, SUMS, asked)
+        why = f"'{asked}': flow dependence: x[i] is written, then read by a later iteration"
+        assert (said.id, said.message) == ("PG304", why)
+        assert [note.position.line for note in said.notes if note.position] == [11, 11]
+
+
+def test_orders_that_do_not_fit(tmp_path: Path) -> None:
+    said = refusal(tmp_path, ROWS, "inner(j, k)")
+    assert said.message.endswith("'j' is no loop that a thread of this nest runs: they are k")
+    assert said.help == "decide sequential(j) too"
+    said = refusal(tmp_path, BETWEEN, "inner(l, k)")
+    assert said.message.endswith("'l' cannot go around 'k': other statements stand between these loops")
