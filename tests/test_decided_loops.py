@@ -146,3 +146,90 @@ def test_orders_that_do_not_fit(tmp_path: Path) -> None:
     assert said.help == "decide sequential(j) too"
     said = refusal(tmp_path, BETWEEN, "inner(l, k)")
     assert said.message.endswith("'l' cannot go around 'k': other statements stand between these loops")
+
+
+CHAIN = """    #pragma scop
+    for (int i = 0; i < n; i++) {
+        x[i] = 2 * y[i];
+        C[i][0] = x[i] + 1;
+    }
+    for (int i = 0; i < n; i++)
+        y[i] = 3;
+    for (int i = 1; i < n; i++)
+        C[i][1] = C[i - 1][0];
+    for (int i = 0; i < n; i++)
+        C[i][2] = 4;
+    #pragma endscop
+"""
+STEPS = """    #pragma scop
+    for (int t = 0; t < 3; t++) {
+        for (int i = 1; i < n; i++)
+            x[i] = 0.5f * y[i - 1];
+        for (int i = 1; i < n; i++)
+            y[i] = x[i] + C[t][i];
+        for (int i = 1; i < n; i++)
+            for (int j = 0; j < n; j++)
+                A[i][j] += 2;
+    }
+    #pragma endscop
+"""
+UNLIKE = """    #pragma scop
+    for (int i = 0; i < n; i++)
+        x[i] = 1;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            A[i][j] = 2;
+    #pragma endscop
+"""
+THREAD = """    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int k = 1; k < n; k++) {
+            x[i] = x[i] + A[i][k];
+            y[i] = 0.5f * y[i] + %s;
+        }
+    #pragma endscop
+"""
+
+
+def kernels(made: Compilation) -> list[str]:
+    """The lines of the statements of each."""
+    return [
+        " ".join(str(r.polyhedra.statement(s).position.line) for s in grid.statements)
+        for r in made.regions
+        for grid in r.grids
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "decisions", "found"),
+    [
+        (CHAIN, "unroll(auto)", ["9 10 13", "15", "17"]),
+        (CHAIN, "split(10)", ["9", "10 13", "15", "17"]),
+        (CHAIN, "split(10, 13)", ["9", "10", "13", "15", "17"]),
+        (CHAIN, "split(10, 13) fuse(9, 13)", ["9 13", "10", "15", "17"]),
+        (CHAIN, "fuse(9, 17)", ["9 10 13 17", "15"]),
+        (CHAIN, "9: split(13) fuse(15, 17)", ["9 10", "13", "15 17"]),
+        (CHAIN, "split(y)", ["9 10", "13", "15", "17"]),
+        (CHAIN, "fuse(9, 10, 13) split(13)", ["9 10", "13", "15", "17"]),
+        (STEPS, "split(12)", ["10", "12", "15"]),
+        (THREAD % "1", "split(11)", ["10", "11"]),
+    ],
+)
+def test_kernels_that_are_asked_for(body: str, decisions: str, found: list[str], tmp_path: Path) -> None:
+    assert kernels(check(tmp_path, body, decisions)) == found
+
+
+def test_kernels_that_cannot_be(tmp_path: Path) -> None:
+    said = refusal(tmp_path, CHAIN, "fuse(10, 15)")
+    why = "flow dependence: C[i][0] is written, then read in another thread as C[i - 1][0]"
+    assert (said.id, said.message) == ("PG304", f"'fuse(10, 15)': {why}")
+    assert [note.position.line for note in said.notes if note.position] == [10, 15]
+    said = refusal(tmp_path, STEPS, "fuse(12, 15)")
+    assert said.message.endswith("loops of the host are around these statements that they do not share")
+    said = refusal(tmp_path, UNLIKE, "fuse(9, 12)")
+    assert said.message == "'fuse(9, 12)': the nests have 1 and 2 parallel loops"
+    said = refusal(tmp_path, THREAD % "x[i]", "split(11)")
+    why = "anti dependence: x[i] is read, then written in another iteration"
+    assert (said.id, said.message) == ("PG304", f"'split(11)': {why}")
+    said = refusal(tmp_path, CHAIN, "fuse(9, 99)")
+    assert (said.id, said.help) == ("PG303", "it has 9, 10, 13, 15, 17")

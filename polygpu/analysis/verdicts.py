@@ -9,6 +9,7 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences, carried
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
 from polygpu.model.facts import LoopVerdict
+from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.isl_idioms import D, maps, tuple_name
 from polygpu.support.position import Position
 
@@ -31,6 +32,13 @@ def obstacle(p: Polyhedra, d: Dependences, pairs: isl.UnionMap, when: str) -> Ob
             if found is not None:
                 return Obstacle(_clause(*found, when), found[0].position, found[1].position)
     return None
+
+
+def ends(found: LoopVerdict | Obstacle | None) -> tuple[Diagnostic, ...]:
+    """Notes that show both ends of a dependence."""
+    places = (found.source, found.target) if found is not None else ()
+    texts = ("one end of the dependence", "the other end")
+    return tuple(Diagnostic("", "note", text, at) for text, at in zip(texts, places, strict=False))
 
 
 def loop_verdicts(p: Polyhedra, d: Dependences) -> tuple[LoopVerdict, ...]:

@@ -22,7 +22,7 @@ from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
 from polygpu.mapping.record import asked_padding, check_padding, taken
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
-from polygpu.model.decisions import Decision, Taken
+from polygpu.model.decisions import KERNELS, Decision, Taken
 from polygpu.model.device import Device
 from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
@@ -71,7 +71,8 @@ class CompiledRegion:
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""
         kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
-        return tuple(taken(grid, kernel, asked) for grid, kernel, asked in kernels)
+        made = self.prepared.decisions, self.prepared.cuts
+        return tuple(taken(grid, kernel, asked, *made) for grid, kernel, asked in kernels)
 
     def with_kernels(self, region: Region) -> CompiledRegion:
         """Another form of the region, kernel by kernel."""
@@ -88,6 +89,14 @@ class Realiser:
     passes: Passes = field(default_factory=Passes)
     grids: dict[tuple[object, ...], Grid] = field(default_factory=dict)
     padded: dict[int, tuple[Kernel, Padded]] = field(default_factory=dict)
+    decided: dict[tuple[Decision, ...], Prepared] = field(default_factory=dict)
+
+    def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
+        """The region with the kernels that are asked for."""
+        mine = tuple(d for d in decisions if d.key in KERNELS)
+        if mine not in self.decided:
+            self.decided[mine] = self.prepared.decided(mine) if mine else self.prepared
+        return self.decided[mine]
 
     @cached_property
     def layouts(self) -> dict[str, Layout]:
@@ -106,7 +115,7 @@ class Realiser:
         Raises RefusedError for a decision on a line that its nest cannot follow, and Diagnosed where there
         is no code of either order.
         """
-        prepared = self.prepared
+        prepared = self._decided(decisions)
         lowering = self.lowering
         end = time.monotonic() + budget
         found: list[tuple[int, CompiledRegion]] = []

@@ -60,10 +60,11 @@ def left_out(regions: Iterable[CompiledRegion]) -> Iterator[str]:
 
 def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[CompiledRegion]) -> None:
     """Raises Diagnosed for a decision that no nest of the file follows, be it that none has what it names."""
+    regions = list(regions)
     nests = [asked for r in regions for asked in r.asked]
     refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
-        if decision.key in SPACES:
+        if decision.key in SPACES or any(decision in r.prepared.decisions for r in regions):
             continue
         mine = [asked for asked in nests if decision in asked.decisions]
         _check_names(decision, mine or [asked for asked in nests if _is_for(decision, asked)])

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern, access_matrix
+from polygpu.analysis.places import array_names
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
-from polygpu.mapping.wanted import Wanted, array_names, loop_names, source_arrays
+from polygpu.mapping.wanted import Wanted, loop_names, source_arrays
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES

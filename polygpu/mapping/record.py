@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from polygpu.analysis.places import names_statement, place_of
 from polygpu.analysis.polyhedra import PolyAccess
 from polygpu.mapping.body import order_inside
 from polygpu.mapping.place import names_of_access
@@ -12,7 +13,6 @@ from polygpu.mapping.wanted import (
     Wanted,
     array_label,
     labels,
-    place_of,
     runs_backwards,
     source_arrays,
 )
@@ -23,15 +23,30 @@ from polygpu.schedule.tree import Band
 Items = tuple[tuple[str, Value], ...]
 
 
-def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
-    """Every decision of the nest, each with who took it."""
+def taken(
+    grid: Grid, kernel: Kernel, asked: Wanted, decisions: Iterable[Decision], cuts: frozenset[str]
+) -> tuple[Taken, ...]:
+    """Every decision of the nest, each with who took it.
+
+    `decisions` made the kernels, and nests were cut before `cuts`.
+    """
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
-    found = (("sequential", names), *_all(grid, kernel))
-    decisions = (Decision(key, items, place) for key, items in found)
+    found = (*_kernels(grid, cuts), ("sequential", names), *_all(grid, kernel))
+    taken = (Decision(key, items, place) for key, items in found)
     followed = {d.key for d in asked.decisions if asked.follows(d)}
-    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in decisions)
+    named = (names_statement(grid.p, d, s) for d in decisions if d.key == "fuse" for s in grid.statements)
+    followed |= {"split"} | ({"fuse"} if any(named) else set())
+    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in taken)
+
+
+def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:
+    """Which statements the kernel has."""
+    for key, names in (("split", cuts & {*grid.statements}), ("fuse", grid.statements)):
+        if names and (key == "split" or len(names) > 1):
+            mine = [s.name for s in grid.p.statements if s.name in names]
+            yield key, tuple((str(place_of(grid.p, (s,))), None) for s in mine)
 
 
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:

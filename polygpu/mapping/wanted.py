@@ -10,13 +10,13 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.patterns import coefficients
-from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
-from polygpu.analysis.verdicts import Obstacle, loop_verdicts
-from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
+from polygpu.analysis.places import array_names, holds
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.verdicts import Obstacle, ends, loop_verdicts
+from polygpu.model.decisions import KEYS, SPACES, Decision, Value
 from polygpu.model.facts import LoopVerdict
 from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.position import basename
 
 _OF_BLOCKS = frozenset({"wide", "loads", "unroll", "buffer"})  # of which one thread alone makes no use
 _NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
@@ -59,6 +59,8 @@ class Wanted:
                 names = {n for name in decision.names for n in (name, name.removeprefix("-"))}
                 known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
                 return not decision.items or any(decision.value is not None or names & mine for mine in known)
+            case "statement":
+                return False  # not about a nest, but about which nests there are
         return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
 
     def _arrays(self) -> frozenset[str]:
@@ -109,12 +111,7 @@ class Wanted:
     ) -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
         position = self.p.statement(self.nest.statements[0]).position
-        ends = (verdict.source, verdict.target) if verdict is not None else ()
-        notes = tuple(
-            Diagnostic("", "note", text, end)
-            for text, end in zip(("one end of the dependence", "the other end"), ends, strict=False)
-        )
-        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice, notes)
+        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice, ends(verdict))
         return RefusedError(decision, self.nest.statements, reason)
 
     def value(self, key: str, loop: Member) -> Value:
@@ -142,11 +139,6 @@ def array_of(name: str) -> str:
     return re.split(r"[@\[]", name)[0]
 
 
-def array_names(a: PolyAccess) -> tuple[str, str]:
-    """The array of a reference as the compiler calls it, which renames some, and as it is written."""
-    return a.reference.array, a.text.partition("[")[0].strip()
-
-
 def source_arrays(p: Polyhedra, statements: Iterable[str]) -> dict[str, str]:
     """What the source calls the arrays of the statements, by the compiler's name."""
     return dict(array_names(a) for s in statements for a in p.statement(s).accesses)
@@ -169,7 +161,7 @@ def wanted(
 
     Those for everything, or for a function, hold where there is what they name.
     """
-    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in nest.statements)]
+    mine = [d for d in decisions if d.place is None or any(holds(d.place, p, s) for s in nest.statements)]
     asked = Wanted(p, nest, tuple(mine), care, dependences)
     held = (d for d in asked.decisions if is_exact(d) or d.key in SPACES or asked.follows(d))
     return replace(asked, decisions=tuple(held))
@@ -178,40 +170,6 @@ def wanted(
 def is_exact(decision: Decision) -> bool:
     """Whether it is for the nests of one place: they must follow it."""
     return decision.place is not None and not decision.place.function
-
-
-def _holds(place: Place, p: Polyhedra, name: str) -> bool:
-    """Whether the place is that of a statement, or of a loop around it."""
-    s = p.statement(name)
-    if place.function:
-        return place.function == p.scop.function
-    if place.file and basename(place.file) != basename(s.position.file):
-        return False
-    around = [p.scop.loops[k].position.line for k in s.loops]
-    if not place.column and not place.number and place.line in around:
-        return True
-    same = _at_the_same(p.statements, s, bool(place.column))
-    own = s.position.line == place.line and place.column in (0, s.position.column)
-    return own and place.number in (0, same.index(name) + 1)
-
-
-def _at_the_same(statements: Iterable[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
-    """The statements on the line of `s`, or at the very place."""
-    place = (s.position.file, s.position.line, s.position.column if column else 0)
-    positions = ((t.name, t.position) for t in statements)
-    return [n for n, at in positions if (at.file, at.line, at.column if column else 0) == place]
-
-
-def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
-    """The shortest place that only the first of the statements has."""
-    names = set(statements)
-    s = next(s for s in p.statements if s.name in names)
-    file = "" if basename(s.position.file) == basename(p.scop.file) else basename(s.position.file)
-    short = Place(s.position.line, file)
-    exact = replace(short, column=s.position.column)
-    number = _at_the_same(p.statements, s, True).index(s.name) + 1
-    tries = (short, exact, replace(exact, number=number))
-    return next(t for t in tries if [n.name for n in p.statements if _holds(t, p, n.name)] == [s.name])
 
 
 def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:

@@ -3,13 +3,13 @@
     decisions ::= [place ":"] decision+
     place     ::= [file ":"] line ["." column] ["#" number] | function
     decision  ::= key "(" [item ("," item)*] ")"
-    item      ::= name [":" value] | value          value ::= number | word
+    item      ::= name [":" value] | value | place          value ::= number | word
 
 One grammar for --decide, for `#pragma polygpu` before a loop and for the files that `inspect --decisions`
 writes; `record` and `from_record` are its JSON. A place is the line of a statement, or of a loop around it,
 where many stand on the line that of one, or a function; without a place a decision is for all nests. Names
 are those of the source: iterators of loops, arrays, references as they are written there, `@line` behind them
-where they mean different ones.
+where they mean different ones. Statements go by their places, or by the arrays that they write.
 
     14: order(i, j) tile(i: 64, j: 128, k: 16) threads(i: 8, j: 16) stage(A[i][k]: k) buffer(prefetch)
 """
@@ -31,8 +31,9 @@ Author: TypeAlias = Literal["rule", "model", "search", "person"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a decision is about. `named` is what its items name: "loop", "array" or nothing; `words` and
-    `least` number are the values that they can have. Items with a value of their own have a name and a `:`.
+    """What a decision is about. `named` is what its items name: "loop", "array", "statement" or nothing;
+    `words` and `least` number are the values that they can have. Items with a value of their own have a name
+    and a `:`.
     """
 
     about: str
@@ -44,6 +45,9 @@ class Key:
 
 
 KEYS = {
+    "split": Key("statements with which a kernel of its own begins", "split(15)", "statement", plain=True),
+    "fuse": Key("statements that one kernel runs, by their lines or what they write", "fuse(12, C)",
+                "statement", plain=True),
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
     "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
                  "loop", plain=True),
@@ -70,6 +74,7 @@ KEYS = {
     "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),
     "texture": Key("arrays that are read through the texture cache", "texture(A, B)", "array", plain=True),
 }  # fmt: skip
+KERNELS = ("split", "fuse")  # what decides which kernels there are
 SPACES: tuple[Literal["constant", "texture"], ...] = ("constant", "texture")
 
 _PLACE = re.compile(
@@ -174,6 +179,12 @@ def _place(match: re.Match[str]) -> Place:
     return Place(line, match["file"] or "", column, number, match["function"] or "")
 
 
+def statement_place(text: str) -> Place | None:
+    """The place of a statement that an item names."""
+    match = _PLACE.fullmatch(f"{text}:")
+    return _place(match) if match and match["line"] else None
+
+
 def _closing(text: str, start: int) -> int:
     """Where the parenthesis before `start` is closed; -1 if it is not."""
     depth = 1
@@ -199,7 +210,8 @@ def _split(text: str, at: str) -> list[str]:
 def _decision(key: str, text: str, place: Place | None) -> Decision:
     if key not in KEYS:
         raise ValueError(f"'{key}' is no decision; they are {', '.join(KEYS)}")
-    items = tuple(_read(part) for part in _split(text, ",")) if text.strip() else ()
+    read = _read if KEYS[key].named != "statement" else _read_statement
+    items = tuple(read(part) for part in _split(text, ",")) if text.strip() else ()
     return checked(Decision(key, items, place))
 
 
@@ -209,6 +221,10 @@ def _read(text: str) -> tuple[str, Value]:
         return name, _number(":".join(value))
     word = _number(name)
     return ("", word) if isinstance(word, int) or _is_word(name) else (name, None)
+
+
+def _read_statement(text: str) -> tuple[str, Value]:
+    return text.replace(" ", ""), None
 
 
 def _is_word(text: str) -> bool:
@@ -237,6 +253,8 @@ def _named(key: Key, name: str, value: Value) -> tuple[str, Value]:
 
 
 def _fits(key: Key, name: str, value: Value) -> bool:
+    if key.named == "statement":
+        return value is None and (name.isidentifier() or statement_place(name) is not None)
     if value is None:
         return key.plain and bool(name)
     if name and not key.named:  # ring: 3

@@ -19,7 +19,9 @@ from polygpu.analysis.expand import Expansion, expand
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.decisions import Decision
 from polygpu.model.scop import Scalar, Scop
+from polygpu.schedule import kernels
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.child import patience
 from polygpu.support.passes import Passes
@@ -31,7 +33,7 @@ class Prepared:
 
     `scop` is in the names of the source, with the values that are `assumed` put in; `polyhedra` in those of
     generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time; `dead`
-    are the actions of the source that are left out.
+    are the actions of the source that are left out. `decisions` made its kernels, which begin with `cuts`.
     """
 
     scop: Scop
@@ -44,11 +46,19 @@ class Prepared:
     splits: tuple[Split, ...]
     scheduled: Scheduled
     dead: frozenset[Place] = frozenset()
+    decisions: tuple[Decision, ...] = ()
+    cuts: frozenset[str] = frozenset()
 
     @cached_property
     def in_source_order(self) -> Prepared:
         """The same in the source's own order, whose code is simple."""
         return replace(self, scheduled=original(self.polyhedra, self.dependences))
+
+    def decided(self, decisions: tuple[Decision, ...]) -> Prepared:
+        """The same with other kernels. Raises Diagnosed for those that cannot be."""
+        made = kernels.decided(self.polyhedra, self.dependences, self.scheduled.host, decisions)
+        scheduled = replace(self.scheduled, host=made.host)
+        return replace(self, scheduled=scheduled, decisions=made.decisions, cuts=made.cuts)
 
 
 def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes) -> Prepared:

@@ -87,6 +87,11 @@ def _held(random: Random, names: Names) -> str:
     return ", ".join(_some(random, names.arrays, 1))
 
 
+def _statements(random: Random, names: Names) -> str:
+    """Those that write some of the arrays."""
+    return ", ".join(_some(random, names.arrays))
+
+
 def _staged(random: Random, names: Names) -> str:
     """Nothing, arrays, or references, in a tile of a loop or of the block."""
     found = _some(random, names.references if random.random() < 0.6 else names.arrays, 2)
@@ -101,6 +106,8 @@ def _padded(random: Random, names: Names) -> str:
 
 
 KINDS: dict[str, Draw] = {
+    "split": _statements,
+    "fuse": _statements,
     "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),
     "order": _order,
     "inner": _inside,

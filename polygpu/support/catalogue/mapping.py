@@ -23,6 +23,7 @@ MAPPING = {
         "have what it names, or behind a place for one: '14: unroll(4)' is for the statement or the loop\n"
         "on line 14, 'f: unroll(4)' for the function f, '#pragma polygpu unroll(4)' for the loop behind it.\n"
         "Loops and arrays have the names of the source.\n"
+        "  split(15), fuse(12, 15) statements with which a kernel begins, or that one kernel runs: by lines\n"
         "  sequential(i)           parallel loops that a thread runs by itself\n"
         "  order(i, -j)            the parallel loops, the lanes' last; -j runs backwards\n"
         "  inner(l, -k)            the loops that a thread runs, the outermost first\n"
@@ -45,7 +46,9 @@ MAPPING = {
         "The device limits the threads of a block, in all and in each dimension, the registers of a\n"
         "thread and the bytes of an access; `polygpu devices NAME` lists the limits. A tile must be a\n"
         "multiple of the threads that share it, an order names each parallel loop once, loads(N) is about\n"
-        "copies that are waited for: buffer(none), and inner(...) keeps every dependence.",
+        "copies that are waited for: buffer(none), and inner(...) keeps every dependence.\n"
+        "What split(...) moves to a later kernel supplies nothing of the one before; nests that are fused\n"
+        "have as many parallel loops, and exchange values only inside of a thread.",
         "polygpu compile --device 8800gtx --decide 'tile(i: 64, j: 64) threads(i: 64, j: 64)' mm.c",
         "polygpu compile --device 8800gtx --decide 'tile(i: 64, j: 64) threads(i: 16, j: 16)' mm.c",
     ),
