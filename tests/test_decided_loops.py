@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.model.decisions import Decision
+from polygpu.model.decisions import Decision, Value
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -233,3 +233,57 @@ def test_kernels_that_cannot_be(tmp_path: Path) -> None:
     assert (said.id, said.message) == ("PG304", f"'split(11)': {why}")
     said = refusal(tmp_path, CHAIN, "fuse(9, 99)")
     assert (said.id, said.help) == ("PG303", "it has 9, 10, 13, 15, 17")
+
+
+TEMPORARIES = """    float t, r;
+    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            t = A[i][j] + 1;
+            C[i][j] = t * t;
+        }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            if (j == 0)
+                r = 0;
+            r = r + A[i][j];
+            t = r * 2;
+            C[i][j] += t;
+        }
+    #pragma endscop
+"""
+
+
+def expanded(made: Compilation) -> dict[str, Value]:
+    """The loops by which temporaries are expanded, in any kernel."""
+    return {name: value for d in taken(made) if d.key == "expand" for name, value in d.items}
+
+
+@pytest.mark.parametrize(
+    ("decisions", "found"),
+    [
+        ("unroll(auto)", {"t_0": "i j", "t_1": "i", "r": "i"}),
+        ("expand(t: i)", {"t_0": "i", "t_1": "i", "r": "i"}),
+        ("11: expand(t: i)", {"t_0": "i", "t_1": "i", "r": "i"}),
+        ("expand(t_1)", {"t_0": "i j", "t_1": "i j", "r": "i"}),
+        ("expand(t: i) expand(t)", {"t_0": "i j", "t_1": "i j", "r": "i"}),
+        ("expand(t: none)", {"t_0": "none", "t_1": "none", "r": "i"}),
+        ("expand(r: none)", {"t_0": "i j", "t_1": "i j", "r": "none"}),
+    ],
+)
+def test_temporaries_that_are_asked_for(decisions: str, found: dict[str, Value], tmp_path: Path) -> None:
+    assert expanded(check(tmp_path, TEMPORARIES, decisions)) == found
+
+
+def test_temporaries_that_cannot_be(tmp_path: Path) -> None:
+    said = refusal(tmp_path, TEMPORARIES, "expand(r: i j)")
+    why = "flow dependence: r is written, then read in another iteration of j"
+    assert (said.id, said.message) == ("PG304", f"'expand(r: i j)': {why}")
+    assert said.help == "its values stay within iterations of i"
+    assert [note.position.line for note in said.notes if note.position] == [18, 18]
+    said = refusal(tmp_path, TEMPORARIES, "expand(r: k)")
+    assert said.message.endswith("'k' is not around all that uses 'r'")
+    said = refusal(tmp_path, TEMPORARIES, "expand(A: i)")
+    assert said.message.endswith("it is no temporary: values are read that come from outside of the region")
+    said = refusal(tmp_path, TEMPORARIES, "expand(t: i, q: none)")
+    assert (said.id, said.help) == ("PG303", "there are A, C, r, t, t_0, t_1")

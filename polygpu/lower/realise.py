@@ -71,8 +71,7 @@ class CompiledRegion:
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""
         kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
-        made = self.prepared.decisions, self.prepared.cuts
-        return tuple(taken(grid, kernel, asked, *made) for grid, kernel, asked in kernels)
+        return tuple(taken(grid, kernel, asked, self.prepared) for grid, kernel, asked in kernels)
 
     def with_kernels(self, region: Region) -> CompiledRegion:
         """Another form of the region, kernel by kernel."""
@@ -90,6 +89,15 @@ class Realiser:
     grids: dict[tuple[object, ...], Grid] = field(default_factory=dict)
     padded: dict[int, tuple[Kernel, Padded]] = field(default_factory=dict)
     decided: dict[tuple[Decision, ...], Prepared] = field(default_factory=dict)
+    expanded: dict[tuple[Decision, ...], Realiser] = field(default_factory=dict)
+
+    def _expanded(self, decisions: tuple[Decision, ...], budget: float) -> Realiser:
+        """That of the region with the temporaries that are asked for."""
+        mine = tuple(d for d in decisions if d.key == "expand")
+        if mine and mine not in self.expanded:
+            prepared = self.prepared.expanded(mine, budget, self.passes)
+            self.expanded[mine] = Realiser(prepared, self.device, self.passes)
+        return self.expanded[mine] if mine else self
 
     def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
         """The region with the kernels that are asked for."""
@@ -115,9 +123,13 @@ class Realiser:
         Raises RefusedError for a decision on a line that its nest cannot follow, and Diagnosed where there
         is no code of either order.
         """
+        end = time.monotonic() + budget
+        return self._expanded(decisions, budget)._realised(decisions, care, end)
+
+    def _realised(self, decisions: tuple[Decision, ...], care: int, end: float) -> CompiledRegion:
+        """The region's kernels, which have until `end`."""
         prepared = self._decided(decisions)
         lowering = self.lowering
-        end = time.monotonic() + budget
         found: list[tuple[int, CompiledRegion]] = []
         made = False
         for order in (prepared, prepared.in_source_order) if care < 4 else (prepared.in_source_order,):

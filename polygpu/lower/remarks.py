@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import Wanted
-from polygpu.model.decisions import KEYS, SPACES, Decision
+from polygpu.model.decisions import KERNELS, KEYS, SPACES, Decision
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
@@ -64,7 +64,10 @@ def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[C
     nests = [asked for r in regions for asked in r.asked]
     refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
-        if decision.key in SPACES or any(decision in r.prepared.decisions for r in regions):
+        if decision.key in SPACES:
+            continue
+        if any(decision in r.prepared.decisions for r in regions):
+            _check_names(decision, nests if decision.key not in KERNELS else [])
             continue
         mine = [asked for asked in nests if decision in asked.decisions]
         _check_names(decision, mine or [asked for asked in nests if _is_for(decision, asked)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from polygpu.analysis.expand import Expansion, decided_for, loops_of, whole
 from polygpu.analysis.places import names_statement, place_of
 from polygpu.analysis.polyhedra import PolyAccess
 from polygpu.mapping.body import order_inside
@@ -18,27 +19,56 @@ from polygpu.mapping.wanted import (
 )
 from polygpu.model.decisions import SPACES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
+from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Band
 
 Items = tuple[tuple[str, Value], ...]
 
 
-def taken(
-    grid: Grid, kernel: Kernel, asked: Wanted, decisions: Iterable[Decision], cuts: frozenset[str]
-) -> tuple[Taken, ...]:
-    """Every decision of the nest, each with who took it.
-
-    `decisions` made the kernels, and nests were cut before `cuts`.
-    """
+def taken(grid: Grid, kernel: Kernel, asked: Wanted, prepared: Prepared) -> tuple[Taken, ...]:
+    """Every decision of the nest, each with who took it."""
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
-    found = (*_kernels(grid, cuts), ("sequential", names), *_all(grid, kernel))
-    taken = (Decision(key, items, place) for key, items in found)
-    followed = {d.key for d in asked.decisions if asked.follows(d)}
-    named = (names_statement(grid.p, d, s) for d in decisions if d.key == "fuse" for s in grid.statements)
-    followed |= {"split"} | ({"fuse"} if any(named) else set())
-    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in taken)
+    made = (("expand", _temporaries(grid, prepared)), *_kernels(grid, prepared.cuts))
+    found = (*((key, items) for key, items in made if items), ("sequential", names), *_all(grid, kernel))
+    followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
+    decisions = (Decision(key, items, place) for key, items in found)
+    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in decisions)
+
+
+def _followed(grid: Grid, prepared: Prepared) -> set[str]:
+    """The keys of the decisions that made the nest."""
+    fused = [d for d in prepared.decisions if d.key == "fuse"]
+    named = any(names_statement(grid.p, d, s) for d in fused for s in grid.statements)
+    p, arrays = prepared.before[0], source_arrays(grid.p, grid.statements).values()
+    webs = (*prepared.expansions, *(whole(p, a.name) for a in p.arrays if a.name in arrays))
+    asked = [d for d in prepared.decisions if d.key == "expand"]
+    grown = any(decided_for(p, e, asked) for e in webs if _uses(grid, e))
+    return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set())
+
+
+def _uses(grid: Grid, e: Expansion) -> bool:
+    mine = (grid.p.statement(s) for s in grid.statements)
+    return bool({s.whole or s.name for s in mine} & {name for name, _ in e.nodes})
+
+
+def _temporaries(grid: Grid, prepared: Prepared) -> Items:
+    """The loops by which temporaries of the nest are expanded, and those that are not to be."""
+    p = prepared.before[0]
+    found: dict[str, Value] = {}
+    for e in (e for e in prepared.expansions if _uses(grid, e)):
+        parts = sum(other.array == e.array for other in prepared.expansions)
+        name = e.renamed if parts > 1 else source_arrays(p, [s for s, _ in e.nodes])[e.array]
+        loops = loops_of(p, e)
+        found[name] = " ".join(loops[k] for k in e.levels) or "none"
+    asked = [d for d in prepared.decisions if d.key == "expand"]
+    others = {array.name for array in p.arrays} - {e.array for e in prepared.expansions}
+    for e in (whole(p, name) for name in others):
+        wish = decided_for(p, e, asked) if _uses(grid, e) else None
+        if wish is not None and wish[1] == "none":
+            found[source_arrays(p, [s for s, _ in e.nodes])[e.array]] = "none"
+    return tuple(sorted(found.items()))
 
 
 def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:

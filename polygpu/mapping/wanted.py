@@ -52,6 +52,8 @@ class Wanted:
         if decision not in self.decisions:
             return False
         match KEYS[decision.key].named:
+            case "array" if decision.key == "expand":
+                return False
             case "array":
                 names = set(map(array_of, decision.names))
                 return not names or decision.value is not None or bool(names & self._arrays())

@@ -45,6 +45,8 @@ class Key:
 
 
 KEYS = {
+    "expand": Key("temporaries with an element for each iteration of loops, by default of all they can",
+                  "expand(t: i j, s: none)", "array", ("none",), plain=True),
     "split": Key("statements with which a kernel of its own begins", "split(15)", "statement", plain=True),
     "fuse": Key("statements that one kernel runs, by their lines or what they write", "fuse(12, C)",
                 "statement", plain=True),

@@ -21,6 +21,7 @@ class Names:
         self.nests = sorted({path for region in p.regions for path in _paths(region)})
         self.loops = sorted({part.iterator for part in parts if isinstance(part, Loop)})
         self.arrays = sorted(stored.values())
+        self.scalars = sorted(name for _, name in p.scalars)
         self.references = sorted(
             {
                 f"{stored[part.array]}{''.join(f'[{s}]' for s in part.subscripts)}"
@@ -87,6 +88,15 @@ def _held(random: Random, names: Names) -> str:
     return ", ".join(_some(random, names.arrays, 1))
 
 
+def _expanded(random: Random, names: Names) -> str:
+    """Scalars and arrays, as far as they can, by loops of a nest, or not at all."""
+    loops = " ".join(dict.fromkeys(random.choice(names.nests or [()])))
+    values = ["", ": none", *([f": {loops}"] if loops else [])]
+    return ", ".join(
+        f"{name}{random.choice(values)}" for name in _some(random, [*names.scalars, *names.arrays], 2)
+    )
+
+
 def _statements(random: Random, names: Names) -> str:
     """Those that write some of the arrays."""
     return ", ".join(_some(random, names.arrays))
@@ -106,6 +116,7 @@ def _padded(random: Random, names: Names) -> str:
 
 
 KINDS: dict[str, Draw] = {
+    "expand": _expanded,
     "split": _statements,
     "fuse": _statements,
     "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),

@@ -44,6 +44,7 @@ PLACES = st.none() | st.builds(Place, function=FUNCTIONS) | NUMBERED
         ("pad(1)", "pad", (("", 1),)),
         ("pad(A: 1, B: auto)", "pad", (("A", 1), ("B", "auto"))),
         ("wide(0)", "wide", (("", 0),)),
+        ("expand(t: i  j, s, r: none)", "expand", (("t", "i j"), ("s", None), ("r", "none"))),
         ("fuse(12, 15.9#2, inc.h:3)", "fuse", (("12", None), ("15.9#2", None), ("inc.h:3", None))),
     ],
 )  # fmt: skip

@@ -23,6 +23,7 @@ MAPPING = {
         "have what it names, or behind a place for one: '14: unroll(4)' is for the statement or the loop\n"
         "on line 14, 'f: unroll(4)' for the function f, '#pragma polygpu unroll(4)' for the loop behind it.\n"
         "Loops and arrays have the names of the source.\n"
+        "  expand(t: i j, s: none) temporaries with an element for each iteration of loops, or not\n"
         "  split(15), fuse(12, 15) statements with which a kernel begins, or that one kernel runs: by lines\n"
         "  sequential(i)           parallel loops that a thread runs by itself\n"
         "  order(i, -j)            the parallel loops, the lanes' last; -j runs backwards\n"
