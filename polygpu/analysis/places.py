@@ -14,7 +14,8 @@ def holds(place: Place, p: Polyhedra, name: str) -> bool:
     """Whether the place is that of a statement, or of a loop around it."""
     s = p.statement(name)
     if place.function:
-        return place.function == p.scop.function
+        labels = {p.scop.loops[k].label for k in s.loops}
+        return place.function in {p.scop.function, *labels}
     if place.file and basename(place.file) != basename(s.position.file):
         return False
     around = [p.scop.loops[k].position.line for k in s.loops]

@@ -201,7 +201,7 @@ class Realiser:
                     try:
                         return self._attempt(order, lowering, decisions, care, refused)
                     except RefusedError as problem:
-                        if is_exact(problem.decision):
+                        if is_exact(problem.decision, order.polyhedra):
                             raise
                         refused.append(problem)
         except isl.Error:

@@ -64,6 +64,7 @@ def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[C
     nests = [asked for r in regions for asked in r.asked]
     refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
+        _check_place(decision, regions)
         if decision.key in SPACES:
             continue
         if any(decision in r.prepared.decisions for r in regions):
@@ -80,6 +81,21 @@ def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[C
         line = decision.place.line if decision.place is not None and not decision.place.file else 0
         position = Position(path, max(line, 1), 1)
         raise _unfollowed(f"'{decision}' is for no nest of this file", position, advice)
+
+
+def _check_place(decision: Decision, regions: Iterable[CompiledRegion]) -> None:
+    """Raises Diagnosed where a name is that of a function and of a label, or of labels of two functions."""
+    name = decision.place.function if decision.place is not None else ""
+    found: dict[str, Position] = {}
+    for scop in (r.scop for r in regions if name):
+        if scop.function == name:
+            found.setdefault("the function", scop.position)
+        for loop in (loop for loop in scop.loops if loop.label == name):
+            found.setdefault(f"the label in {scop.function}()", loop.position)
+    if len(found) > 1:
+        lines = " or ".join(str(position.line) for position in found.values())
+        message = f"'{decision}': '{name}' may be {' or '.join(found)}"
+        raise _unfollowed(message, next(iter(found.values())), f"go by the line of a loop: {lines}")
 
 
 def _is_for(decision: Decision, asked: Wanted) -> bool:

@@ -165,13 +165,13 @@ def wanted(
     """
     mine = [d for d in decisions if d.place is None or any(holds(d.place, p, s) for s in nest.statements)]
     asked = Wanted(p, nest, tuple(mine), care, dependences)
-    held = (d for d in asked.decisions if is_exact(d) or d.key in SPACES or asked.follows(d))
+    held = (d for d in asked.decisions if is_exact(d, p) or d.key in SPACES or asked.follows(d))
     return replace(asked, decisions=tuple(held))
 
 
-def is_exact(decision: Decision) -> bool:
-    """Whether it is for the nests of one place: they must follow it."""
-    return decision.place is not None and not decision.place.function
+def is_exact(decision: Decision, p: Polyhedra) -> bool:
+    """Whether it is for the nests of one loop or statement: they must follow it."""
+    return decision.place is not None and decision.place.function in ("", *(x.label for x in p.scop.loops))
 
 
 def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:

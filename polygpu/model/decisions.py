@@ -1,15 +1,16 @@
 """Decisions: what is chosen for a nest, by a rule, the model, the search or a person.
 
     decisions ::= [place ":"] decision+
-    place     ::= [file ":"] line ["." column] ["#" number] | function
+    place     ::= [file ":"] line ["." column] ["#" number] | function | label
     decision  ::= key "(" [item ("," item)*] ")"
     item      ::= name [":" value] | value | place          value ::= number | word
 
 One grammar for --decide, for `#pragma polygpu` before a loop and for the files that `inspect --decisions`
 writes; `record` and `from_record` are its JSON. A place is the line of a statement, or of a loop around it,
-where many stand on the line that of one, or a function; without a place a decision is for all nests. Names
-are those of the source: iterators of loops, arrays, references as they are written there, `@line` behind them
-where they mean different ones. Statements go by their places, or by the arrays that they write.
+where many stand on the line that of one, the label of a loop, or a function; without a place a decision is
+for all nests. Names are those of the source: iterators of loops, arrays, references as they are written
+there, `@line` behind them where they mean different ones. Statements go by their places, or by the arrays
+that they write.
 
     14: order(i, j) tile(i: 64, j: 128, k: 16) threads(i: 8, j: 16) stage(A[i][k]: k) buffer(prefetch)
 """
@@ -90,7 +91,7 @@ _COMMENT = re.compile(r"(?:^|\s)#(?:\s.*)?$")
 @dataclass(frozen=True, slots=True)
 class Place:
     """A statement or a loop: `column` and `number` (from 1, of those at the same place) are 0 for any. Or
-    all of a `function`.
+    all of a `function`, or of the loop with that label.
     """
 
     line: int = 0

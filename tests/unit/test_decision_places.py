@@ -98,6 +98,62 @@ def test_the_narrower_place_counts_then_the_later_decision(four: Compiled) -> No
     assert unrolled(four(*given)) == [5, 5, 5, 4, 2]
 
 
+LABELS = """
+void f(int n, float a[restrict n], float b[restrict n][n])
+{
+#pragma scop
+first:
+    for (int i = 0; i < n; i++)
+        a[i] = 1;
+    second: for (int i = 0; i < n; i++)
+        %s: for (int j = 0; j < n; j++)
+            b[i][j] = 2;
+third:
+#pragma polygpu wide(0)
+    for (int i = 0; i < n; i++)
+        a[i] *= b[0][i];
+#pragma endscop
+}
+void g(int n, float a[restrict n])
+{
+#pragma scop
+again:
+    for (int i = 0; i < n; i++)
+        a[i] += 1;
+#pragma endscop
+}
+"""
+
+
+def labelled(directory: Path, inner: str, *decisions: str) -> Compilation:
+    file = directory / "labelled.c"
+    file.write_text(LABELS % inner)
+    return compile_file(str(file), Options(target="emulator", device="8800gtx", decisions=decisions))
+
+
+@pytest.mark.parametrize(
+    ("place", "nest"), [("first", 0), ("second", 1), ("inner", 1), ("third", 2), ("again", 3)]
+)
+def test_a_label_is_a_place(place: str, nest: int, tmp_path: Path) -> None:
+    found = unrolled(labelled(tmp_path, "inner", f"{place}: unroll(2)"))
+    assert found == [2 if k == nest else "auto" for k in range(4)]
+
+
+def test_what_a_label_names_must_follow(tmp_path: Path) -> None:
+    with pytest.raises(Diagnosed, match="the nest does not read 'a'"):
+        labelled(tmp_path, "inner", "second: stage(a)")
+
+
+@pytest.mark.parametrize(("inner", "or_"), [("g", "the function"), ("again", "the label in g()")])
+def test_labels_that_may_be_something_else(inner: str, or_: str, tmp_path: Path) -> None:
+    with pytest.raises(Diagnosed) as caught:
+        labelled(tmp_path, inner, f"{inner}: unroll(2)")
+    (said,) = caught.value.diagnostics
+    message = f"'{inner}: unroll(2)': '{inner}' may be the label in f() or {or_}"
+    assert (said.id, said.message) == ("PG303", message)
+    assert said.help == f"go by the line of a loop: 9 or {19 if inner == 'g' else 21}"
+
+
 def test_what_has_no_place_is_left_where_a_nest_cannot_follow_it(four: Compiled) -> None:
     assert followers(four("tile(j: 64)")) == followers(four("stage(b)")) == ["10"]
     for impossible in ("tile(k: 64)", "stage(d)", "hold(d)"):

@@ -35,8 +35,8 @@ _STATEMENTS: dict[str, tuple[str, str, str]] = {
     ),
     "Label": (
         "PG120",
-        "a label in a region: a jump could enter it in the middle",
-        "move the label out of the region",
+        "a label in a region: a jump enters it in the middle",
+        "move the label out of the region, or leave out its goto",
     ),
     "Break": (
         "PG121",

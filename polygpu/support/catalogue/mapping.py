@@ -21,7 +21,8 @@ MAPPING = {
         "a decision is not understood",
         "--decide 'KEY(...)' takes a decision that the compiler would take otherwise, for all nests that\n"
         "have what it names, or behind a place for one: '14: unroll(4)' is for the statement or the loop\n"
-        "on line 14, 'f: unroll(4)' for the function f, '#pragma polygpu unroll(4)' for the loop behind it.\n"
+        "on line 14, 'f: unroll(4)' for the function f, or the loop with the label f,\n"
+        "'#pragma polygpu unroll(4)' for the loop behind it.\n"
         "Loops and arrays have the names of the source.\n"
         "  expand(t: i j, s: none) temporaries with an element for each iteration of loops, or not\n"
         "  split(15), fuse(12, 15) statements with which a kernel begins, or that one kernel runs: by lines\n"
