@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from polygpu.model.decisions import Decision, Value
+from polygpu.model.decisions import Decision, Value, json_listing, listing, read
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -64,6 +65,8 @@ def check(directory: Path, body: str, *decisions: str) -> Compilation:
     assert all(certify(r).holds for r in made.regions)
     again = compiled(directory, body, *map(str, taken(made)))
     assert (taken(again), again.files) == (taken(made), made.files)
+    nests = [nest for r in made.regions for nest in r.taken]
+    assert list(read(listing(nests))) == list(read(json.dumps(json_listing(nests)))) == taken(made)
     files = {suffix: directory / f"f{suffix}" for suffix in made.files}
     for suffix, text in made.files.items():
         files[suffix].write_text(text)
@@ -217,6 +220,15 @@ def kernels(made: Compilation) -> list[str]:
 )
 def test_kernels_that_are_asked_for(body: str, decisions: str, found: list[str], tmp_path: Path) -> None:
     assert kernels(check(tmp_path, body, decisions)) == found
+
+
+def test_pragmas_decide_about_kernels_and_loops(tmp_path: Path) -> None:
+    first, rest = CHAIN.split("\n", 1)
+    made = check(tmp_path, f"{first}\n#pragma polygpu split(11) fuse(16, 18)\n{rest}")
+    assert kernels(made) == ["10", "11 14", "16 18"]
+    first, rest = TABLES.split("\n", 1)
+    made = check(tmp_path, f"{first}\n#pragma polygpu inner(l, k)\n{rest}")
+    assert list(person(made)) == ["12: inner(l, k)"]
 
 
 def test_kernels_that_cannot_be(tmp_path: Path) -> None:

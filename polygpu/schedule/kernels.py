@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -105,7 +105,6 @@ class _Change:
     p: Polyhedra
     d: Dependences
     decision: Decision
-    domains: dict[str, isl.Set] = field(default_factory=dict)
 
     def cut(self, host: Host, outer: tuple[Member, ...], before: frozenset[str], cuts: set[str]) -> Host:
         """Each nest cut before the first of its statements that is named."""

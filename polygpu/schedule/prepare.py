@@ -1,6 +1,8 @@
-"""A region up to its schedule: all that depends on no device and on no decision.
+"""A region up to its schedule: all that depends on no device.
 
 polyhedra -> conditions -> dependences -> dead -> expand -> split -> schedule
+
+Decisions that change a schedule make another one of what is prepared: `expanded` and `decided`.
 """
 
 from __future__ import annotations
