@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from polygpu import pipeline
 from polygpu.lower.realise import CompiledRegion
+from polygpu.lower.remarks import left_out
 from polygpu.model.decisions import CARE
 from polygpu.pipeline import Compilation, Options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -77,7 +78,8 @@ def _first(certificate: Certificate) -> str:
 
 
 def summaries(compilation: Compilation) -> Iterator[str]:
-    """What was proved of each region, and what is open: a line each."""
+    """What was proved of each region and what is open, and which decisions nests left out: a line each."""
+    yield from left_out(compilation.regions)
     for r, certificate in zip(compilation.regions, compilation.certificates, strict=True):
         proved = [f.property for f in certificate.facts if f.verdict == "proved"]
         left = [f"{f.property} ({f.why})" for f in certificate.facts if f.verdict == "open"]

@@ -10,19 +10,26 @@ of it when every read of the web gets its value from the same iteration of that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences, carried, compute
 from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.places import array_names, holds
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
+from polygpu.analysis.verdicts import ends, obstacle
+from polygpu.model.decisions import Decision, Value
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references
 from polygpu.model.scop import Array
-from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
 
+Wish: TypeAlias = tuple[Decision, Value] | None
 Node = tuple[str, bool]  # statement, is it its write
 
 
@@ -43,11 +50,15 @@ class Expansion:
         return len(self.levels)
 
 
-def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhedra, tuple[Expansion, ...]]:
-    """`p` with its temporaries expanded, and what was done.
+def expand(
+    p: Polyhedra, d: Dependences, generous: bool = False, decisions: Sequence[Decision] = ()
+) -> tuple[Polyhedra, tuple[Expansion, ...]]:
+    """`p` with its temporaries expanded, as `decisions` say or else as follows, and what was done.
 
     A loop that carries a dependence of other arrays is left out of an expansion, unless `generous`: then
     temporaries grow by it too, up to the rank of the region's arrays, which lets a schedule skew the loop.
+
+    Raises Diagnosed for a decision that is not possible.
     """
     rank = max((len(a.extents) for a in p.arrays), default=0) if generous else 0
     candidates = {a.name: found for a in p.arrays if (found := _expansions_of(p, d, a.name))}
@@ -55,15 +66,94 @@ def expand(p: Polyhedra, d: Dependences, generous: bool = False) -> tuple[Polyhe
     done: list[Expansion] = []
     copies: list[PolyStatement] = []
     for array in p.arrays:
-        found = [_useful(p, array, e, sequential, rank) for e in candidates.get(array.name, [])]
+        mine = candidates.get(array.name, [])
+        asked = [_decided(p, d, e, decisions) for e in mine]
+        found = [a or _useful(p, array, e, sequential, rank) for a, e in zip(asked, mine, strict=True)]
         if array.live_out:
             # a structure's members are written one by one: there is no last write of an element
             found = [] if array.structure else _with_final_values(p, array, found, copies)
+        _check_done(p, array.name, decisions, found, [a for a in asked if a is not None])
         done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
     for expansion in done:
         p = _apply(p, expansion)
     return replace(p, statements=(*p.statements, *copies)), tuple(done)
+
+
+def decided_for(p: Polyhedra, e: Expansion, decisions: Sequence[Decision]) -> Wish:
+    """The last decision for a web, and its value: by the web's own name, or by the array's at its places."""
+    names = {e.array} | {name for _, a in _accesses(p, e.array) for name in array_names(a)}
+    own = {e.renamed} | (names if e.renamed == e.array else set())
+    found: Wish = None
+    for d in decisions:
+        region = d.place is None or any(holds(d.place, p, s.name) for s in p.statements)
+        here = d.place is None or any(holds(d.place, p, s) for s, _ in e.nodes)
+        for name, value in d.items:
+            if (name in own and region) or (name in names and here):
+                found = d, value
+    return found
+
+
+def whole(p: Polyhedra, array: str) -> Expansion:
+    """All accesses of an array as one web that is not expanded."""
+    return Expansion(array, array, (), frozenset((s.name, a.write) for s, a in _accesses(p, array)))
+
+
+def _decided(p: Polyhedra, d: Dependences, e: Expansion, decisions: Sequence[Decision]) -> Expansion | None:
+    """`e` by the loops that a decision names; None where there is none."""
+    asked = decided_for(p, e, decisions)
+    if asked is None or asked[1] is None:
+        return e if asked is not None else None
+    decision, value = asked
+    wanted = str(value).split() if value != "none" else []
+    loops = loops_of(p, e)
+    for name in wanted:
+        if name not in (loops[k] for k in e.levels):
+            raise _impossible(p, d, e, decision, name)
+    return replace(e, levels=tuple(k for k in e.levels if loops[k] in wanted))
+
+
+def loops_of(p: Polyhedra, e: Expansion) -> list[str]:
+    """What the source calls the loops around a web's statements."""
+    sources = p.source_names()
+    return [sources.get(i, i) for i in p.statement(min(name for name, _ in e.nodes)).iterators]
+
+
+def _impossible(p: Polyhedra, d: Dependences, e: Expansion, decision: Decision, name: str) -> Diagnosed:
+    """Why a web cannot be expanded by a loop."""
+    loops = loops_of(p, e)
+    stay = ", ".join(loops[k] for k in e.levels)
+    advice = f"its values stay within iterations of {stay}" if stay else "leave it out of the decision"
+    pairs = empty_union_map()
+    flow = [m for m in _flow_of(p, _accesses(p, e.array), d) if (tuple_name(m, D.in_), True) in e.nodes]
+    for m in flow if name in loops else ():
+        k = loops.index(name)
+        if k < min(m.dim(D.in_), m.dim(D.out)):
+            pairs = pairs.union(isl.UnionMap.from_map(m.subtract(m.equate(D.in_, k, D.out, k))))
+    found = obstacle(p, replace(d, flow=union_of(flow)), pairs, f"in another iteration of {name}")
+    why = found.why if found is not None else f"'{name}' is not around all that uses '{e.array}'"
+    return _refused(p, e.array, decision, why, advice, ends(found))
+
+
+def _check_done(
+    p: Polyhedra, array: str, decisions: Sequence[Decision], found: list[Expansion], asked: list[Expansion]
+) -> None:
+    """Raises Diagnosed where an array is not expanded as a decision has it."""
+    decision = decided_for(p, whole(p, array), decisions)
+    if decision is None or decision[1] in (None, "none"):
+        return
+    why = "it is no temporary: values are read that come from outside of the region" if not asked else ""
+    if any(e.levels not in [f.levels for f in found] for e in asked if e.depth):
+        why = "its last values cannot be copied back from there"
+    if why:
+        raise _refused(p, array, decision[0], why, "leave it out of the decision")
+
+
+def _refused(
+    p: Polyhedra, array: str, decision: Decision, why: str, advice: str, notes: tuple[Diagnostic, ...] = ()
+) -> Diagnosed:
+    position = _accesses(p, array)[0][1].position
+    return Diagnosed(Diagnostic("PG304", "error", f"'{decision}': {why}", position, advice, notes))
 
 
 def _grows(found: list[Expansion]) -> bool:

@@ -20,9 +20,9 @@ from polygpu.mapping.check import check_program
 from polygpu.mapping.map import map_host, map_nest
 from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
-from polygpu.mapping.record import asked_padding, taken
-from polygpu.mapping.wanted import RefusedError, Wanted, wanted
-from polygpu.model.decisions import Decision, Taken
+from polygpu.mapping.record import asked_padding, check_padding, taken
+from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
+from polygpu.model.decisions import KERNELS, Decision, Taken
 from polygpu.model.device import Device
 from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
@@ -41,7 +41,7 @@ _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels know
 class CompiledRegion:
     """One region after all passes: what reports, verification and search look at.
 
-    `asked` are the decisions for each kernel, `refused` those for all nests that single ones cannot follow.
+    `asked` are the decisions for each kernel, `refused` those for many nests that single ones cannot follow.
     """
 
     prepared: Prepared
@@ -72,7 +72,7 @@ class CompiledRegion:
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""
         kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
-        return tuple(taken(grid, kernel, asked) for grid, kernel, asked in kernels)
+        return tuple(taken(grid, kernel, asked, self.prepared) for grid, kernel, asked in kernels)
 
     def with_kernels(self, region: Region) -> CompiledRegion:
         """Another form of the region, kernel by kernel."""
@@ -89,7 +89,24 @@ class Realiser:
     passes: Passes = field(default_factory=Passes)
     grids: Recent[Grid] = field(default_factory=lambda: Recent(RECENT))
     padded: Recent[Padded] = field(default_factory=lambda: Recent(RECENT))
-    tests: Recent[FittingTests] = field(default_factory=lambda: Recent(2))  # of each order
+    tests: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of each order
+    decided: Recent[Prepared] = field(default_factory=lambda: Recent(8))
+    expanded: Recent[Realiser] = field(default_factory=lambda: Recent(8))
+
+    def _expanded(self, decisions: tuple[Decision, ...], budget: float) -> Realiser:
+        """That of the region with the temporaries that are asked for."""
+        mine = tuple(d for d in decisions if d.key == "expand")
+        if not mine:
+            return self
+        return self.expanded.get(mine, lambda: self._other(self.prepared.expanded(mine, budget, self.passes)))
+
+    def _other(self, prepared: Prepared) -> Realiser:
+        return Realiser(prepared, self.device, self.passes)
+
+    def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
+        """The region with the kernels that are asked for."""
+        mine = tuple(d for d in decisions if d.key in KERNELS)
+        return self.decided.get(mine, lambda: self.prepared.decided(mine)) if mine else self.prepared
 
     @cached_property
     def layouts(self) -> dict[str, Layout]:
@@ -105,12 +122,16 @@ class Realiser:
         """The region's kernels, in the source's order where those of its schedule take isl longer than
         `budget` seconds, or where int does not hold what they compute.
 
-        Raises RefusedError for a decision with a place that its nest cannot follow, and Diagnosed where there
+        Raises RefusedError for a decision on a line that its nest cannot follow, and Diagnosed where there
         is no code of either order.
         """
-        prepared = self.prepared
-        lowering = self.lowering
         end = time.monotonic() + budget
+        return self._expanded(decisions, budget)._realised(decisions, care, end)
+
+    def _realised(self, decisions: tuple[Decision, ...], care: int, end: float) -> CompiledRegion:
+        """The region's kernels, which have until `end`."""
+        prepared = self._decided(decisions)
+        lowering = self.lowering
         found: list[tuple[int, CompiledRegion]] = []
         made = False
         for order in (prepared, prepared.in_source_order) if care < 4 else (prepared.in_source_order,):
@@ -178,7 +199,7 @@ class Realiser:
     ) -> CompiledRegion | None:
         """None where isl takes too long for the code, or for a part of it.
 
-        What a nest cannot follow of decisions for all nests is left out for it.
+        What a nest cannot follow of decisions for all nests, or for a function's, is left out for it.
         """
         refused: list[RefusedError] = []
         try:
@@ -187,7 +208,7 @@ class Realiser:
                     try:
                         return self._attempt(order, lowering, decisions, care, refused)
                     except RefusedError as problem:
-                        if problem.decision.place is not None:
+                        if is_exact(problem.decision, order.polyhedra):
                             raise
                         refused.append(problem)
         except isl.Error:
@@ -217,8 +238,12 @@ class Realiser:
 
     def _map(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
         key = Same(nest), name, asked.decisions, asked.care
-        p, device = self.prepared.polyhedra, self.device
-        return self.grids.get(key, lambda: map_nest(p, nest, outer, device, asked, name))
+        return self.grids.get(key, lambda: self._mapped(nest, outer, name, asked))
+
+    def _mapped(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
+        grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
+        check_padding(grid, asked)
+        return grid
 
 
 def _lower(lowering: RegionLowering, program: Program, asked: list[Wanted]) -> Region:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import Wanted
-from polygpu.model.decisions import KEYS, SPACES, Decision
+from polygpu.model.decisions import KERNELS, KEYS, SPACES, Decision
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
@@ -51,15 +51,27 @@ def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     ]
 
 
+def left_out(regions: Iterable[CompiledRegion]) -> Iterator[str]:
+    """What single nests do not follow of decisions for many, and why."""
+    for problem in (problem for r in regions for problem in r.refused):
+        found = problem.diagnostics[0]
+        yield f"{found.position}: not followed: {found.message}"
+
+
 def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[CompiledRegion]) -> None:
     """Raises Diagnosed for a decision that no nest of the file follows, be it that none has what it names."""
+    regions = list(regions)
     nests = [asked for r in regions for asked in r.asked]
     refused = [problem for r in regions for problem in r.refused]
     for decision in decisions:
+        _check_place(decision, regions)
         if decision.key in SPACES:
             continue
+        if any(decision in r.prepared.decisions for r in regions):
+            _check_names(decision, nests if decision.key not in KERNELS else [])
+            continue
         mine = [asked for asked in nests if decision in asked.decisions]
-        _check_names(decision, mine or (nests if decision.place is None else []))
+        _check_names(decision, mine or [asked for asked in nests if _is_for(decision, asked)])
         if any(asked.follows(decision) for asked in mine):
             continue
         for problem in refused:
@@ -69,6 +81,27 @@ def check_followed(path: str, decisions: Iterable[Decision], regions: Iterable[C
         line = decision.place.line if decision.place is not None and not decision.place.file else 0
         position = Position(path, max(line, 1), 1)
         raise _unfollowed(f"'{decision}' is for no nest of this file", position, advice)
+
+
+def _check_place(decision: Decision, regions: Iterable[CompiledRegion]) -> None:
+    """Raises Diagnosed where a name is that of a function and of a label, or of labels of two functions."""
+    name = decision.place.function if decision.place is not None else ""
+    found: dict[str, Position] = {}
+    for scop in (r.scop for r in regions if name):
+        if scop.function == name:
+            found.setdefault("the function", scop.position)
+        for loop in (loop for loop in scop.loops if loop.label == name):
+            found.setdefault(f"the label in {scop.function}()", loop.position)
+    if len(found) > 1:
+        lines = " or ".join(str(position.line) for position in found.values())
+        message = f"'{decision}': '{name}' may be {' or '.join(found)}"
+        raise _unfollowed(message, next(iter(found.values())), f"go by the line of a loop: {lines}")
+
+
+def _is_for(decision: Decision, asked: Wanted) -> bool:
+    """Whether the nest is one of all those that the decision is for."""
+    place = decision.place
+    return place is None or (bool(place.function) and place.function == asked.p.scop.function)
 
 
 def _check_names(decision: Decision, nests: list[Wanted]) -> None:

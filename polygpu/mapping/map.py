@@ -8,6 +8,7 @@ from itertools import count
 from typing import cast
 
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.mapping.body import arranged
 from polygpu.mapping.place import hold, stage
 from polygpu.mapping.program import (
     Axis,
@@ -27,7 +28,7 @@ from polygpu.mapping.program import (
 )
 from polygpu.mapping.rules import buffering, classify, lane, tile_sizes
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
-from polygpu.mapping.wanted import RefusedError, Wanted, loop_names, runs_backwards
+from polygpu.mapping.wanted import RefusedError, Wanted, direction, loop_names, runs_backwards
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.schedule.tree import (
@@ -39,7 +40,6 @@ from polygpu.schedule.tree import (
     Nest,
     Node,
     Sequence,
-    band,
     single_iterator,
 )
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -71,7 +71,7 @@ def map_nest(
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
-    nest = _sequential(p, nest, asked)
+    nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
         return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
@@ -102,16 +102,6 @@ def _made(grid: Grid, t: Transformation, device: Device, asked: Wanted, *keys: s
         position = grid.p.statement(grid.statements[0]).position
         raise Diagnosed(Diagnostic(refusal.number, "error", refusal.why, position, refusal.advice))
     raise asked.refused(decision, refusal.number, refusal.why, refusal.advice)
-
-
-def _sequential(p: Polyhedra, nest: Nest, asked: Wanted) -> Nest:
-    """`nest` with the parallel loops that are to be run by one thread around its body: any order of these is
-    legal.
-    """
-    names = frozenset(asked.names("sequential"))
-    inner = tuple(m for m in nest.parallel if names & loop_names(p, m))
-    outer = tuple(m for m in nest.parallel if not names & loop_names(p, m))
-    return Nest(outer, band(inner, True, nest.body)) if inner else nest
 
 
 def _parts(body: Node) -> Block:
@@ -147,25 +137,23 @@ def _order(grid: Grid, asked: Wanted) -> Order:
         last, backwards = lane(grid)
         axes = (*(k for k in range(len(grid.axes)) if k != last), last)
         return Order(axes, frozenset({last} if backwards else ()))
-    found = [_axis(grid, name.removeprefix("-"), asked, decision) for name in decision.names]
-    turned = {
-        k
-        for k, name in zip(found, decision.names, strict=True)
-        if name.startswith("-") != runs_backwards(grid.axes[k].member)
-    }
-    return Order(tuple(found), frozenset(turned))
+    found = [_axis(grid, name, asked, decision) for name in decision.names]
+    turned = {k for k, backwards in found if backwards != runs_backwards(grid.axes[k].member)}
+    return Order(tuple(k for k, _ in found), frozenset(turned))
 
 
-def _axis(grid: Grid, name: str, asked: Wanted, decision: Decision) -> int:
+def _axis(grid: Grid, name: str, asked: Wanted, decision: Decision) -> tuple[int, bool]:
+    """The axis that is named, and whether it is to run backwards."""
     names = [loop_names(grid.p, a.member) for a in grid.axes]
-    found = next((k for k, known in enumerate(names) if name in known), None)
-    if found is None:
-        parallel = ", ".join(min(known) for known in names)
-        verdict = asked.sequential(name)
-        reason = verdict.why if verdict is not None else f"the parallel ones are {parallel}"
-        why = f"'{name}' is no parallel loop of this nest: {reason}"
-        raise asked.refused(decision, "PG304", why, f"order {parallel}", verdict)
-    return found
+    for k, known in enumerate(names):
+        backwards = direction(name, known)
+        if backwards is not None:
+            return k, backwards
+    plain, parallel = name.removeprefix("-"), ", ".join(map(min, names))
+    verdict = asked.sequential(plain)
+    reason = verdict.why if verdict is not None else f"the parallel ones are {parallel}"
+    why = f"'{plain}' is no parallel loop of this nest: {reason}"
+    raise asked.refused(decision, "PG304", why, f"order {parallel}", verdict)
 
 
 def _deal(grid: Grid, sizes: list[tuple[int, int, int]], asked: Wanted) -> Deal:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
+from polygpu.analysis.places import array_names
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
-from polygpu.mapping.wanted import Wanted, array_names, loop_names
+from polygpu.mapping.wanted import Wanted, loop_names, source_arrays
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
@@ -29,12 +30,13 @@ def hold(m: Grid, asked: Wanted) -> Hold:
     decision = asked.find("hold")
     if decision is None:
         return Hold(found)
-    used = {a.reference.array for s in m.statements for a in m.p.statement(s).accesses}
+    sources = source_arrays(m.p, m.statements)
+    names = {h.array: {h.array, sources[h.array]} for h in found}
     for name in decision.names:
-        if name in used and name not in {h.array for h in found}:
+        if name in {*sources, *sources.values()} and not any(name in mine for mine in names.values()):
             why = f"no point of the nest owns one element of '{name}' alone"
             raise asked.refused(decision, "PG310", why, "leave the array out of the decision")
-    return Hold(tuple(h for h in found if h.array in decision.names))
+    return Hold(tuple(h for h in found if names[h.array] & {*decision.names}))
 
 
 def stage(m: Grid, device: Device, asked: Wanted) -> Stage:

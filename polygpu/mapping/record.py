@@ -4,30 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polygpu.analysis.expand import Expansion, decided_for, loops_of, whole
+from polygpu.analysis.places import names_statement, place_of
 from polygpu.analysis.polyhedra import PolyAccess
+from polygpu.mapping.body import order_inside
 from polygpu.mapping.place import names_of_access
 from polygpu.mapping.program import Box, Grid, Run, Tiles, reference_key, walk
-from polygpu.mapping.wanted import Wanted, labels, place_of, runs_backwards
+from polygpu.mapping.wanted import (
+    Wanted,
+    array_label,
+    labels,
+    runs_backwards,
+    source_arrays,
+)
 from polygpu.model.decisions import SPACES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
+from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Band
 
 Items = tuple[tuple[str, Value], ...]
 
 
-def taken(grid: Grid, kernel: Kernel, asked: Wanted) -> tuple[Taken, ...]:
+def taken(grid: Grid, kernel: Kernel, asked: Wanted, prepared: Prepared) -> tuple[Taken, ...]:
     """Every decision of the nest, each with who took it."""
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
-    found = (("sequential", names), *_all(grid, kernel))
+    made = (("expand", _temporaries(grid, prepared)), *_kernels(grid, prepared.cuts))
+    found = (*((key, items) for key, items in made if items), ("sequential", names), *_all(grid, kernel))
+    followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
     decisions = (Decision(key, items, place) for key, items in found)
-    followed = {d.key for d in asked.decisions if asked.follows(d)}
     return tuple(Taken(d, "person" if d.key in followed else "rule") for d in decisions)
 
 
+def _followed(grid: Grid, prepared: Prepared) -> set[str]:
+    """The keys of the decisions that made the nest."""
+    fused = [d for d in prepared.decisions if d.key == "fuse"]
+    named = any(names_statement(grid.p, d, s) for d in fused for s in grid.statements)
+    p, arrays = prepared.before[0], source_arrays(grid.p, grid.statements).values()
+    webs = (*prepared.expansions, *(whole(p, a.name) for a in p.arrays if a.name in arrays))
+    asked = [d for d in prepared.decisions if d.key == "expand"]
+    grown = any(decided_for(p, e, asked) for e in webs if _uses(grid, e))
+    return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set())
+
+
+def _uses(grid: Grid, e: Expansion) -> bool:
+    mine = (grid.p.statement(s) for s in grid.statements)
+    return bool({s.whole or s.name for s in mine} & {name for name, _ in e.nodes})
+
+
+def _temporaries(grid: Grid, prepared: Prepared) -> Items:
+    """The loops by which temporaries of the nest are expanded, and those that are not to be."""
+    p = prepared.before[0]
+    found: dict[str, Value] = {}
+    for e in (e for e in prepared.expansions if _uses(grid, e)):
+        parts = sum(other.array == e.array for other in prepared.expansions)
+        name = e.renamed if parts > 1 else source_arrays(p, [s for s, _ in e.nodes])[e.array]
+        loops = loops_of(p, e)
+        found[name] = " ".join(loops[k] for k in e.levels) or "none"
+    asked = [d for d in prepared.decisions if d.key == "expand"]
+    others = {array.name for array in p.arrays} - {e.array for e in prepared.expansions}
+    for e in (whole(p, name) for name in others):
+        wish = decided_for(p, e, asked) if _uses(grid, e) else None
+        if wish is not None and wish[1] == "none":
+            found[source_arrays(p, [s for s, _ in e.nodes])[e.array]] = "none"
+    return tuple(sorted(found.items()))
+
+
+def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:
+    """Which statements the kernel has."""
+    for key, names in (("split", cuts & {*grid.statements}), ("fuse", grid.statements)):
+        if names and (key == "split" or len(names) > 1):
+            mine = [s.name for s in grid.p.statements if s.name in names]
+            yield key, tuple((str(place_of(grid.p, (s,))), None) for s in mine)
+
+
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
-    loops = grid.loops
+    loops, sources = grid.loops, source_arrays(grid.p, grid.statements)
     outermost = (
         b.node.members[0] for b in walk(grid.block) if isinstance(b, Run) and isinstance(b.node, Band)
     )
@@ -35,6 +88,9 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     names = labels(grid.p, members)
     axes = names[: len(grid.axes)]
     steps = {n: t for n, m in zip(names, members, strict=True) for t in loops if t.member is m}
+    inner = tuple((name, None) for name in order_inside(grid.p, grid.node))
+    if inner:
+        yield "inner", inner
     if grid.axes:
         pairs = list(zip(axes, grid.axes, strict=True))
         yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)
@@ -42,7 +98,7 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "tile", tuple(tiles)
         yield "threads", tuple((n, a.threads) for n, a in pairs)
         yield "deal", tuple((n, a.group) for n, a in pairs)
-        yield "hold", tuple(sorted({(h.array, None) for h in grid.held}))
+        yield "hold", tuple(sorted({(array_label(sources, h.array), None) for h in grid.held}))
         boxes = {box.name: _label(grid, box) for box, _ in grid.boxes}
         level = {id(t): n for n, t in steps.items()}
         yield "stage", tuple((boxes[b.name], level[id(t)] if t else "block") for b, t in grid.boxes)
@@ -54,20 +110,35 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
             yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared if s.name in boxes)
     yield "registers", (("", kernel.registers or "auto"),)
     for space in SPACES:
-        yield space, tuple((a.name, None) for a in kernel.arrays if a.space == space)
+        yield space, tuple((array_label(sources, a.name), None) for a in kernel.arrays if a.space == space)
 
 
 def asked_padding(grid: Grid, asked: Wanted) -> dict[str, int]:
     """The padding that is asked for, by the name of the box."""
     decision = asked.find("pad")
-    found: dict[str, int] = {}
-    for box, _ in grid.boxes if decision is not None else ():
-        names = frozenset(n for s, a in _reads(grid) for n in _names_in(grid, box, s, a))
-        assert decision is not None
-        value = next((v for name, v in decision.items if "".join(name.split()) in names), decision.value)
-        if isinstance(value, int):
-            found[box.name] = value
-    return found
+    if decision is None:
+        return {}
+    items = [("".join(name.split()), value) for name, value in decision.items]
+    names = {box.name: _names_of(grid, box) for box, _ in grid.boxes}
+    found = {box: next((v for n, v in items if n in mine), decision.value) for box, mine in names.items()}
+    return {box: value for box, value in found.items() if isinstance(value, int)}
+
+
+def check_padding(grid: Grid, asked: Wanted) -> None:
+    """Raises RefusedError where padding is asked for an array of the nest that is not staged."""
+    decision = asked.find("pad")
+    if decision is None or asked.care:
+        return
+    known = frozenset(name for box, _ in grid.boxes for name in _names_of(grid, box))
+    for name in decision.names:
+        if asked.knows(decision, name) and "".join(name.split()) not in known:
+            staged = ", ".join(_label(grid, box) for box, _ in grid.boxes)
+            advice = f"what is staged is {staged}" if staged else "decide stage(...) too"
+            raise asked.refused(decision, "PG310", f"'{name}' is not staged in shared memory", advice)
+
+
+def _names_of(grid: Grid, box: Box) -> frozenset[str]:
+    return frozenset(n for s, a in _reads(grid) for n in _names_in(grid, box, s, a))
 
 
 def _names_in(grid: Grid, box: Box, statement: str, a: PolyAccess) -> frozenset[str]:

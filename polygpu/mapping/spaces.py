@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polygpu.mapping.wanted import Wanted
+from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import SPACES, Decision
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
@@ -97,18 +97,21 @@ class _Pass:
 
     def space(self, array: ArrayArgument, kernel: Kernel, region: Region, constants: int) -> ArraySpace:
         """The constant cache goes first where an array is named for both."""
+        asked = self.asked[kernel.name]
+        names = {array.name, source_arrays(asked.p, asked.nest.statements).get(array.name, "")}
         for space in SPACES:
-            decision = self.asked[kernel.name].find(space)
-            if decision is None or array.name not in decision.names or not array.read:
+            decision = asked.find(space)
+            named = next((n for n in decision.names if n in names), "") if decision is not None else ""
+            if decision is None or not named or not array.read:
                 continue
             why = self.refusal(space, array, kernel, region)
             if not why and space == "constant" and constants == _MOST_ARRAYS:
                 why = f"a kernel has at most {_MOST_ARRAYS} constant arrays"
             if why:
-                message = f"'{decision}': '{array.name}' stays in global memory in {kernel.name}: {why}"
-                self.refused.setdefault((decision, array.name), _warning(message, region))
+                message = f"'{decision}': '{named}' stays in global memory in {kernel.name}: {why}"
+                self.refused.setdefault((decision, named), _warning(message, region))
                 continue
-            self.done.add((decision, array.name))
+            self.done.add((decision, named))
             if space == "constant":
                 self.take(region, array.name)
             return space

@@ -10,13 +10,13 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.patterns import coefficients
-from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
-from polygpu.analysis.verdicts import loop_verdicts
-from polygpu.model.decisions import KEYS, SPACES, Decision, Place, Value
+from polygpu.analysis.places import array_names, holds
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.verdicts import Obstacle, ends, loop_verdicts
+from polygpu.model.decisions import KEYS, SPACES, Decision, Value
 from polygpu.model.facts import LoopVerdict
-from polygpu.schedule.tree import Band, Member, Nest, Sequence, row_text
+from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.position import basename
 
 _OF_BLOCKS = frozenset({"wide", "loads", "unroll", "buffer"})  # of which one thread alone makes no use
 _NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
@@ -52,13 +52,17 @@ class Wanted:
         if decision not in self.decisions:
             return False
         match KEYS[decision.key].named:
+            case "array" if decision.key == "expand":
+                return False
             case "array":
-                names = {name.partition("@")[0].partition("[")[0] for name in decision.names}
+                names = set(map(array_of, decision.names))
                 return not names or decision.value is not None or bool(names & self._arrays())
             case "loop":
-                names = {name.removeprefix("-") for name in decision.names}
+                names = {n for name in decision.names for n in (name, name.removeprefix("-"))}
                 known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
                 return not decision.items or any(decision.value is not None or names & mine for mine in known)
+            case "statement":
+                return False  # not about a nest, but about which nests there are
         return decision.key not in _OF_BLOCKS or bool(self.nest.parallel)
 
     def _arrays(self) -> frozenset[str]:
@@ -69,7 +73,9 @@ class Wanted:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
         yield from self.nest.parallel
         body = self.nest.body
-        if key == "tile" and self.nest.parallel:
+        if key == "inner" or (key == "tile" and self.find("inner")):
+            yield from body_loops(body)
+        elif key == "tile" and self.nest.parallel:
             parts = body.children if isinstance(body, Sequence) else (body,)
             yield from (part.members[0] for part in parts if isinstance(part, Band))
 
@@ -98,16 +104,16 @@ class Wanted:
         return next((v for v in named if not v.parallel), None)
 
     def refused(
-        self, decision: Decision, number: str, why: str, advice: str = "", verdict: LoopVerdict | None = None
+        self,
+        decision: Decision,
+        number: str,
+        why: str,
+        advice: str = "",
+        verdict: LoopVerdict | Obstacle | None = None,
     ) -> RefusedError:
         """The error that says why the nest cannot follow the decision."""
         position = self.p.statement(self.nest.statements[0]).position
-        ends = (verdict.source, verdict.target) if verdict is not None else ()
-        notes = tuple(
-            Diagnostic("", "note", text, end)
-            for text, end in zip(("one end of the dependence", "the other end"), ends, strict=False)
-        )
-        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice, notes)
+        reason = Diagnostic(number, "error", f"'{decision}': {why}", position, advice, ends(verdict))
         return RefusedError(decision, self.nest.statements, reason)
 
     def value(self, key: str, loop: Member) -> Value:
@@ -119,9 +125,31 @@ class Wanted:
         return next((value for name, value in decision.items if name in names), decision.value)
 
 
-def array_names(a: PolyAccess) -> tuple[str, str]:
-    """The array of a reference as the compiler calls it, which renames some, and as it is written."""
-    return a.reference.array, a.text.partition("[")[0].strip()
+def body_loops(body: Node) -> Iterator[Member]:
+    """The loops of a nest's body, each before those inside it."""
+    match body:
+        case Band(members, _, child):
+            yield from members
+            yield from body_loops(child)
+        case Sequence(children):
+            for child in children:
+                yield from body_loops(child)
+
+
+def array_of(name: str) -> str:
+    """The array that `A[i][k]@14` is about."""
+    return re.split(r"[@\[]", name)[0]
+
+
+def source_arrays(p: Polyhedra, statements: Iterable[str]) -> dict[str, str]:
+    """What the source calls the arrays of the statements, by the compiler's name."""
+    return dict(array_names(a) for s in statements for a in p.statement(s).accesses)
+
+
+def array_label(sources: dict[str, str], name: str) -> str:
+    """The source's name for an array, where no other one of `sources` has it."""
+    written = sources.get(name, name)
+    return written if list(sources.values()).count(written) == 1 else name
 
 
 def wanted(
@@ -133,46 +161,17 @@ def wanted(
 ) -> Wanted:
     """The decisions that hold for a nest, the last of a key being the one that counts.
 
-    Those for everything hold where there is what they name.
+    Those for everything, or for a function, hold where there is what they name.
     """
-    mine = [d for d in decisions if d.place is None or any(_holds(d.place, p, s) for s in nest.statements)]
+    mine = [d for d in decisions if d.place is None or any(holds(d.place, p, s) for s in nest.statements)]
     asked = Wanted(p, nest, tuple(mine), care, dependences)
-    held = (d for d in asked.decisions if d.place or d.key in SPACES or asked.follows(d))
+    held = (d for d in asked.decisions if is_exact(d, p) or d.key in SPACES or asked.follows(d))
     return replace(asked, decisions=tuple(held))
 
 
-def _holds(place: Place, p: Polyhedra, name: str) -> bool:
-    """Whether the place is that of a statement, or of a loop around it."""
-    s = p.statement(name)
-    if place.function:
-        return place.function == p.scop.function
-    if place.file and basename(place.file) != basename(s.position.file):
-        return False
-    around = [p.scop.loops[k].position.line for k in s.loops]
-    if not place.column and not place.number and place.line in around:
-        return True
-    same = _at_the_same(p.statements, s, bool(place.column))
-    own = s.position.line == place.line and place.column in (0, s.position.column)
-    return own and place.number in (0, same.index(name) + 1)
-
-
-def _at_the_same(statements: Iterable[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
-    """The statements on the line of `s`, or at the very place."""
-    place = (s.position.file, s.position.line, s.position.column if column else 0)
-    positions = ((t.name, t.position) for t in statements)
-    return [n for n, at in positions if (at.file, at.line, at.column if column else 0) == place]
-
-
-def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
-    """The shortest place that only the first of the statements has."""
-    names = set(statements)
-    s = next(s for s in p.statements if s.name in names)
-    file = "" if basename(s.position.file) == basename(p.scop.file) else basename(s.position.file)
-    short = Place(s.position.line, file)
-    exact = replace(short, column=s.position.column)
-    number = _at_the_same(p.statements, s, True).index(s.name) + 1
-    tries = (short, exact, replace(exact, number=number))
-    return next(t for t in tries if [n.name for n in p.statements if _holds(t, p, n.name)] == [s.name])
+def is_exact(decision: Decision, p: Polyhedra) -> bool:
+    """Whether it is for the nests of one loop or statement: they must follow it."""
+    return decision.place is not None and decision.place.function in ("", *(x.label for x in p.scop.loops))
 
 
 def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:
@@ -190,6 +189,14 @@ def _name(p: Polyhedra, loop: Member, statement: str) -> str:
         return text
     iterator = p.statement(statement).iterators[moved.index(1)]
     return sources.get(iterator, iterator)
+
+
+def direction(name: str, known: frozenset[str]) -> bool | None:
+    """Whether a decision names the loop that is `known` so to run backwards; None where it does not at all.
+
+    `-i` is `i` backwards, where `-1 + i` may be a name itself.
+    """
+    return False if name in known else True if name.startswith("-") and name[1:] in known else None
 
 
 def runs_backwards(loop: Member) -> bool:

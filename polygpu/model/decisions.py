@@ -1,15 +1,16 @@
 """Decisions: what is chosen for a nest, by a rule, the model, the search or a person.
 
     decisions ::= [place ":"] decision+
-    place     ::= [file ":"] line ["." column] ["#" number] | function
+    place     ::= [file ":"] line ["." column] ["#" number] | function | label
     decision  ::= key "(" [item ("," item)*] ")"
-    item      ::= name [":" value] | value          value ::= number | word
+    item      ::= name [":" value] | value | place          value ::= number | word
 
 One grammar for --decide, for `#pragma polygpu` before a loop and for the files that `inspect --decisions`
 writes; `record` and `from_record` are its JSON. A place is the line of a statement, or of a loop around it,
-where many stand on the line that of one, or a function; without a place a decision is for all nests. Names
-are those of the source: iterators of loops, arrays, references as they are written there, `@line` behind them
-where they mean different ones.
+where many stand on the line that of one, the label of a loop, or a function; without a place a decision is
+for all nests. Names are those of the source: iterators of loops, arrays, references as they are written
+there, `@line` behind them where they mean different ones. Statements go by their places, or by the arrays
+that they write.
 
     14: order(i, j) tile(i: 64, j: 128, k: 16) threads(i: 8, j: 16) stage(A[i][k]: k) buffer(prefetch)
 """
@@ -31,8 +32,9 @@ Author: TypeAlias = Literal["rule", "model", "search", "person"]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a decision is about. `named` is what its items name: "loop", "array" or nothing; `words` and
-    `least` number are the values that they can have. Items with a value of their own have a name and a `:`.
+    """What a decision is about. `named` is what its items name: "loop", "array", "statement" or nothing;
+    `words` and `least` number are the values that they can have. Items with a value of their own have a name
+    and a `:`.
     """
 
     about: str
@@ -44,9 +46,16 @@ class Key:
 
 
 KEYS = {
+    "expand": Key("temporaries with an element for each iteration of loops, by default of all they can",
+                  "expand(t: i j, s: none)", "array", ("none",), plain=True),
+    "split": Key("statements with which a kernel of its own begins", "split(15)", "statement", plain=True),
+    "fuse": Key("statements that one kernel runs, by their lines or what they write", "fuse(12, C)",
+                "statement", plain=True),
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
     "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
                  "loop", plain=True),
+    "inner": Key("loops that a thread runs, from the outermost; -k runs backwards", "inner(l, k)", "loop",
+                 plain=True),
     "tile": Key("iterations of a loop in a tile: parallel ones a block's, others between two copies",
                 "tile(i: 64, j: 128, k: 16)", "loop", least=1),
     "threads": Key("threads of a block along a parallel loop", "threads(i: 8, j: 16)", "loop", least=1),
@@ -68,6 +77,7 @@ KEYS = {
     "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),
     "texture": Key("arrays that are read through the texture cache", "texture(A, B)", "array", plain=True),
 }  # fmt: skip
+KERNELS = ("split", "fuse")  # what decides which kernels there are
 SPACES: tuple[Literal["constant", "texture"], ...] = ("constant", "texture")
 
 _PLACE = re.compile(
@@ -81,7 +91,7 @@ _COMMENT = re.compile(r"(?:^|\s)#(?:\s.*)?$")
 @dataclass(frozen=True, slots=True)
 class Place:
     """A statement or a loop: `column` and `number` (from 1, of those at the same place) are 0 for any. Or
-    all of a `function`.
+    all of a `function`, or of the loop with that label.
     """
 
     line: int = 0
@@ -172,6 +182,12 @@ def _place(match: re.Match[str]) -> Place:
     return Place(line, match["file"] or "", column, number, match["function"] or "")
 
 
+def statement_place(text: str) -> Place | None:
+    """The place of a statement that an item names."""
+    match = _PLACE.fullmatch(f"{text}:")
+    return _place(match) if match and match["line"] else None
+
+
 def _closing(text: str, start: int) -> int:
     """Where the parenthesis before `start` is closed; -1 if it is not."""
     depth = 1
@@ -197,7 +213,8 @@ def _split(text: str, at: str) -> list[str]:
 def _decision(key: str, text: str, place: Place | None) -> Decision:
     if key not in KEYS:
         raise ValueError(f"'{key}' is no decision; they are {', '.join(KEYS)}")
-    items = tuple(_read(part) for part in _split(text, ",")) if text.strip() else ()
+    read = _read if KEYS[key].named != "statement" else _read_statement
+    items = tuple(read(part) for part in _split(text, ",")) if text.strip() else ()
     return checked(Decision(key, items, place))
 
 
@@ -207,6 +224,10 @@ def _read(text: str) -> tuple[str, Value]:
         return name, _number(":".join(value))
     word = _number(name)
     return ("", word) if isinstance(word, int) or _is_word(name) else (name, None)
+
+
+def _read_statement(text: str) -> tuple[str, Value]:
+    return text.replace(" ", ""), None
 
 
 def _is_word(text: str) -> bool:
@@ -235,6 +256,8 @@ def _named(key: Key, name: str, value: Value) -> tuple[str, Value]:
 
 
 def _fits(key: Key, name: str, value: Value) -> bool:
+    if key.named == "statement":
+        return value is None and (name.isidentifier() or statement_place(name) is not None)
     if value is None:
         return key.plain and bool(name)
     if name and not key.named:  # ring: 3

@@ -95,12 +95,13 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A source loop. `text` is its header as written; `step` is never 0."""
+    """A source loop. `text` is its header as written; `step` is never 0; `label` stands before it, if any."""
 
     iterator: str
     position: Position
     text: str
     step: int
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

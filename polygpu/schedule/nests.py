@@ -44,7 +44,7 @@ def form(node: Node, dependences: isl.UnionMap, domains: Domains, accesses: Writ
             return Nest((), node)
         case Sequence(children):
             parts = [form(child, inside, domains, accesses, limit) for child in children]
-            return _host_sequence(_fuse_neighbours(parts, inside, domains, accesses))
+            return host_sequence(_fuse_neighbours(parts, inside, domains, accesses))
         case Band():
             return _form_band(node, inside, domains, accesses, limit)
 
@@ -79,7 +79,7 @@ def parallel_members(node: Band, inside: isl.UnionMap) -> list[int]:
     return found
 
 
-def _host_sequence(parts: list[Host]) -> Host:
+def host_sequence(parts: list[Host]) -> Host:
     flat: list[Host] = []
     for part in parts:
         flat.extend(part.children if isinstance(part, HostSequence) else (part,))
@@ -110,11 +110,16 @@ def _fuse(
     crossing = between(dependences, first.statements, second.statements, domains)
     if crossing.is_empty() and first.parallel:
         return None
+    fused = joined(first, second, crossing)
+    return fused if fused is not None and _keeps_owned(first, second, fused, accesses) else None
+
+
+def joined(first: Nest, second: Nest, crossing: isl.UnionMap) -> Nest | None:
+    """One kernel for both, if their `crossing` dependences can stay within a parallel point."""
     for order in permutations(second.parallel):
         if all(has_zero_distance(crossing, a, b) for a, b in zip(first.parallel, order, strict=True)):
             merged = tuple(a.merged(b) for a, b in zip(first.parallel, order, strict=True))
-            fused = Nest(merged, sequence((first.body, second.body)))
-            return fused if _keeps_owned(first, second, fused, accesses) else None
+            return Nest(merged, sequence((first.body, second.body)))
     return None
 
 

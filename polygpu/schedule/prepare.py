@@ -1,6 +1,8 @@
-"""A region up to its schedule: all that depends on no device and on no decision.
+"""A region up to its schedule: all that depends on no device.
 
 polyhedra -> conditions -> dependences -> dead -> expand -> split -> schedule
+
+Decisions that change a schedule make another one of what is prepared: `expanded` and `decided`.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from polygpu.analysis.assume import assume
 from polygpu.analysis.conditions import Condition, conditions
 from polygpu.analysis.dead import Place, dead_actions, without
 from polygpu.analysis.dependences import Dependences, compute
-from polygpu.analysis.expand import Expansion, expand
+from polygpu.analysis.expand import Expansion, decided_for, expand, whole
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.model.decisions import Decision
 from polygpu.model.scop import Scalar, Scop
+from polygpu.schedule import kernels
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.support.child import patience
 from polygpu.support.passes import Passes
@@ -27,11 +31,12 @@ from polygpu.support.passes import Passes
 
 @dataclass(frozen=True)
 class Prepared:
-    """A region in the order of its schedule.
+    """A region in the order of its schedule, `before` its temporaries were expanded.
 
     `scop` is in the names of the source, with the values that are `assumed` put in; `polyhedra` in those of
     generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time; `dead`
-    are the actions of the source that are left out.
+    are the actions of the source that are left out. `decisions` made its temporaries and kernels; nests were
+    cut before the statements `cuts`.
     """
 
     scop: Scop
@@ -43,12 +48,33 @@ class Prepared:
     expansions: tuple[Expansion, ...]
     splits: tuple[Split, ...]
     scheduled: Scheduled
+    before: tuple[Polyhedra, Dependences]
     dead: frozenset[Place] = frozenset()
+    decisions: tuple[Decision, ...] = ()
+    cuts: frozenset[str] = frozenset()
 
     @cached_property
     def in_source_order(self) -> Prepared:
         """The same in the source's own order, whose code is simple."""
         return replace(self, scheduled=original(self.polyhedra, self.dependences))
+
+    def expanded(self, decisions: tuple[Decision, ...], budget: float, passes: Passes) -> Prepared:
+        """The same with other temporaries. Raises Diagnosed for those that cannot be."""
+        p, d = self.before
+        webs = (*self.expansions, *(whole(p, array.name) for array in p.arrays))
+        mine = [a for a in decisions if any(decided_for(p, web, [a]) for web in webs)]
+        start = replace(self, polyhedra=p, dependences=d, decisions=tuple(mine))
+        if passes.run("expand", lambda: expand(p, d, False, mine))[1] == self.expansions:
+            return replace(self, decisions=tuple(mine))
+        return _ordered(start, budget, passes)
+
+    def decided(self, decisions: tuple[Decision, ...]) -> Prepared:
+        """The same with other kernels. Raises Diagnosed for those that cannot be."""
+        made = kernels.decided(self.polyhedra, self.dependences, self.scheduled.host, decisions)
+        scheduled = replace(self.scheduled, host=made.host)
+        return replace(
+            self, scheduled=scheduled, decisions=(*self.decisions, *made.decisions), cuts=made.cuts
+        )
 
 
 def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes) -> Prepared:
@@ -67,7 +93,7 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
         if dead:
             p = without(p, dead)
             d = passes.run("dependences", lambda: compute(p))
-    start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), dead)
+    start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), (p, d), dead)
     return _ordered(start, end - time.monotonic(), passes)
 
 
@@ -77,7 +103,8 @@ def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
     lean = _order(start, budget, passes, generous=False)
     if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
         return lean
-    if passes.run("expand", lambda: expand(start.polyhedra, start.dependences, True))[1] == lean.expansions:
+    p, d, asked = start.polyhedra, start.dependences, start.decisions
+    if passes.run("expand", lambda: expand(p, d, True, asked))[1] == lean.expansions:
         return lean
     left = end - time.monotonic()
     if left <= 0:
@@ -90,7 +117,7 @@ def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Pr
     p, d = start.polyhedra, start.dependences
     end = time.monotonic() + budget
     with patience(budget / 2):
-        p, expansions = passes.run("expand", lambda: expand(p, d, generous))
+        p, expansions = passes.run("expand", lambda: expand(p, d, generous, start.decisions))
         if expansions:
             d = passes.run("dependences", lambda: compute(p))
         p, d, splits = passes.run("split", lambda: split(p, d))

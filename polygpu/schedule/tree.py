@@ -162,6 +162,15 @@ def between(
     return dependences.intersect_domain(first).intersect_range(last)
 
 
+def violated(dependences: isl.UnionMap, members: Iterable[Member]) -> isl.UnionMap:
+    """The dependences that loops over `members`, the outermost first, visit in the wrong order."""
+    found = isl.UnionMap("{ }")
+    for member in members:
+        found = found.union(dependences.lex_gt_at_multi_union_pw_aff(member.function()))
+        dependences = dependences.eq_at_multi_union_pw_aff(member.function())
+    return found
+
+
 def members_on(node: Node, statement: str) -> list[Member]:
     """All band members above `statement` in `node`, outermost first."""
     match node:

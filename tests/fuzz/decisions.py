@@ -21,6 +21,7 @@ class Names:
         self.nests = sorted({path for region in p.regions for path in _paths(region)})
         self.loops = sorted({part.iterator for part in parts if isinstance(part, Loop)})
         self.arrays = sorted(stored.values())
+        self.scalars = sorted(name for _, name in p.scalars)
         self.references = sorted(
             {
                 f"{stored[part.array]}{''.join(f'[{s}]' for s in part.subscripts)}"
@@ -77,8 +78,28 @@ def _order(random: Random, names: Names) -> str:
     return ", ".join(random.choice(("", "", "-")) + name for name in loops)
 
 
+def _inside(random: Random, names: Names) -> str:
+    """Some of the loops of a nest, in any order."""
+    loops = list(dict.fromkeys(random.choice(names.nests or [()])))
+    return ", ".join(random.choice(("", "", "-")) + name for name in _some(random, loops))
+
+
 def _held(random: Random, names: Names) -> str:
     return ", ".join(_some(random, names.arrays, 1))
+
+
+def _expanded(random: Random, names: Names) -> str:
+    """Scalars and arrays, as far as they can, by loops of a nest, or not at all."""
+    loops = " ".join(dict.fromkeys(random.choice(names.nests or [()])))
+    values = ["", ": none", *([f": {loops}"] if loops else [])]
+    return ", ".join(
+        f"{name}{random.choice(values)}" for name in _some(random, [*names.scalars, *names.arrays], 2)
+    )
+
+
+def _statements(random: Random, names: Names) -> str:
+    """Those that write some of the arrays."""
+    return ", ".join(_some(random, names.arrays))
 
 
 def _staged(random: Random, names: Names) -> str:
@@ -95,8 +116,12 @@ def _padded(random: Random, names: Names) -> str:
 
 
 KINDS: dict[str, Draw] = {
+    "expand": _expanded,
+    "split": _statements,
+    "fuse": _statements,
     "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),
     "order": _order,
+    "inner": _inside,
     "tile": _by_loop((4, 8, 16, 16, 32, 5, 64)),
     "threads": _by_loop((2, 4, 8, 16)),
     "deal": _by_loop(("cyclic", "blocked", "grouped", 2), ("cyclic", "blocked", "grouped")),

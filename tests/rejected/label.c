@@ -5,4 +5,6 @@ void f(int n, float *a)
     for (int i = 0; i < n; i++)
         a[i] = 0;
 #pragma endscop
+    if (a[0] > n)
+        goto again;
 }

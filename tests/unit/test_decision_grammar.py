@@ -44,6 +44,8 @@ PLACES = st.none() | st.builds(Place, function=FUNCTIONS) | NUMBERED
         ("pad(1)", "pad", (("", 1),)),
         ("pad(A: 1, B: auto)", "pad", (("A", 1), ("B", "auto"))),
         ("wide(0)", "wide", (("", 0),)),
+        ("expand(t: i  j, s, r: none)", "expand", (("t", "i j"), ("s", None), ("r", "none"))),
+        ("fuse(12, 15.9#2, inc.h:3)", "fuse", (("12", None), ("15.9#2", None), ("inc.h:3", None))),
     ],
 )  # fmt: skip
 def test_decisions(text: str, key: str, items: Items) -> None:
@@ -78,7 +80,10 @@ def _items(name: str, key: Key) -> st.SearchStrategy[Items]:
     """Items that the key can have: for names of its kind, or a value alone where that means something."""
     lists: st.SearchStrategy[Items] = st.nothing()
     alone: st.SearchStrategy[Items] = st.nothing()
-    if key.named:
+    if key.named == "statement":
+        names = NUMBERED.map(str) | st.sampled_from(("A", "sum_all"))
+        lists = st.lists(names, unique=True).map(lambda found: tuple((name, None) for name in found))
+    elif key.named:
         values = _values(key) if not key.plain else st.none()
         values = values | LOOPS | st.just("block") if name == "stage" else values
         names = ARRAYS if key.named == "array" else LOOPS
@@ -165,6 +170,8 @@ def test_unknown_keys() -> None:
         ("unroll(0)", {"unroll": 0}),
         ("registers()", {"registers": []}),
         ("pad(A)", {"pad": ["A"]}),
+        ("split(A[i])", {"split": ["A[i]"]}),
+        ("fuse(12:15:3)", {"fuse": ["12:15:3"]}),
     ],
 )
 def test_items_that_are_not_those_of_the_key(text: str, values: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.lower.remarks import left_out
 from polygpu.mapping.wanted import labels, loop_names, runs_backwards
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.schedule.tree import Member
@@ -97,11 +98,94 @@ def test_the_narrower_place_counts_then_the_later_decision(four: Compiled) -> No
     assert unrolled(four(*given)) == [5, 5, 5, 4, 2]
 
 
+LABELS = """
+void f(int n, float a[restrict n], float b[restrict n][n])
+{
+#pragma scop
+first:
+    for (int i = 0; i < n; i++)
+        a[i] = 1;
+    second: for (int i = 0; i < n; i++)
+        %s: for (int j = 0; j < n; j++)
+            b[i][j] = 2;
+third:
+#pragma polygpu wide(0)
+    for (int i = 0; i < n; i++)
+        a[i] *= b[0][i];
+#pragma endscop
+}
+void g(int n, float a[restrict n])
+{
+#pragma scop
+again:
+    for (int i = 0; i < n; i++)
+        a[i] += 1;
+#pragma endscop
+}
+"""
+
+
+def labelled(directory: Path, inner: str, *decisions: str) -> Compilation:
+    file = directory / "labelled.c"
+    file.write_text(LABELS % inner)
+    return compile_file(str(file), Options(target="emulator", device="8800gtx", decisions=decisions))
+
+
+@pytest.mark.parametrize(
+    ("place", "nest"), [("first", 0), ("second", 1), ("inner", 1), ("third", 2), ("again", 3)]
+)
+def test_a_label_is_a_place(place: str, nest: int, tmp_path: Path) -> None:
+    found = unrolled(labelled(tmp_path, "inner", f"{place}: unroll(2)"))
+    assert found == [2 if k == nest else "auto" for k in range(4)]
+
+
+def test_what_a_label_names_must_follow(tmp_path: Path) -> None:
+    with pytest.raises(Diagnosed, match="the nest does not read 'a'"):
+        labelled(tmp_path, "inner", "second: stage(a)")
+
+
+@pytest.mark.parametrize(("inner", "or_"), [("g", "the function"), ("again", "the label in g()")])
+def test_labels_that_may_be_something_else(inner: str, or_: str, tmp_path: Path) -> None:
+    with pytest.raises(Diagnosed) as caught:
+        labelled(tmp_path, inner, f"{inner}: unroll(2)")
+    (said,) = caught.value.diagnostics
+    message = f"'{inner}: unroll(2)': '{inner}' may be the label in f() or {or_}"
+    assert (said.id, said.message) == ("PG303", message)
+    assert said.help == f"go by the line of a loop: 9 or {19 if inner == 'g' else 21}"
+
+
 def test_what_has_no_place_is_left_where_a_nest_cannot_follow_it(four: Compiled) -> None:
     assert followers(four("tile(j: 64)")) == followers(four("stage(b)")) == ["10"]
     for impossible in ("tile(k: 64)", "stage(d)", "hold(d)"):
         with pytest.raises(Diagnosed, match=r"there is no (loop|array)"):
             four(impossible)
+
+
+def test_a_function_is_all_of_its_nests(four: Compiled) -> None:
+    """As without a place, those follow that can, and it is an error where none does."""
+    assert followers(four("f: stage(b)")) == followers(four("f: tile(j: 64)")) == ["10"]
+    assert followers(four("f: order(j)")) == ["10"]
+    for impossible in ("f: tile(k: 64)", "f: hold(d)"):
+        with pytest.raises(Diagnosed, match=r"there is no (loop|array)"):
+            four(impossible)
+    with pytest.raises(Diagnosed, match="owns one element of 'b' alone"):
+        four("f: hold(b)")
+
+
+def test_what_is_left_out_is_said(four: Compiled) -> None:
+    (said,) = left_out(four("f: stage(b)").regions)
+    assert said.endswith("four.c:7:9: not followed: 'f: stage(b)': 'b' cannot go through shared memory: "
+                         "the kernel writes it")  # fmt: skip
+
+
+def test_padding_is_for_what_is_staged(four: Compiled) -> None:
+    assert followers(four("pad(b: 3)")) == ["10"]
+    for asked, advice in (("10: pad(c: 2)", "what is staged is b[n-j]"), ("6: pad(a: 2)", "decide stage")):
+        with pytest.raises(Diagnosed, match="is not staged in shared memory") as caught:
+            four(asked)
+        (said,) = caught.value.diagnostics
+        assert said.id == "PG310"
+        assert said.help.startswith(advice)
 
 
 @pytest.mark.parametrize("asked", ["hold(T)", "stage(A)"])
@@ -217,10 +301,25 @@ void f(int n, float x[restrict n], float tid[restrict n][n])
             x[i] += tid[i][j];
 #pragma endscop
 }
+void g(int n, float tid[restrict n], float x_r[restrict 8], float x)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < 8; j++)
+            tid[i] += x * x_r[j];
+#pragma endscop
+}
 """)
+
+    def made(asked: str) -> Compilation:
+        return compile_file(str(file), Options(target="emulator", device="8800gtx", decisions=(asked,)))
+
     for asked in ("stage(tid)", "stage(tid[i][j]: j)", "pad(tid: 3)"):
-        options = Options(target="emulator", device="8800gtx", decisions=(asked,))
-        assert followers(compile_file(str(file), options)) == ["7"]
+        assert followers(made(asked))[0] == "7"
+    for asked in ("hold(tid)", "constant(x_r)", "texture(x_r)"):
+        compiled = made(asked)
+        assert followers(compiled) == ["15"]
+        assert f"15: {asked}" in {str(t.decision) for r in compiled.regions for t in r.taken[-1]}
 
 
 def orders(kernel: str, *decisions: str) -> list[str]:

@@ -51,6 +51,8 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             _pragma(reader.region, node)
         case c_ast.EmptyStatement():
             pass
+        case c_ast.Label() if node.name not in reader.region.jumped_to:
+            _item(reader, node.stmt, path)
         case c_ast.DeclList():
             walk(reader, node.decls, path)
         case c_ast.Decl():

@@ -30,6 +30,8 @@ def decided(context: FileContext) -> Iterator[Decided]:
 
 def _loop(context: FileContext, items: list[Any], index: int) -> Any:
     behind = next(dropwhile(lambda item: isinstance(item, c_ast.Pragma), items[index:]), None)
+    while isinstance(behind, c_ast.Label):
+        behind = behind.stmt
     if isinstance(behind, c_ast.For):
         return behind
     message = "'#pragma polygpu' is about a loop, and none stands behind it"

@@ -25,6 +25,7 @@ from polygpu.frontend.names.types import (
 from polygpu.frontend.read import statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
+from polygpu.frontend.read.labels import jumped_to, labels
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
@@ -53,7 +54,8 @@ def lift_region(
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     changed = changed_names(extract.function.body)
     elsewhere = frozenset(_changed_elsewhere(context, extract))
-    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, counters)
+    marks = labels(extract.function), jumped_to(extract.function)
+    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, counters, *marks)
     reader = Reader(region, extract.scope.child())
     statements.walk(reader, extract.items, statements.Path())
     shaped = shape(reader)
