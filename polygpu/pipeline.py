@@ -23,8 +23,7 @@ from polygpu.model.decisions import Decision, Place, diagnosed, parse, ranked, r
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
-from polygpu.printing.calls import emit
-from polygpu.printing.dialects import find
+from polygpu.printing.calls import default_device, emit
 from polygpu.schedule.prepare import prepare
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
@@ -114,7 +113,7 @@ class File:
 
     def __post_init__(self) -> None:
         set_options()
-        self.device = devices.load(self.options.device or find(self.options.target).device)
+        self.device = devices.load(self.options.device or default_device(self.options.target))
         self.values = parse_assumptions(self.options.assume)
 
     def realise(self, decisions: tuple[Decision, ...], care: Mapping[str, int]) -> Compilation:

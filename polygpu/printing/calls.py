@@ -11,8 +11,14 @@ from polygpu.model.expr import Cast, Expr, Name
 from polygpu.model.kernel import Region, Unit
 from polygpu.model.rewrite import substitute
 from polygpu.model.scop import LARGEST_SIZE, Scop
+from polygpu.printing.dialects import find
 from polygpu.printing.emit import emit_device
 from polygpu.printing.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
+
+
+def default_device(target: str) -> str:
+    """The device that a target is compiled for where none is named."""
+    return find(target).device
 
 
 def emit(
