@@ -64,12 +64,18 @@ _DEADLINE = ContextVar("_DEADLINE", default=inf)
 
 @contextmanager
 def hurried(seconds: float) -> Iterator[None]:
-    """No `bounded` work starts inside once so many seconds have passed: it raises isl.Error instead."""
+    """No `bounded` work starts inside once so many seconds have passed: it raises TooLongError instead."""
     token = _DEADLINE.set(min(_DEADLINE.get(), monotonic() + seconds))
     try:
         yield
     finally:
         _DEADLINE.reset(token)
+
+
+def in_time() -> None:
+    """Raises TooLongError where the time that `hurried` gives is over."""
+    if monotonic() > _DEADLINE.get():
+        raise TooLongError("time is up")
 
 
 @contextmanager
@@ -79,8 +85,7 @@ def bounded(operations: int) -> Iterator[None]:
     After a limit within another one, the outer one counts from 0 again. Also isl.Error where the time that
     `hurried` gives is over.
     """
-    if monotonic() > _DEADLINE.get():
-        raise TooLongError("time is up")
+    in_time()
     outer = CONTEXT.get_max_operations()
     CONTEXT.reset_operations()
     CONTEXT.set_max_operations(operations)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
-from polygpu.support.isl_idioms import CONTEXT, exhausted
+from polygpu.support.isl_idioms import CONTEXT, exhausted, hurried
 
 _OPERATIONS_A_SECOND = 2_000_000
 _ONE_STEP = 10.0  # seconds
@@ -70,7 +70,9 @@ class Seconds:
 
     @contextmanager
     def step(self, needed: bool) -> Iterator[None]:
-        with limited(min(self.deadline - time.monotonic(), _ONE_STEP)):
+        """Also ends where steps take longer than they usually do."""
+        seconds = min(self.deadline - time.monotonic(), _ONE_STEP)
+        with hurried(seconds), limited(seconds):
             yield
 
 

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import permutations
 from typing import TypeVar
 
 import islpy as isl
 
+from polygpu.support.isl_idioms import D, basic_maps, bounded, in_time
+
 W = TypeVar("W")
+_LONG = 1000  # a stride
+_STEPS = 20_000  # of isl, for one pair of writes with long strides
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
-    """For each read the last of the writes `earlier` than it; `times` map the writes to one line of time."""
+    """For each read the last of the writes `earlier` than it; `times` map the writes to one line of time.
+
+    Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
+    its steps take hundreds of times as long.
+    """
     found = {w: latest(pairs, times[w]) for w, pairs in earlier.items()}
+    slow = len(earlier) > 1 and any(map(_has_long_strides, earlier.values()))
     for w, other in permutations(earlier, 2):
-        found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
+        in_time()
+        with bounded(_STEPS) if slow else nullcontext():
+            found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
     return {w: pairs for w, pairs in found.items() if not pairs.is_empty()}
+
+
+def _has_long_strides(pairs: isl.Map) -> bool:
+    """Whether dimensions are related by large factors, as places in flat arrays of several dimensions are."""
+    return any(
+        abs(c.get_coefficient_val(kind, k).to_python()) >= _LONG
+        for b in basic_maps(pairs)
+        for c in b.get_constraints()
+        for kind in (D.in_, D.out, D.div)
+        for k in range(b.dim(kind))
+    )
 
 
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:

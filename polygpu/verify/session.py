@@ -12,6 +12,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
+from polygpu.support.isl_idioms import TooLongError
 from polygpu.verify.budget import Budget, OutOfBudgetError
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
@@ -73,6 +74,8 @@ class Session:
                 yield
         except (OutOfBudgetError, UnanalysableError) as error:
             self.undecided(kind, kernel, str(error))
+        except TooLongError:
+            self.undecided(kind, kernel, "budget")
         except isl.Error as error:  # an assertion of isl's own that some sets break
             self.undecided(kind, kernel, f"isl: {error}")
 
