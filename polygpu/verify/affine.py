@@ -14,7 +14,7 @@ import islpy as isl
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.rewrite import walk
-from polygpu.support.isl_idioms import coalesced, isl_name
+from polygpu.support.isl_idioms import coalesced, isl_name, pieces
 
 UNIVERSE = "{ [] : }"
 
@@ -165,7 +165,10 @@ class Scope:
 
     def _pruned(self, value: isl.PwAff) -> isl.PwAff:
         """`value` without the pieces that the domain rules out."""
-        return coalesced(value.intersect_domain(self.domain).gist(self.domain))
+        kept = [(where, aff) for where, aff in pieces(value) if not self.never(where)]
+        if len(kept) == 1:
+            return isl.PwAff.from_aff(kept[0][1])
+        return reduce(isl.PwAff.union_add, (isl.PwAff.alloc(*piece) for piece in kept)) if kept else value
 
     def never(self, condition: isl.Set) -> bool:
         return bool(self.domain.is_disjoint(condition))

@@ -80,8 +80,8 @@ def _in_later_launches(session: Session, first: Use, second: Use, before: isl.Ma
         return True
     a, b = first.action.point, second.action.point
     turns = first.turns.apply_range(pairs).apply_range(second.turns.reverse())
-    late = turns.subtract(launches_before(a, b, a.launch.loops, b.launch.loops))
-    return bool(late.is_empty())
+    loops = a.launch.loops, b.launch.loops
+    return bool(turns.is_disjoint(universe(*loops).subtract(launches_before(a, b, *loops))))
 
 
 def _inside(session: Session, first: Use, second: Use) -> isl.Map:

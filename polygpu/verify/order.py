@@ -7,14 +7,18 @@ threads meet at a barrier in between. All else may happen in any order, or at th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import islpy as isl
 
 from polygpu.support.isl_idioms import D
+from polygpu.support.recent import Recent
 from polygpu.verify.events import BLOCKS, THREADS, Do, Path, Point, Sync, executions, relation
 from polygpu.verify.trace import Trace
+
+Turns: TypeAlias = tuple[isl.Map | None, list[isl.Map]]  # pairs in the same turn of all common loops, others
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def equal(m: isl.Map, names: Iterable[str], a: tuple[str, ...], b: tuple[str, ..
 
 def lexicographic(
     base: isl.Map, one: Path, two: Path, a: tuple[str, ...], b: tuple[str, ...], tie: bool
-) -> tuple[isl.Map | None, list[isl.Map]]:
+) -> Turns:
     """Pairs of `base` with `one` before `two`: those in the same turn of all common loops, and the others."""
     earlier: list[isl.Map] = []
     for (at, loop), (other, _) in zip(one, two, strict=False):
@@ -83,6 +87,8 @@ class Order:
 
     trace: Trace
     frame: Frame
+    _known: Recent[Turns] = field(default_factory=lambda: Recent(1000))
+    _barriers: Recent[isl.Map] = field(default_factory=lambda: Recent(1000))
 
     def dims(self, point: Point) -> tuple[str, ...]:
         return self.frame.dims(point)
@@ -129,6 +135,9 @@ class Order:
 
     def barrier(self, a: Point, b: Point) -> isl.Map:
         """Pairs in one block with a barrier in between, in the same turn of the loops as one of both."""
+        return self._barriers.get((a.path, a.loops, b.path, b.loops), lambda: self._made_barrier(a, b))
+
+    def _made_barrier(self, a: Point, b: Point) -> isl.Map:
         one, two = self.dims(a), self.dims(b)
         found = nowhere(one, two)
         for s in self.barriers:
@@ -143,13 +152,19 @@ class Order:
                     found = found.union(first.apply_range(from_same))
         return found
 
-    def _to(self, a: Point, s: Sync) -> tuple[isl.Map | None, list[isl.Map]]:
+    def _to(self, a: Point, s: Sync) -> Turns:
+        return self._known.get((a.path, a.loops, s, True), lambda: self._made_to(a, s))
+
+    def _made_to(self, a: Point, s: Sync) -> Turns:
         one, two = self.dims(a), self._sync_dims(s)
         base = equal(universe(one, two), (*a.launch.names, *BLOCKS), one, two)
         base = base.intersect_range(self._sync_domain(s))
         return lexicographic(base, a.path, s.point.path, one, two, False)
 
-    def _from(self, s: Sync, b: Point) -> tuple[isl.Map | None, list[isl.Map]]:
+    def _from(self, s: Sync, b: Point) -> Turns:
+        return self._known.get((b.path, b.loops, s, False), lambda: self._made_from(s, b))
+
+    def _made_from(self, s: Sync, b: Point) -> Turns:
         one, two = self._sync_dims(s), self.dims(b)
         base = equal(universe(one, two), (*b.launch.names, *BLOCKS), one, two)
         base = base.intersect_domain(self._sync_domain(s))
