@@ -131,7 +131,8 @@ def _candidates(m: Grid, taken: set[str], device: Device, decision: Decision | N
         names = statements(part)
         mine = [p for p in found if p.statement in names]
         for group in _groups([p for p in mine if array_tuple(p.access.reference) not in taken]):
-            reason, level = _reason(m, group, device), None
+            # what is asked for has the same reason whether or not it is in flight in the end
+            reason, level = _reason(m, group, device, decision is not None or m.buffering != "none"), None
             if decision is not None:
                 named, level = _asked(m, group, decision)
                 reason = (reason or "asked for") if named and _is_stageable(m, group) else ""
@@ -165,8 +166,10 @@ def _groups(found: list[Pattern]) -> list[list[Pattern]]:
     return [groups[key] for key in sorted(groups, key=str)]
 
 
-def _reason(m: Grid, group: list[Pattern], device: Device) -> str:
-    """Why the accesses of `group` go to shared memory: "uncoalesced", "reuse", or "" when they do not."""
+def _reason(m: Grid, group: list[Pattern], device: Device, buffered: bool) -> str:
+    """Why the accesses of `group` go to shared memory: "uncoalesced", "reuse", "in flight" where tiles are
+    `buffered`, or "" when they do not.
+    """
     if not _is_stageable(m, group):
         return ""
     lane = len(m.axes) - 1
@@ -179,7 +182,6 @@ def _reason(m: Grid, group: list[Pattern], device: Device) -> str:
     broadcast = any(p.kind(lane) == "broadcast" for p in group)
     if broadcast and deep and (uncached or _stages_others(m, group)):
         return "uncoalesced" if strict else "reuse"
-    buffered = m.buffering != "none"
     streams = len(m.axes) == 1 and buffered
     if deep and streams and all(p.kind(lane) == "unit" for p in group):
         return "in flight"
