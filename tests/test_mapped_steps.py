@@ -41,7 +41,7 @@ from polygpu.mapping.program import (
 from polygpu.model.expr import Binary, Int, Name, Reference
 from polygpu.schedule.tree import Band, Leaf, Member, Sequence
 from polygpu.verify.certificate import certify
-from tests.test_mapped_programs import original, output, realiser, row, translated
+from tests.test_mapped_programs import assert_as_the_original, realiser, row
 
 STENCIL = """
 static void f(int n, float A[restrict n + 4], float B[restrict n + 4], float C[restrict n + 4])
@@ -256,9 +256,7 @@ def test_programs_made_by_hand(name: str, tmp_path: Path) -> None:
     made = realiser(source, tmp_path)
     region = made.of(program(made))
     assert certify(region, 600).holds
-    right, found = original(tmp_path), translated(region, tmp_path)
-    for n in (1, 3, 4, 5, 16, 17, 32, 56, 57, 130):
-        assert output(found, n) == output(right, n), n
+    assert_as_the_original(region, tmp_path, 1, 3, 4, 5, 16, 17, 32, 56, 57, 130)
 
 
 @pytest.mark.parametrize("wrong", [{"shrink": 0}, {"parity": "(step + 1) mod 2"}])

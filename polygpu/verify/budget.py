@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
-from polygpu.support.isl_idioms import CONTEXT, exhausted, hurried
+from polygpu.support.isl_idioms import CONTEXT, TooLongError, exhausted, hurried
 
 _OPERATIONS_A_SECOND = 2_000_000
 _ONE_STEP = 10.0  # seconds
@@ -100,6 +100,6 @@ class Operations:
         try:
             with _at_most(1 if self.spent else self.rest):  # the first step raises then
                 yield
-        except OutOfBudgetError:
+        except (OutOfBudgetError, TooLongError):
             self.spent = True
             raise
