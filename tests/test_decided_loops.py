@@ -297,5 +297,19 @@ def test_temporaries_that_cannot_be(tmp_path: Path) -> None:
     assert said.message.endswith("'k' is not around all that uses 'r'")
     said = refusal(tmp_path, TEMPORARIES, "expand(A: i)")
     assert said.message.endswith("it is no temporary: values are read that come from outside of the region")
+
+
+def test_what_nothing_uses_is_no_temporary(tmp_path: Path) -> None:
+    unused = """    float t;
+    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            t = A[i][j];
+            C[i][j] = A[i][j];
+        }
+    #pragma endscop
+"""
+    said = refusal(tmp_path, unused, "expand(t: i)")
+    assert said.message == "'expand(t: i)': no statement that matters uses it"
     said = refusal(tmp_path, TEMPORARIES, "expand(t: i, q: none)")
     assert (said.id, said.help) == ("PG303", "there are A, C, r, t, t_0, t_1")

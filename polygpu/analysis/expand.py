@@ -143,6 +143,8 @@ def _check_done(
     if decision is None or decision[1] in (None, "none"):
         return
     why = "it is no temporary: values are read that come from outside of the region" if not asked else ""
+    if not _accesses(p, array):
+        why = "no statement that matters uses it"
     if any(e.levels not in [f.levels for f in found] for e in asked if e.depth):
         why = "its last values cannot be copied back from there"
     if why:
@@ -152,7 +154,7 @@ def _check_done(
 def _refused(
     p: Polyhedra, array: str, decision: Decision, why: str, advice: str, notes: tuple[Diagnostic, ...] = ()
 ) -> Diagnosed:
-    position = _accesses(p, array)[0][1].position
+    position = next((a.position for _, a in _accesses(p, array)), p.scop.position)
     return Diagnosed(Diagnostic("PG304", "error", f"'{decision}': {why}", position, advice, notes))
 
 

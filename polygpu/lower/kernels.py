@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
+from polygpu.lower.loaded import load_once
 from polygpu.lower.points import names_in
 from polygpu.lower.reductions import shared_parts
 from polygpu.lower.tidy import tidy, typed
@@ -45,7 +46,8 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
 
 def _kernel(c: KernelContext) -> Kernel:
     cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
-    body = tidy(typed(_body(c), cast))
+    memory = frozenset(c.layouts).union(box.name for box, _ in c.m.boxes)
+    body = load_once(tidy(typed(_body(c), cast)), memory, c.m.reuse)
     arrays = _arrays(c, body)
     free = free_names(body)
     for a in arrays:

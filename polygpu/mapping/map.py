@@ -199,7 +199,7 @@ def _group(axis: Axis, points: int, kept: int, asked: Wanted) -> int:
 
 def _access(device: Device, asked: Wanted) -> Access:
     widest = device.widest_access if device.rule == "sector" else 0
-    wide, loads, unroll = (asked.find(key) for key in ("wide", "loads", "unroll"))
+    wide, loads, unroll, reuse = (asked.find(key) for key in ("wide", "loads", "unroll", "reuse"))
     widest = cast(int, wide.value) if wide else widest
     words = {"full": 0, "none": 1, "auto": None}
     rows = unroll.value if unroll else "auto"
@@ -207,6 +207,7 @@ def _access(device: Device, asked: Wanted) -> Access:
         0 if asked.care >= 2 else widest,
         loads.value if loads and isinstance(loads.value, int) else 0,
         1 if asked.care >= 3 else rows if isinstance(rows, int) else words[str(rows)],
+        0 if asked.care >= 3 else cast(int, reuse.value) if reuse else Access.REUSE,
     )
 
 

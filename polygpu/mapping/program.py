@@ -288,7 +288,8 @@ class Grid:
 
     A lane copies up to `widest` bytes at once (0: one element) and has `loads` loads in flight (0: all of a
     copy). Innermost loops run `unroll` iterations in a row: 0 all, 1 one by one, None as is usual for their
-    length.
+    length. Values that a thread needs at several points, or in several iterations, are loaded once as long as
+    they fit into `reuse` registers.
     """
 
     p: Polyhedra
@@ -298,6 +299,7 @@ class Grid:
     widest: int = 0
     loads: int = 0
     unroll: int | None = None
+    reuse: int = 0
 
     name: str = "k"
     registers: int = 0

@@ -106,6 +106,7 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "wide", (("", grid.widest),)
         yield "loads", (("", grid.loads or "all"),)
         yield "unroll", (("", {None: "auto", 0: "full", 1: "none"}.get(grid.unroll, grid.unroll)),)
+        yield "reuse", (("", grid.reuse),)
         if boxes:
             yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared if s.name in boxes)
     yield "registers", (("", kernel.registers or "auto"),)

@@ -127,15 +127,18 @@ class Deal:
 
 @dataclass(frozen=True)
 class Access:
-    """How a lane accesses memory, and how many iterations run in a row: see `program.Grid`.
+    """How a lane accesses memory, how many iterations run in a row, and registers for what is loaded once:
+    see `program.Grid`.
 
     before: A_s[row][column] = A[...]                  an element at once
-    after:  *(float4 *)&A_s[row][4 * column] = ...     Access(16, 0, None)
+    after:  *(float4 *)&A_s[row][4 * column] = ...     Access(16, 0, None, 0)
     """
 
     widest: int
     loads: int
     unroll: int | None
+    reuse: int
+    REUSE: ClassVar[int] = 32  # registers, where nobody decides
 
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
         if self.widest > device.widest_access:
@@ -146,12 +149,12 @@ class Access:
         return None
 
     def apply(self, grid: Grid) -> Grid:
-        return replace(grid, widest=self.widest, loads=self.loads, unroll=self.unroll)
+        return replace(grid, widest=self.widest, loads=self.loads, unroll=self.unroll, reuse=self.reuse)
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Access]:
-        for widest, unroll in product({0, device.widest_access}, (None, 1, 4, 0)):
-            yield Access(widest, grid.loads, unroll)
+        for widest, unroll, reuse in product({0, device.widest_access}, (None, 1, 4, 0), (0, Access.REUSE)):
+            yield Access(widest, grid.loads, unroll, reuse)
 
 
 @dataclass(frozen=True)

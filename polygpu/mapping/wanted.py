@@ -18,7 +18,9 @@ from polygpu.model.facts import LoopVerdict
 from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, row_text
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
-_OF_BLOCKS = frozenset({"wide", "loads", "unroll", "buffer"})  # of which one thread alone makes no use
+_OF_BLOCKS = frozenset(
+    {"wide", "loads", "unroll", "buffer", "reuse"}
+)  # of which one thread alone makes no use
 _NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
 
 

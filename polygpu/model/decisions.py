@@ -71,6 +71,8 @@ KEYS = {
                  least=1),
     "unroll": Key("iterations of innermost loops in a row", "unroll(4)", "", ("auto", "full", "none"),
                   least=1),
+    "reuse": Key("registers of a thread for values that it loads once for all its points and iterations",
+                 "reuse(32)", least=0),
     "pad": Key("elements of padding on the rows of staged arrays", "pad(A: 1)", "array", ("auto",), least=0),
     "registers": Key("registers of a thread, instead of the estimate", "registers(10)", "", ("auto",),
                      least=1),

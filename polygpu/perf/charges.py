@@ -168,7 +168,8 @@ class _Charges:
             return
         before = self.coster.unrolled
         self.coster.unrolled = before | {loop.index}
-        yield
+        with self.rounds.unrolled():
+            yield
         self.coster.unrolled = before
 
     # The block

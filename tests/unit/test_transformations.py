@@ -88,9 +88,9 @@ def test_blocks_are_as_large_as_the_device_has_them() -> None:
 
 
 def test_access() -> None:
-    grid = Access(16, 2, 4).apply(product())
-    assert (grid.widest, grid.loads, grid.unroll) == (16, 2, 4)
-    assert refusal(Access(32, 0, None), product(), NEW) == (
+    grid = Access(16, 2, 4, 8).apply(product())
+    assert (grid.widest, grid.loads, grid.unroll, grid.reuse) == (16, 2, 4, 8)
+    assert refusal(Access(32, 0, None, 0), product(), NEW) == (
         "PG304",
         f"accesses of 32 bytes; {NEW.title} has 16",
     )
@@ -105,7 +105,7 @@ def test_strip() -> None:
 
 
 def test_loads_are_of_copies_that_are_waited_for() -> None:
-    grid = Access(0, 2, None).apply(product())
+    grid = Access(0, 2, None, 0).apply(product())
     assert Strip((16,), "none").refuse(grid, NEW) is None
     said = "'loads' is about copies that are waited for, not about buffer(prefetch)"
     assert refusal(Strip((16,), "prefetch"), grid, NEW) == ("PG304", said)
@@ -176,7 +176,7 @@ def around(device: Device, t: Transformation) -> tuple[Transformation, ...]:
     usual: tuple[Transformation, ...] = (
         Order((0, 1)),
         Deal(((8, 2, 1), (16, 2, 2))),
-        Access(0, 0, None),
+        Access(0, 0, None, 32),
         Strip((16,), "none"),
     )
     return tuple(t if type(t) is type(other) else other for other in usual)

@@ -152,9 +152,9 @@ def test_loops_the_other_way_round(tmp_path: Path) -> None:
     """The coefficients of a polynomial are used row by row."""
     file = tmp_path / "horner.c"
     file.write_text(HORNER)
-    r = pipeline.compile_file(str(file), pipeline.Options(target="emulator", decisions=("stage()",))).regions[
-        0
-    ]
+    r = pipeline.compile_file(
+        str(file), pipeline.Options(target="emulator", decisions=("stage() reuse(0)",))
+    ).regions[0]
     assert certify(r).holds
     mutants = list(kernel_mutants.kernel_variants(r.region, kernel_mutants.swapped_loops))
     assert mutants
