@@ -23,11 +23,11 @@ from benchmarks import programs
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.wanted import RefusedError
 from polygpu.model.decisions import Decision, parse
+from polygpu.perf.effort import QUICK, look
 from polygpu.perf.launches import Calls
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.resources import resident
 from polygpu.pipeline import File, Options
-from polygpu.report.effort import QUICK, look
 
 T = TypeVar("T")
 THREADS = {1: ((64, 128, 256),), 2: ((4, 8, 16), (8, 16, 32)), 3: ((1, 2), (2, 4, 8), (16, 32))}

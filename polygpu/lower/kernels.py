@@ -47,7 +47,7 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
 def _kernel(c: KernelContext) -> Kernel:
     cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
     memory = frozenset(c.layouts).union(box.name for box, _ in c.m.boxes)
-    body = load_once(tidy(typed(_body(c), cast)), memory, c.m.reuse)
+    body = tidy(load_once(typed(_body(c), cast), memory, c.m.reuse))
     arrays = _arrays(c, body)
     free = free_names(body)
     for a in arrays:

@@ -7,8 +7,8 @@ from typing import Any
 
 from polygpu.model.device import Device
 from polygpu.model.kernel import Region
+from polygpu.perf.effort import THOROUGH, look, marked
 from polygpu.perf.launches import Calls
-from polygpu.report.effort import THOROUGH, look, marked
 from polygpu.report.measures import Record
 
 

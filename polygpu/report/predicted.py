@@ -9,8 +9,8 @@ from typing import Any
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.model.kernel import Region
+from polygpu.perf.effort import ITERATIONS, QUICK, THOROUGH, Called, Patience, look, marked, too_many
 from polygpu.perf.launches import SIZE, Calls, host_values
-from polygpu.report.effort import ITERATIONS, QUICK, THOROUGH, Called, Patience, look, marked, too_many
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, indented, line
 from polygpu.report.run import measures, region_record

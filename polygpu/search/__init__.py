@@ -1,1 +1,1 @@
-
+"""Choosing among decisions by the price of the kernels that they make."""

@@ -1,0 +1,199 @@
+"""Random choices for kernels, timed on a GPU, and whether the model puts them in the same order.
+
+python benchmarks/gpu/variants.py generate [--kernels mm,mv] [--count 20] [--seed 1] [--device h100]
+python benchmarks/gpu/variants.py measure            on a machine with a GPU, without the compiler
+python benchmarks/gpu/variants.py compare [FILE...]  Kendall's tau of the modelled and the measured times
+
+`generate` writes CUDA files and variants.json into build/variants/, `measure` adds times and whether the
+output is the original's: $OUT/variants.json, or the same file. Variant 0 of a kernel is what rules choose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from math import exp, log
+from pathlib import Path
+from typing import Any, TypeAlias
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks import programs
+from benchmarks.gpu import measure
+from benchmarks.gpu.measure import Builder
+from benchmarks.programs import Sizes
+
+Variant: TypeAlias = dict[str, Any]
+
+PLACE = programs.ROOT / "build" / "variants"
+KEPT = Path(__file__).resolve().parent / "variants.json"
+PROBLEMS: dict[str, Sizes] = {
+    "mm": (2048,), "mv": (8192,), "tmv": (8192,), "mvt": (8192,), "gemver": (8192,), "transpose": (8192,),
+    "conv2d": (4096,), "jacobi-2d": (8192, 4), "heat-3d": (256, 4), "syrk": (2048,), "covariance": (2048,),
+    "gesummv": (8192,), "fdtd-2d": (4096, 4096, 4), "doitgen": (160,),
+}  # fmt: skip
+CHECKED: dict[str, Sizes] = {"heat-3d": (67, 3), "doitgen": (67,)}  # the others' large sizes are soon run
+
+
+def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Variant]:
+    """Writes so many variants of a kernel."""
+    from polygpu.mapping.wanted import RefusedError  # noqa: PLC0415 - a machine with a GPU may lack all of it
+    from polygpu.model.decisions import Decision  # noqa: PLC0415
+    from polygpu.pipeline import File, Options  # noqa: PLC0415
+    from polygpu.search.space import Space, nests_of  # noqa: PLC0415
+
+    chance = random.Random(f"{seed}:{kernel}")
+    file = File(str(programs.source_of(kernel)), Options(device=device))
+    first = file.realise((), {})
+    spaces = [Space(n, file.device) for r in first.regions for n in nests_of(r) if "kernel" in r.region.name]
+
+    def drawn(space: Space) -> tuple[Decision, ...]:
+        while True:
+            choice = space[chance.randrange(len(space))]
+            if not space.why_not(choice):
+                return choice.decisions(space.nest)
+
+    number = 0
+    while number <= count:
+        decisions = tuple(d for space in spaces for d in drawn(space)) if number else ()
+        try:
+            made = file.realise(decisions, {})
+        except RefusedError:
+            continue
+        name = f"{kernel}_v{number}"
+        for suffix, text in made.files.items():
+            (PLACE / f"{name}{suffix}").write_text(text)
+        yield {"name": name, "kernel": kernel, "decisions": list(map(str, decisions))}
+        number += 1
+
+
+def time_all(output: Path, jobs: int) -> None:
+    """Builds all variants side by side, then runs and times one after another."""
+    variants: list[Variant] = json.loads((PLACE / "variants.json").read_text())
+    builder = Builder(PLACE, Path(os.environ.get("TMPDIR", "/tmp")) / "polygpu-variants", "sm_90")
+    with ThreadPoolExecutor(jobs) as pool:
+        built = list(pool.map(lambda v: measure.guarded(lambda: _built(builder, v), v["name"]), variants))
+        kernels = sorted({v["kernel"] for v in variants})
+        right = dict(zip(kernels, pool.map(lambda k: _original(builder, k), kernels), strict=True))
+    done: list[Variant] = []
+    for v, b in zip(variants, built, strict=True):
+        timed = partial(_timed, b, v["kernel"], right[v["kernel"]])
+        done.append(v | (measure.guarded(timed, v["name"]) if not b["failures"] else b))
+        print(v["name"], done[-1].get("ms", "-"), *done[-1]["failures"], flush=True)
+        output.write_text(json.dumps(done, indent=1))
+
+
+def _built(builder: Builder, v: Variant) -> Variant:
+    return {"program": builder.cuda(v["name"], "timed"), "failures": []}
+
+
+def _checked_at(kernel: str) -> Sizes:
+    return CHECKED.get(kernel) or programs.large_sizes(kernel)
+
+
+def _original(builder: Builder, kernel: str) -> str:
+    return programs.call((builder.original(kernel), *measure.groups([_checked_at(kernel)]))).stdout
+
+
+def _timed(built: Variant, kernel: str, right: str) -> Variant:
+    found = programs.call((built["program"], *measure.groups([_checked_at(kernel)])), timeout=60)
+    compared = programs.compare(right, found.stdout)
+    if found.stderr or not compared.agrees:
+        return {
+            "failures": [f"another output, {compared.error:.1e} at {compared.place} {found.stderr[:100]}"]
+        }
+    profile = measure.profile(built["program"], PROBLEMS[kernel], 4)
+    kernels = {k["name"]: k["ms_min"] * k["launches"] / 4 for r in profile["regions"] for k in r["kernels"]}
+    return {"sizes": PROBLEMS[kernel], "kernels": kernels, "ms": sum(kernels.values()), "failures": []}
+
+
+def modelled(v: Variant, files: dict[str, Any], device: str) -> dict[str, float]:
+    """Milliseconds of each kernel of a variant."""
+    from polygpu.model.decisions import parse  # noqa: PLC0415
+    from polygpu.pipeline import File, Options  # noqa: PLC0415
+    from polygpu.search.price import price  # noqa: PLC0415
+
+    kernel = v["kernel"]
+    if kernel not in files:
+        files[kernel] = File(str(programs.source_of(kernel)), Options(device=device))
+    made = files[kernel].realise(tuple(d for text in v["decisions"] for d in parse(text)), {})
+    found: dict[str, float] = {}
+    for r in made.regions:
+        if r.region.name.startswith("polygpu_kernel"):
+            sizes = _named(kernel, v["sizes"])
+            for k, code in enumerate(r.region.kernels):
+                found[code.name] = 1e3 * price(r, k, files[kernel].device, sizes).kernels
+    return found
+
+
+def _named(kernel: str, sizes: list[int]) -> dict[str, int]:
+    """The arguments of a program by their names; those left out are as the first one."""
+    names = programs.parameters_of(kernel)
+    return dict(zip(names, [*sizes, *[sizes[0]] * len(names)], strict=False))
+
+
+def tau(pairs: list[tuple[float, float]]) -> float:
+    """Kendall's tau-b without ties: concordant less discordant pairs, over all."""
+    signs = [(a[0] - b[0]) * (a[1] - b[1]) for k, a in enumerate(pairs) for b in pairs[k + 1 :]]
+    return sum((s > 0) - (s < 0) for s in signs) / max(1, len(signs))
+
+
+def compare(paths: list[Path], device: str) -> None:
+    files: dict[str, Any] = {}
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for path in paths:
+        for v in json.loads(path.read_text()):
+            if not v["failures"]:
+                times = modelled(v, files, device)
+                pairs.setdefault(v["kernel"], []).append((sum(times.values()), v["ms"]))
+    for kernel, found in sorted(pairs.items()):
+        ratios = [log(m / t) for m, t in found]
+        middle = sum(ratios) / len(ratios)
+        spread = exp((sum((r - middle) ** 2 for r in ratios) / len(ratios)) ** 0.5)
+        best = min(found)[1] / min(t for _, t in found)
+        ratio = f"modelled / measured {exp(middle):5.2f} x/ {spread:4.2f}"
+        print(
+            f"{kernel:12} {len(found):3} variants  tau {tau(found):5.2f}  {ratio}  choice {best:.2f} of best"
+        )
+    together = [p for found in pairs.values() for p in found]
+    mean = sum(map(tau, pairs.values())) / len(pairs)
+    print(f"{len(together)} variants: tau {tau(together):.3f} of all, {mean:.3f} within kernels on average")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("step", choices=("generate", "measure", "compare"))
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--kernels", default=",".join(PROBLEMS))
+    parser.add_argument("--count", type=int, default=16)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="h100")
+    parser.add_argument("--jobs", type=int, default=16)
+    chosen = parser.parse_args()
+    PLACE.mkdir(parents=True, exist_ok=True)
+    if chosen.step == "generate":
+        for stale in PLACE.glob("*_v*"):
+            stale.unlink()
+        variants = [
+            v
+            for kernel in chosen.kernels.split(",")
+            for v in generate(kernel, chosen.count, chosen.seed, chosen.device)
+        ]
+        (PLACE / "variants.json").write_text(json.dumps(variants, indent=1))
+        print(f"{len(variants)} variants in {PLACE}")
+    elif chosen.step == "measure":
+        out = os.environ.get("OUT")
+        time_all(Path(out) / "variants.json" if out else PLACE / "variants.json", chosen.jobs)
+    else:
+        compare(chosen.files or [KEPT], chosen.device)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

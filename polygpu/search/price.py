@@ -1,0 +1,70 @@
+"""What a kernel costs on a device: the modelled time of its launches in one call of its region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+
+from polygpu.lower.realise import CompiledRegion
+from polygpu.model.device import Device
+from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
+from polygpu.perf.effort import QUICK, Patience, look
+from polygpu.perf.launches import Calls
+from polygpu.perf.profile_time import from_profile
+from polygpu.perf.resources import resident
+
+
+@dataclass(frozen=True)
+class Price:
+    """Seconds of all launches of a kernel; `blocks` are resident on a multiprocessor."""
+
+    kernels: float
+    launches: int
+    blocks: int
+    device: Device
+
+    @property
+    def seconds(self) -> float:
+        """The launches themselves included."""
+        return self.kernels + self.launches * self.device.costs["launch"]
+
+
+def price(
+    r: CompiledRegion, kernel: int, device: Device, sizes: Mapping[str, int], patience: Patience = QUICK
+) -> Price:
+    """The price of kernel number `kernel` in one call of its region.
+
+    A kernel that the device cannot hold, or that takes more than `patience` to look at, costs inf seconds.
+    Raises ImportError without numpy.
+    """
+    code = r.region.kernels[kernel]
+    blocks = resident(code, device).blocks
+    if not blocks:
+        return Price(inf, 0, 0, device)
+    alone = _alone(r.region, code.name)
+    try:
+        (found,), _ = look([(alone, (Calls(1, sizes),))], device, patience)
+    except MemoryError:
+        return Price(inf, 0, blocks, device)
+    (record,) = found.record["kernels"]
+    launches = record["launches"]
+    seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
+    return Price(seconds, launches, blocks, device)
+
+
+def _alone(region: Region, name: str) -> Region:
+    """The region with launches of one kernel only."""
+    kernels = tuple(k for k in region.kernels if k.name == name)
+    return replace(region, kernels=kernels, body=tuple(_launches_of(region.body, name)))
+
+
+def _launches_of(body: tuple[HostStatement, ...], name: str) -> Iterator[HostStatement]:
+    for s in body:
+        match s:
+            case Launch() if s.kernel == name:
+                yield s
+            case HostFor() | HostIf():
+                inner = tuple(_launches_of(s.body, name))
+                if inner:
+                    yield replace(s, body=inner)

@@ -1,0 +1,163 @@
+"""The choices there are for a nest: which loop the lanes follow, tiles, threads, points, staging, code.
+
+A space is a product of dimensions; a choice is one value of each, and has a number. Choices are decisions, so
+that whatever is found can be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+from polygpu.analysis.polyhedra import array_tuple
+from polygpu.lower.realise import CompiledRegion
+from polygpu.mapping.owned import written_arrays
+from polygpu.mapping.wanted import source_arrays
+from polygpu.model.decisions import Decision, Place, Value
+from polygpu.model.device import Device
+
+Items: TypeAlias = tuple[tuple[str, Value], ...]
+
+THREADS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+POINTS = (1, 2, 4, 8, 16)
+WIDTHS = (4, 8, 16, 32, 64)
+DEALS = (("cyclic", "cyclic"), ("blocked", "cyclic"), ("grouped", "grouped"))  # of other loops, of the lanes'
+UNROLLED: tuple[Value, ...] = ("auto", "full", 4)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """What of a nest choices are about: `axes` in grid order, lanes last; `loops` in tiles, outermost first;
+    `arrays` that it only reads, by their names in the source; what is decided now.
+    """
+
+    kernel: int
+    place: Place
+    axes: tuple[str, ...]
+    loops: tuple[str, ...]
+    arrays: tuple[str, ...]
+    taken: Mapping[str, Decision]
+
+    @property
+    def depth(self) -> int:
+        return len(self.axes)
+
+
+def nests_of(r: CompiledRegion) -> Iterator[Nest]:
+    """The nests of a region that have parallel loops."""
+    for k, (taken, grid) in enumerate(zip(r.taken, r.grids, strict=True)):
+        decided = {t.decision.key: t.decision for t in taken}
+        if "order" not in decided:
+            continue
+        axes = decided["order"].names
+        tiled = tuple(n for n in decided["tile"].names if n not in {a.removeprefix("-") for a in axes})
+        inner = decided["inner"].names[:1] if "inner" in decided else ()
+        sources, written = source_arrays(grid.p, grid.statements), written_arrays(grid)
+        read = (a for s in grid.statements for a in grid.p.statement(s).accesses if a.reference.subscripts)
+        arrays = {sources[a.reference.array] for a in read if array_tuple(a.reference) not in written}
+        place = decided["order"].place
+        assert place is not None
+        yield Nest(k, place, axes, tiled or inner, tuple(sorted(arrays)), decided)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of each dimension, for the nest's axes in the `order` that is chosen, lanes last."""
+
+    order: tuple[str, ...]
+    threads: tuple[int, ...]
+    points: tuple[int, ...]
+    deal: tuple[str, str]
+    width: int
+    staged: tuple[str, ...]
+    buffer: str
+    wide: int
+    unroll: Value
+
+    def decisions(self, nest: Nest) -> tuple[Decision, ...]:
+        names = tuple(a.removeprefix("-") for a in self.order)
+        tiles = [t * p for t, p in zip(self.threads, self.points, strict=True)]
+        widths = [(loop, self.width) for loop in nest.loops]
+        items: dict[str, Items] = {
+            "order": tuple((a, None) for a in self.order),
+            "tile": (*zip(names, tiles, strict=True), *widths),
+            "threads": tuple(zip(names, self.threads, strict=True)),
+            "deal": tuple((n, self.deal[n == names[-1]]) for n in names),
+            "stage": tuple((a, None) for a in self.staged),
+            "buffer": (("", self.buffer),),
+            "wide": (("", self.wide),),
+            "unroll": (("", self.unroll),),
+        }
+        return tuple(Decision(key, found, nest.place) for key, found in items.items())
+
+
+@dataclass(frozen=True)
+class Space:
+    """All choices for a nest on a device, by number."""
+
+    nest: Nest
+    device: Device
+
+    @cached_property
+    def dimensions(self) -> tuple[Sequence[Any], ...]:
+        nest, device = self.nest, self.device
+        lanes = [tuple([a for a in nest.axes if a != last] + [last]) for last in reversed(nest.axes)]
+        wide = (0, device.widest_access) if device.rule == "sector" else (0,)
+        buffers = ("none", "prefetch", "ring") if device.asynchronous_copies else ("none", "prefetch")
+        subsets = product((False, True), repeat=len(nest.arrays)) if nest.arrays else [()]
+        staged = [tuple(a for a, yes in zip(nest.arrays, chosen, strict=True) if yes) for chosen in subsets]
+        return (
+            lanes,
+            self._shapes(THREADS, device.max_threads_per_block),
+            self._shapes(POINTS, max(POINTS) * 2),
+            DEALS if device.rule == "sector" else DEALS[:2],
+            WIDTHS if nest.loops else (0,),
+            staged,
+            buffers if nest.loops and nest.arrays else ("none",),
+            wide,
+            UNROLLED,
+        )
+
+    def _shapes(self, each: Sequence[int], most: int) -> list[tuple[int, ...]]:
+        """Of the axes, the first ones of many being alone."""
+        front = max(0, self.nest.depth - 3)
+        found = product(each, repeat=self.nest.depth - front)
+        return [(*(1,) * front, *shape) for shape in found if prod(shape) <= most]
+
+    def __len__(self) -> int:
+        return prod(map(len, self.dimensions))
+
+    def __getitem__(self, number: int) -> Choice:
+        values = []
+        for dimension in self.dimensions:
+            number, k = divmod(number, len(dimension))
+            values.append(dimension[k])
+        return Choice(*values)
+
+    def why_not(self, choice: Choice) -> str:
+        """Why a choice is not worth making, or ""."""
+        device, threads = self.device, prod(choice.threads)
+        if threads < device.warp:
+            return "less than a warp"
+        if threads > device.max_threads_per_block:
+            return "more threads than a block has"
+        shape = [*reversed(choice.threads), 1, 1][:3]
+        if any(t > most for t, most in zip(shape, device.max_block, strict=True)):
+            return "a block too long"
+        several = choice.points if choice.deal[1] != "cyclic" else choice.points[:-1]
+        if choice.deal != DEALS[0] and max(several, default=1) == 1:
+            return "another name of a choice"
+        if not choice.staged and (choice.buffer != "none" or choice.wide):
+            return "nothing is copied"
+        if choice.buffer == "ring" and not choice.wide:
+            return "nothing is copied ahead"
+        return ""
+
+
+def with_taken(nest: Nest, changes: Mapping[str, Items]) -> tuple[Decision, ...]:
+    """What is decided now, but for `changes`."""
+    return tuple(replace(nest.taken[key], items=items) for key, items in changes.items())
