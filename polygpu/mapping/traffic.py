@@ -99,17 +99,22 @@ class Traffic:
     extents: tuple[sympy.Expr, ...]
     box: bool
 
-    def total(self, count: Count) -> sympy.Expr:
-        """What all tiles move, of sizes that divide the extents: what is moved for an iteration of the axes,
-        times those.
-        """
-        own = sympy.Mul(*(tile_size(a) - sum(a.overlap) for a in self.axes))
-        return sympy.expand(count.symbolic() / own) * sympy.Mul(*self.extents)
+    @property
+    def own(self) -> sympy.Expr:
+        """Iterations of the axes in a tile, those apart that are other tiles' too."""
+        return sympy.Mul(*(tile_size(a) - sum(a.overlap) for a in self.axes))
 
-    def tiles_at(self, values: Values) -> int:
-        """How many the kernel has, those included that are not full."""
-        extents = (evaluated(e, values) for e in self.extents)
-        return prod(-(-max(0, e) // a.stride) for a, e in zip(self.axes, extents, strict=True))
+    @property
+    def iterations(self) -> sympy.Expr:
+        """Iterations of the axes in all tiles."""
+        return sympy.Mul(*self.extents)
+
+    def total(self, count: Count) -> sympy.Expr:
+        """What all tiles move, of sizes that divide the extents."""
+        return sympy.expand(count.symbolic() / self.own) * self.iterations
+
+    def total_at(self, count: Count, values: Values) -> int:
+        return count.at(values) * evaluated(self.iterations, values) // evaluated(self.own, values)
 
     def chosen(self, sizes: Values) -> Values:
         """Values of all symbols: these sizes of the problem, and the tiles that the kernel has."""
