@@ -86,9 +86,10 @@ def _origin(access: PolyAccess, columns: Columns, rows: Sequence[isl.PwAff]) -> 
     starts = [form(row) for row in rows]
     found: list[Form | None] = []
     for k, subscript in enumerate(subscripts(access)):
-        sum_ = dict(form(subscript) or {})
+        own = form(subscript)
+        sum_ = dict(own or {})
         for column, start in zip(columns, starts, strict=True):
-            if column is None or start is None:
+            if own is None or column is None or start is None:
                 return (None,) * len(access.reference.subscripts)
             for name, value in start.items():
                 sum_[name] = sum_.get(name, 0) - column[k] * value

@@ -139,7 +139,7 @@ def evaluated(expr: sympy.Expr, values: Values) -> int:
 
 
 def traffic(m: Grid) -> Traffic:
-    """Loads and stores of a full tile of the nest."""
+    """Loads and stores of a full tile of the nest; of tests of data, what both outcomes touch."""
     lines = {s: _lines(m, s) for s in m.statements}
     found = list(matrices(m))
     loads, stores = ({}, {})  # type: tuple[dict[str, Count | None], dict[str, Count | None]]
@@ -191,7 +191,7 @@ def _image(m: Grid, statement: str, rows: Iterable[isl.PwAff]) -> isl.Set:
 
 
 def _has_full_tiles(points: isl.Set) -> bool:
-    """Whether the points are all those of a convex set as wide in each direction as its bounds are apart."""
+    """Whether the points are those of a convex set that is no line or plane: all of a tile inside it run."""
     hull = points.remove_divs().simple_hull()
     flat = any(
         c.is_equality() and c.involves_dims(D.set, 0, points.dim(D.set)) for c in hull.get_constraints()
@@ -231,7 +231,7 @@ def _extents(m: Grid) -> tuple[tuple[sympy.Expr, ...], bool]:
 def symbolic(pw: isl.PwAff) -> sympy.Expr | None:
     """A function of the parameters; None where it is neither affine nor an extreme of some that are."""
     affs = [aff for _, aff in pieces(pw)]
-    for pick, among in ((sympy.Min, isl.PwAff.min), (sympy.Max, isl.PwAff.max)):
+    for pick, among in () if not affs else ((sympy.Min, isl.PwAff.min), (sympy.Max, isl.PwAff.max)):
         whole = reduce(among, map(isl.PwAff.from_aff, affs))
         if whole.intersect_domain(pw.domain()).is_equal(pw):
             return pick(*map(_expression, affs))
