@@ -255,11 +255,15 @@ def _atom(aff: isl.Aff, kind: isl.dim_type, k: int) -> sympy.Expr:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What images have in common that lie constant distances apart, counted in `strides`."""
+    """What images have in common that lie constant distances apart, counted in `strides`.
+
+    Of those that are no boxes, also the `columns` of the access matrix that make them.
+    """
 
     sizes: tuple[sympy.Expr, ...]
     strides: tuple[int, ...]
     corner: tuple[sympy.Expr, ...]
+    columns: tuple[tuple[Vector, Line], ...] = ()
 
 
 def _union(m: Grid, uses: Iterable[Matrix], lines: Mapping[str, Lines | None]) -> Count | None:
@@ -304,7 +308,7 @@ def _boxed(m: Grid, use: Matrix, lines: tuple[Line, ...]) -> tuple[_Shape, tuple
         parts = [start.as_coeff_Add() for start in starts]
         return _Shape(sizes, strides, tuple(p[1] for p in parts)), tuple(int(p[0]) for p in parts), True
     independent = sympy.Matrix([column for column, _ in known]).rank() == len(known)
-    return _Shape((size,), (1,), tuple(starts)), (0,), independent
+    return _Shape((size,), (1,), tuple(starts), tuple(known)), (0,), independent
 
 
 def _corner(m: Grid, use: Matrix, known: list[tuple[Vector, Line]]) -> list[sympy.Expr] | None:

@@ -172,6 +172,19 @@ def test_a_triangle_bounds_its_loops_by_a_box() -> None:
     assert not traffic(mapped(ARRAYS, triangle)).box
 
 
+def test_diagonals_are_no_boxes() -> None:
+    """Both begin at A[0][0]; of the second, every element of even number is one of the first."""
+    body = (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) y[i][j] += {};"
+    )
+    count = traffic(mapped(ARRAYS, body.format("A[k][k] * A[2 * k][2 * k]"))).loads["A"]
+    assert count is not None
+    assert (count.exact, str(count.symbolic())) == (False, "2*n")
+    once = traffic(mapped(ARRAYS, body.format("A[k][k] * A[k][k]"))).loads["A"]
+    assert once is not None
+    assert (once.exact, str(once.symbolic())) == (True, "n")
+
+
 def test_where_data_decide_each_iteration_may_touch_another_element() -> None:
     parameters = "int n, float A[restrict n], int t[restrict n], float y[restrict n][n]"
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i][j] = A[t[i]];"
