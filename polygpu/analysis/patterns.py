@@ -54,14 +54,20 @@ def coefficients(row: isl.PwAff) -> Vector | None:
     return tuple(v.to_python() for v in values) if all(v.is_int() for v in values) else None
 
 
+def subscripts(access: PolyAccess) -> list[isl.PwAff]:
+    """The subscripts as functions of the instance; none of them where data decide."""
+    count = access.relation.dim(D.out)
+    if not (access.affine and count):
+        return []
+    function = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(access.relation))
+    return [function.get_pw_aff(k) for k in range(count)]
+
+
 def access_matrix(access: PolyAccess) -> list[Vector | None]:
     """One coefficient vector a subscript; None for those that are not affine in one piece."""
     if not access.affine:
         return [None] * len(access.reference.subscripts)
-    relation = access.relation
-    count = relation.dim(D.out)
-    function = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(relation)) if count else None
-    return [coefficients(function.get_pw_aff(k)) for k in range(count)] if function is not None else []
+    return [coefficients(row) for row in subscripts(access)]
 
 
 def direction(rows: Sequence[Vector], position: int) -> Vector | None:

@@ -1,8 +1,9 @@
-"""`polygpu inspect`: every loop's verdict, every access, placement, padding and occupancy."""
+"""`polygpu inspect`: every loop and access, placement, padding and occupancy, and what the papers choose."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -95,6 +96,7 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
     from polygpu.cli.outputs import write_all
     from polygpu.report.explain import explain
     from polygpu.report.facts_json import facts_json
+    from polygpu.report.papers import papers, papers_lines
     from polygpu.report.predicted import prediction_record
     from polygpu.report.run import run_roofline
     from polygpu.report.terminal import inspect_report
@@ -108,14 +110,17 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
     with console.progress(f"predicting what the kernels of {source} take"):
         facts = explain(compilation)
         prediction = _predicted(compilation, facts, values) if compilation.regions else None
+        sizes = prediction.sizes if prediction else _assumed(values["assume"]) | values["sizes"]
+        found = papers(compilation, facts, sizes)
     if values["roofline"] and prediction:
         plot = run_roofline(prediction.regions, compilation.device, facts)
         write_all({values["roofline"]: plot})
     if values["as_json"]:
         record = prediction_record(prediction) if prediction else None
-        click.echo(facts_json(facts, record), nl=False)
+        kernels = [asdict(k) for k in found]
+        click.echo(facts_json(facts, papers=kernels, predicted=record), nl=False)
     else:
-        inspect_report(facts, prediction=prediction)
+        inspect_report(facts, prediction=prediction, more=papers_lines(found))
     return 0
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from polygpu.model.facts import CompilationFacts
 
 
-def facts_json(facts: CompilationFacts, predicted: dict[str, Any] | None = None) -> str:
+def facts_json(facts: CompilationFacts, **more: Any) -> str:
     """One object with the fields of `polygpu.model.facts`, in their order; ends with a newline.
 
-    What is `predicted` follows as a member of that name.
+    What is known `more` follows as members of these names.
     """
-    members = asdict(facts) | ({"predicted": predicted} if predicted is not None else {})
-    return json.dumps(members, indent=2) + "\n"
+    known = {name: value for name, value in more.items() if value is not None}
+    return json.dumps(asdict(facts) | known, indent=2) + "\n"

@@ -19,11 +19,15 @@ _STYLES = {"title": "bold", "label": "cyan", "good": "green", "bad": "yellow", "
 
 
 def inspect_report(
-    facts: CompilationFacts, console: Console | None = None, prediction: Prediction | None = None
+    facts: CompilationFacts,
+    console: Console | None = None,
+    prediction: Prediction | None = None,
+    more: Iterable[Line] = (),
 ) -> None:
-    """Prints `inspect_text`, by default on standard output, and what is predicted."""
+    """Prints `inspect_text`, by default on standard output, `more` of it, and what is predicted."""
     console = console or Console()
     show(inspect_lines(facts), console)
+    show(more, console)
     if prediction is not None:
         show(prediction_lines(prediction, columns(console)), console)
 

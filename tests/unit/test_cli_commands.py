@@ -56,6 +56,56 @@ def test_inspect_says_what_becomes_of_loop_and_access(
     assert {access["text"] for access in facts["regions"][0]["accesses"]} == {"x[i]"}
 
 
+PRODUCT = """\
+void product(int n, float C[restrict n][n], float A[restrict n][n], float B[restrict n][n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++)
+                C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+BY_THE_PAPERS = """\
+  kernel product_0_k0  n = 64
+    access   between threads                within a thread  space   here
+    C[i][j]  true linear j, false linear i  -                global  register
+    A[i][k]  false linear i                 linear           shared  shared, staged
+    B[k][j]  true linear j                  linear           shared  shared, staged
+
+    rank  threads      uncoalesced  staged        resident
+    1     32 j x 16 i  0            A 256, B 256  2 blocks, 100 %
+    1     16 j x 32 i  0            A 256, B 256  2 blocks, 100 %
+    2     16 j x 16 i  0            A 256, B 256  4 blocks, 100 %
+
+    array          of a tile  T_j = 16 x T_i = 16  of all tiles
+    C      loads   T_i*T_j    256                  n**2          4,096
+    A      loads   T_i*n      1,024                n**3/T_j      16,384
+    B      loads   T_j*n      1,024                n**3/T_i      16,384
+    C      stores  T_i*T_j    256                  n**2          4,096
+"""
+
+
+def test_inspect_says_what_the_papers_choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.c").write_text(PRODUCT)
+    words = ["--target", "emulator", "--device", "gtx285", "--size", "n=64", "p.c"]
+    assert cli.invoke(["inspect", *words]) == 0
+    section = (
+        capsys.readouterr().out.partition("\nby the papers' algorithms: ")[2].partition("\npredicted")[0]
+    )
+    assert section.partition("\n\n")[2] == BY_THE_PAPERS
+    assert cli.invoke(["inspect", "--json", *words]) == 0
+    (kernel,) = json.loads(capsys.readouterr().out)["papers"]
+    assert kernel["references"][0]["space"] == "global"
+    assert kernel["mappings"][0]["staged"] == [["A", 256], ["B", 256]]
+    (loads,) = (t for t in kernel["traffic"] if t["array"] == "A")
+    assert (loads["launch"], loads["launch_at"], loads["launch_exact"]) == ("n**3/T_j", 64**3 // 16, True)
+
+
 def test_devices_lists_all_and_describes_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["devices"]) == 0
     listed = capsys.readouterr().out.splitlines()

@@ -1,0 +1,48 @@
+"""The section of `inspect` about the papers' algorithms, where it has something special to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polygpu.pipeline import Options, compile_file
+from polygpu.report.explain import explain
+from polygpu.report.layout import plain
+from polygpu.report.papers import KernelPapers, papers, papers_lines
+
+SQUARE = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
+MATRICES = "int n, float A[restrict n][n], float B[restrict n][n], float x[restrict n], int t[restrict n]"
+
+
+def found(directory: Path, body: str) -> tuple[KernelPapers, ...]:
+    path = directory / "p.c"
+    path.write_text(f"void f({MATRICES})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    compilation = compile_file(str(path), Options(target="emulator", device="gtx285"))
+    return papers(compilation, explain(compilation), {"n": 64})
+
+
+def test_what_is_written_and_better_a_texture_could_be_staged(tmp_path: Path) -> None:
+    (kernel,) = found(tmp_path, "for (int i = 0; 2 * i < n; i++) x[2 * i] = t[i];")
+    written, read = sorted(kernel.references, key=lambda r: r.text, reverse=True)
+    assert (written.between_threads, written.space) == ("true non-unit stride i", "texture, or staged")
+    assert (read.between_threads, read.space) == ("true linear i", "global")
+
+
+def test_of_one_thread_only_the_traffic_is_said(tmp_path: Path) -> None:
+    (kernel,) = found(tmp_path, "for (int i = 1; i < n; i++) x[i] += x[i - 1];")
+    assert (kernel.references, kernel.mappings, kernel.tile) == ((), (), ())
+    assert [(t.array, t.write, t.tile, t.tile_at) for t in kernel.traffic] == [
+        ("x", False, "n", 64),
+        ("x", True, "n - 1", 63),
+    ]
+
+
+def test_bounds_are_said_to_be_bounds(tmp_path: Path) -> None:
+    kernels = found(tmp_path, f"{SQUARE} A[i][j] = x[t[j]] + B[i][j] * B[j][i];")
+    (row,) = (text for text in plain(papers_lines(kernels)).splitlines() if text.startswith("    B "))
+    assert "at most 2*T_i*T_j" in row
+    (random,) = (r for r in kernels[0].references if r.text == "x[t[j]]")
+    assert (random.between_threads, random.space) == ("random j, random i", "texture")
+
+
+def test_of_nothing_nothing_is_said(tmp_path: Path) -> None:
+    assert list(papers_lines(())) == []
