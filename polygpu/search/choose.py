@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
+from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.owned import nest_patterns
+from polygpu.mapping.rules import is_rectangular
 from polygpu.mapping.wanted import RefusedError, source_arrays
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
@@ -21,11 +23,11 @@ from polygpu.search.price import price
 from polygpu.search.space import Items, Nest, nests_of
 from polygpu.support.isl_idioms import D
 
-BRIEF = Patience(2**12, 2**8, 10**7)
+BRIEF = Patience(2**12, 2**8, 10**6)
 GAIN = 0.97  # of the time of what rules choose: less is no reason to leave it
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
-_SMALLEST = 64
-_NESTS = 4  # of a region
+_SMALLEST, _BENT = 64, 512
+_NESTS = 3  # of a region
 
 Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int], str]
 """Threads and points a thread of the last two axes, and how those of the outer one are dealt."""
@@ -75,7 +77,7 @@ class Chooser:
         least = GAIN * price(r, nest.kernel, self.device, sizes, BRIEF).seconds
         best: Changes = {}
         taken = best
-        for propose in (_shapes, _staged, _unrolled):
+        for propose in (_staged, _shapes):
             for change in propose(r, nest, best):
                 seconds = self._price(nest, {**best, **change}, sizes)
                 if seconds < least:
@@ -84,8 +86,14 @@ class Chooser:
         return _decisions(nest, best)
 
     def _looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
-        """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none."""
+        """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none.
+
+        Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at `_BENT`.
+        """
         sizes = dict(self.sizes)
+        grid = r.grids[nest.kernel]
+        if grid.outer or extent_of(grid).corner_test is not None or not is_rectangular(grid):
+            sizes = {name: min(size, _BENT) for name, size in sizes.items()}
         while price(r, nest.kernel, self.device, sizes, BRIEF).seconds == inf:
             if max(sizes.values(), default=0) <= _SMALLEST:
                 return None
@@ -115,12 +123,14 @@ def _depth(r: CompiledRegion, nest: Nest) -> int:
 
 
 def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
-    """Threads, and points that a thread has."""
+    """Threads, and points that a thread has: in loops, these share what it loads once."""
     names = [a.removeprefix("-") for a in nest.axes]
-    front = [1] * (nest.depth - 2)
+    front, few = [1] * (nest.depth - 2), _uncoalesced(r, nest)
+    stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
     for threads, points, deal in _LOOPED if nest.loops else _PLAIN:
         each = list(zip(names, [*front, *threads], [*front, *points], strict=True))
         yield {
+            **stage,
             "threads": tuple((n, t) for n, t, _ in each),
             "tile": tuple((n, t * p) for n, t, p in each),
             "deal": tuple((n, deal if n != names[-1] else "cyclic") for n in names),
@@ -128,20 +138,17 @@ def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
 
 
 def _staged(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
-    """Only what does not coalesce in shared memory, or nothing."""
+    """All that is only read in shared memory, what does not coalesce, or nothing."""
+    for arrays in dict.fromkeys((nest.arrays, _uncoalesced(r, nest), ())):
+        yield {"stage": _items(arrays)}
+
+
+def _items(arrays: tuple[str, ...]) -> Items:
+    return tuple((a, None) for a in arrays)
+
+
+def _uncoalesced(r: CompiledRegion, nest: Nest) -> tuple[str, ...]:
     grid = r.grids[nest.kernel]
-    lanes = len(grid.axes) - 1
-    direct = {
-        p.access.reference.array
-        for p in nest_patterns(grid)
-        if p.kind(lanes) == "unit" and not p.access.write
-    }
-    sources = source_arrays(grid.p, grid.statements)
-    few = tuple(a for a in nest.arrays if a not in {sources[name] for name in direct})
-    for arrays in dict.fromkeys((few, nest.arrays, ())):
-        yield {"stage": tuple((a, None) for a in arrays)}
-
-
-def _unrolled(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
-    if nest.loops:
-        yield {"unroll": (("", "full"),)}
+    lanes, sources = len(grid.axes) - 1, source_arrays(grid.p, grid.statements)
+    found = {sources[p.access.reference.array] for p in nest_patterns(grid) if p.kind(lanes) != "unit"}
+    return tuple(a for a in nest.arrays if a in found)
