@@ -140,9 +140,10 @@ def losing(found: Iterable[Offer]) -> tuple[Diagnostic, ...]:
 
 
 def _left(offer: Offer) -> Diagnostic:
-    message = f"these loops stay on the host, which is faster at any size: {_seconds(offer)}"
+    where = " at any size" if offer.sizes else ""
+    message = f"these loops stay on the host, which is faster{where}: {_seconds(offer)}"
     help_text = "'#pragma scop' or --offload always offloads them all the same; see `polygpu explain PG332`"
-    return Diagnostic("PG332", "warning", message, offer.region.scop.position, help_text)
+    return Diagnostic("PG332", "note", message, offer.region.scop.position, help_text)
 
 
 def _loses(offer: Offer) -> Diagnostic:
