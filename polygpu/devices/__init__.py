@@ -21,7 +21,7 @@ COSTS = (
     "issue", "replay", "coalesced", "raw", "conflict_in_issue", "efficiency", "latency", "near32",
     "far32", "page", "translation", "dispatch", "dispatch_overlap", "launch", "row_stripe", "partitions",
     "interleave", "camped",
-    "to_device", "from_device", "copy", "host_rate", "host_bandwidth",
+    "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
     "flops_per_cycle", "double_flops_per_cycle", "divide", "sqrt", "special", "int_multiply", "int_divide",
     "double_add", "double_multiply", "double_mad", "double_divide", "double_sqrt", "double_special",
 )  # fmt: skip

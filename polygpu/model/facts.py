@@ -104,6 +104,7 @@ class PriceFact:
     kernels_s: float
     launches_s: float
     copies_s: float
+    allocations_s: float
     faster: Literal["always", "never", "from"]
     test: str = ""
 

@@ -29,17 +29,18 @@ _LAUNCHES = 2  # iterations of a loop of the host that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Seconds of a call. `bytes` are those of the device's arrays."""
+    """Seconds of a call. `bytes` are those of the arrays of the device, which each call allocates."""
 
     host: float
     kernels: float
     launches: float
     copies: float
+    allocations: float
     bytes: float
 
     @property
     def device(self) -> float:
-        return self.kernels + self.launches + self.copies
+        return self.kernels + self.launches + self.copies + self.allocations
 
     @property
     def gains(self) -> bool:
@@ -100,6 +101,7 @@ class Ledger:
             sum(self._kernel(statements, runs, held, launched[name]) for name, statements in self._kernels),
             sum(found.times for found in launched.values()) * costs["launch"],
             sum(self._copies(b, values) for b in copied),
+            len(held) * costs["allocation"],
             sum(held.values()),
         )
 

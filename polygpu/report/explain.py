@@ -82,6 +82,7 @@ def _price(offer: Offer) -> PriceFact:
         price.kernels,
         price.launches,
         price.copies,
+        price.allocations,
         faster,
         test if faster == "from" else "",
     )

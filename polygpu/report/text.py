@@ -54,7 +54,12 @@ def _price(price: PriceFact | None) -> Iterator[Line]:
     if price is None:
         return
     sizes = ", ".join(f"{name} = {value}" for name, value in price.sizes.items())
-    parts = {"copies": price.copies_s, "kernels": price.kernels_s, "launches": price.launches_s}
+    parts = {
+        "copies": price.copies_s,
+        "allocations": price.allocations_s,
+        "kernels": price.kernels_s,
+        "launches": price.launches_s,
+    }
     device = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
     faster = {"always": "always", "never": "never", "from": f"where {price.test}"}[price.faster]
     yield line()

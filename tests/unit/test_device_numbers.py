@@ -20,7 +20,7 @@ from polygpu.perf.profile_time import CLASSES, from_profile, missed_share
 # only calls are priced by, in test_price.
 ELSEWHERE = {
     "flops_per_cycle", "double_flops_per_cycle", "row_stripe", "interleave", "launch",
-    "to_device", "from_device", "copy", "host_rate", "host_bandwidth",
+    "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
 }  # fmt: skip
 BLOCKS = 1000
 
