@@ -147,7 +147,7 @@ def test_a_marked_region_goes_with_a_warning(directory: Path, capsys: pytest.Cap
     assert "else" not in host()
     (warning,) = (line for line in capsys.readouterr().err.splitlines() if "[PG333]" in line)
     assert re.search(
-        r"slower on the device: .* ms on the device, .* ms of it copies, .* ms on the host", warning
+        r"slower on the device: 17 ms on the device, 17 ms of it copies, 8.7 ms on the host", warning
     )
 
 

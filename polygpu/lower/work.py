@@ -26,40 +26,48 @@ class Work:
 
     @property
     def indices(self) -> tuple[str, ...]:
-        return _indices(self.statement)
+        return _indices(len(self.statement.iterators))
 
 
 def work_of(p: Polyhedra) -> tuple[Work, ...]:
-    """That of each statement."""
-    return tuple(Work(s, _instances(s, p.context)) for s in p.statements)
+    """That of each statement; those of a nest often have the same loops."""
+    found: list[tuple[isl.Set, Scan]] = []
+    for s in p.statements:
+        domain = s.domain.set_tuple_name("instance")
+        known = (tree for other, tree in found if other.plain_is_equal(domain))
+        found.append((domain, next(known, None) or _instances(domain, p.context)))
+    return tuple(Work(s, tree) for s, (_, tree) in zip(p.statements, found, strict=True))
 
 
-def _instances(s: PolyStatement, context: isl.Set) -> Scan:
-    if not s.iterators:
-        return ScanLeaf(s.name, ())
+def _instances(domain: isl.Set, context: isl.Set) -> Scan:
+    if not domain.dim(D.set):
+        return ScanLeaf("instance", ())
     try:
-        return _visited(s, s.domain, context)
+        with bounded(_STEPS):
+            return _visited(domain, context)
     except isl.Error:
-        return _visited(s, bounded_hull(s.domain), context)
+        return _visited(bounded_hull(domain), context)
 
 
-def _visited(s: PolyStatement, domain: isl.Set, context: isl.Set) -> Scan:
-    order = domain.identity().reset_tuple_id(D.out)
-    with bounded(_STEPS):
-        return generated(isl.UnionMap.from_map(order), context, _indices(s))
+def _visited(domain: isl.Set, context: isl.Set) -> Scan:
+    order = isl.UnionMap.from_map(domain.identity().reset_tuple_id(D.out))
+    return generated(order, context, _indices(domain.dim(D.set)))
 
 
-def _indices(s: PolyStatement) -> tuple[str, ...]:
-    return tuple(f"polygpu_{k}" for k in range(len(s.iterators)))
+def _indices(count: int) -> tuple[str, ...]:
+    return tuple(f"polygpu_{k}" for k in range(count))
 
 
 def box(s: PolyStatement, context: isl.Set) -> tuple[Expr, ...]:
     """The lengths of the box around the statement's instances, as functions of parameters, loop by loop.
 
-    Raises isl.Error where isl takes long for them.
+    None at all where isl takes long for them.
     """
-    with bounded(_STEPS):
-        return tuple(value_of(_length(s.domain, k), context) for k in range(len(s.iterators)))
+    try:
+        with bounded(_STEPS):
+            return tuple(value_of(_length(s.domain, k), context) for k in range(len(s.iterators)))
+    except isl.Error:
+        return ()
 
 
 def _length(domain: isl.Set, k: int) -> isl.PwAff:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod, sqrt
+from typing import Literal
 
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.work import box
@@ -91,9 +92,17 @@ class Offer:
         return int(float(f"{prod(max(0, uniform(length, sizes) or 0) for length in self.work):.2g}"))
 
     @property
+    def faster(self) -> Literal["always", "never", "from"]:
+        """Where the device is: "from" a product of sizes on. Typical sizes decide where there is none."""
+        if self.scale and self.work:
+            return "from"
+        gains = self.scale == 0 or (self.scale is not None and self.price.gains)
+        return "always" if gains else "never"
+
+    @property
     def test(self) -> Expr | None:
-        """What tells at run time that the device is faster; None where sizes do not matter."""
-        if not self.scale or not self.work:
+        """What tells at run time that the device is faster, if anything does."""
+        if self.faster != "from":
             return None
         first, *others = self.work
         return Binary(">", product([Cast("double", first), *others] if others else [first]), Int(self.least))
@@ -127,7 +136,7 @@ def gaining(found: Iterable[Offer]) -> tuple[tuple[CompiledRegion, ...], tuple[D
     kept: list[CompiledRegion] = []
     left: list[Diagnostic] = []
     for offer in found:
-        if offer.scale is None:
+        if offer.faster == "never":
             left.append(_left(offer))
         else:
             kept.append(replace(offer.region, gain=offer.test))
@@ -156,5 +165,12 @@ def _seconds(offer: Offer) -> str:
     """`12 ms there, 11 ms of it for copies, and 8.2 ms on the host (n = 4096, modelled)`."""
     price, names = offer.price, source_names(offer.region)
     sizes = "".join(f"{names[name]} = {value}, " for name, value in offer.sizes.items())
-    device, copies, host = (f"{1e3 * s:.2g} ms" for s in (price.device, price.copies, price.host))
+    device, copies, host = map(_time, (price.device, price.copies, price.host))
     return f"{device} on the device, {copies} of it copies, {host} on the host ({sizes}modelled)"
+
+
+def _time(seconds: float) -> str:
+    """`8.2 ms`"""
+    units = (("s", 1.0), ("ms", 1e-3))
+    unit, scale = next(((unit, scale) for unit, scale in units if seconds >= scale), ("us", 1e-6))
+    return f"{float(f'{seconds / scale:.2g}'):g} {unit}"

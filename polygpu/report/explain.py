@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from polygpu.analysis.assume import parse_assumptions
 from polygpu.analysis.index_sets import Split
@@ -69,11 +68,6 @@ def _region(r: CompiledRegion, device: Device) -> RegionFacts:
 
 def _price(offer: Offer) -> PriceFact:
     price, names = offer.price, source_names(offer.region)
-    faster: Literal["always", "never", "from"] = "always"
-    if offer.scale is None:
-        faster = "never"
-    elif offer.test is not None:
-        faster = "from"
     source: dict[str, Expr] = {new: Name(old) for new, old in names.items()}
     test = f"{print_user(substitute(product(offer.work), source))} > {offer.least:,}"
     return PriceFact(
@@ -83,8 +77,8 @@ def _price(offer: Offer) -> PriceFact:
         price.launches,
         price.copies,
         price.allocations,
-        faster,
-        test if faster == "from" else "",
+        offer.faster,
+        test if offer.faster == "from" else "",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polygpu import devices
-from polygpu.lower.work import work_of
+from polygpu.lower import work
 from polygpu.model.device import Device
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.price.instances import counter, operations
@@ -60,8 +60,17 @@ def offer(directory: Path, parameters: str, body: str, chip: Device, **stated: i
 )  # fmt: skip
 def test_instances_of_loops(loops: str, instances: float) -> None:
     p = analysed("int n, int m, float A[restrict n][n]", f"{loops} A[i][0] = 0;")
-    found = sum(counter(w.instances)[0]({"n": 300, "m": 50}) for w in work_of(p))
+    found = sum(counter(w.instances)[0]({"n": 300, "m": 50}) for w in work.work_of(p))
     assert found == pytest.approx(instances, rel=0.01)
+
+
+def test_hulls_are_counted_where_isl_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hull of every second element has them all."""
+    p = analysed("int n, float A[restrict n]", "for (int i = 0; i < n; i += 2) A[i] = 0;")
+    for steps, instances in ((work._STEPS, 50), (1, 100)):
+        monkeypatch.setattr(work, "_STEPS", steps)
+        (found,) = work.work_of(p)
+        assert counter(found.instances)[0]({"n": 100}) == instances
 
 
 @pytest.mark.parametrize(
@@ -181,6 +190,16 @@ def test_what_no_size_makes_faster(tmp_path: Path) -> None:
     found = offer(tmp_path, VECTORS, SAXPY, device())
     assert found.scale is None
     assert found.test is None
+
+
+def test_typical_sizes_decide_where_isl_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of 2, 4, ... floats, from a few on: there is no test of the sizes."""
+    made = compiled(tmp_path, VECTORS, SAXPY).regions
+    monkeypatch.setattr(work, "_STEPS", 1)
+    fast = device(to_device=1e15, from_device=1e15)
+    few, many = (offers(made, replace(fast, bandwidth=1e15), {"n": n})[0] for n in (10, 10**6))
+    assert (few.test, few.faster) == (None, "never")
+    assert (many.test, many.faster) == (None, "always")
 
 
 def test_what_is_always_faster(tmp_path: Path) -> None:
