@@ -101,7 +101,7 @@ class Ledger:
             sum(self._kernel(statements, runs, held, launched[name]) for name, statements in self._kernels),
             sum(found.times for found in launched.values()) * costs["launch"],
             sum(self._copies(b, values) for b in copied),
-            len(held) * costs["allocation"],
+            costs["allocation"],
             sum(held.values()),
         )
 

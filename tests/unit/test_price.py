@@ -92,16 +92,16 @@ def test_operations_of_an_instance(body: str, count: int) -> None:
 def test_the_price_of_a_vector_sum(tmp_path: Path) -> None:
     """Of 1000 elements.
 
-    Host: 5 operations an element take 5 us, 8000 bytes 8 us. Copies: two to the device and one from it. Two
-    arrays. The kernel moves 8000 bytes at 1 GB/s: y is read and written, but no more than all of it counts.
+    Host: 5 operations an element take 5 us, 8000 bytes 8 us. Copies: two to the device and one from it. The
+    kernel moves 8000 bytes at 1 GB/s: y is read and written, but no more than all of it counts.
     """
     price = offer(tmp_path, VECTORS, SAXPY, device()).ledger.at({"n": 1000})
     assert price.host == pytest.approx(8e-6)
     assert price.copies == pytest.approx(2 * (1e-6 + 4e-6) + (1e-6 + 2e-6))
     assert price.launches == pytest.approx(10e-6)
-    assert price.allocations == pytest.approx(4e-6)
+    assert price.allocations == pytest.approx(2e-6)
     assert price.kernels == pytest.approx(8e-6)
-    assert price.device == pytest.approx(35e-6)
+    assert price.device == pytest.approx(33e-6)
     assert not price.gains
 
 
@@ -174,13 +174,13 @@ def test_stated_sizes_are_taken(tmp_path: Path) -> None:
 
 
 def test_the_crossover(tmp_path: Path) -> None:
-    """Host: 8 ns an element. Device: 44 us of a launch, arrays and copies, nothing an element: from 5500."""
+    """Host: 8 ns an element. Device: 42 us of a launch, arrays and copies, nothing an element: from 5250."""
     fast = {"to_device": 1e15, "from_device": 1e15, "copy": 10e-6, "raw": 1e-9, "flops_per_cycle": 1e9}
     chip = replace(device(**fast), bandwidth=1e15)
     found = offer(tmp_path, VECTORS, SAXPY, chip)
     assert found.test is not None
     assert print_expr(found.test) == f"n > {found.least}"
-    assert 5400 <= found.least <= 5600
+    assert 5200 <= found.least <= 5400
     assert not found.ledger.at({"n": found.least - 200}).gains
     assert found.ledger.at({"n": found.least + 200}).gains
 
