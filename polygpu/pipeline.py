@@ -23,7 +23,7 @@ from polygpu.model.decisions import Decision, Place, diagnosed, parse, ranked, r
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
-from polygpu.price import offload
+from polygpu.offload.offers import gaining, losing, offers
 from polygpu.printing.calls import default_device, emit, emit_original
 from polygpu.schedule.prepare import prepare
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -208,8 +208,8 @@ class File:
         """Those to offload, with a test of sizes where nobody marked them, and what there is to say of it."""
         if self.options.offload != "auto":
             return regions, ()
-        found = offload.offers(regions, self.device, self.typical)
-        return offload.gaining(found) if detected else (regions, offload.losing(found))
+        found = offers(regions, self.device, self.typical)
+        return gaining(found) if detected else (regions, losing(found))
 
 
 def compile_file(path: str, options: Options) -> Compilation:

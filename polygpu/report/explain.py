@@ -18,10 +18,10 @@ from polygpu.model.kernel import Kernel
 from polygpu.model.linear import add
 from polygpu.model.offsets import product
 from polygpu.model.rewrite import rewrite, substitute
+from polygpu.offload.offers import Offer, offers, source_names
 from polygpu.perf.launches import typical_launch
 from polygpu.perf.resources import allocated_bytes, registers_of, resident, shared_bytes
 from polygpu.pipeline import Compilation
-from polygpu.price.offload import Offer, offers, source_names
 from polygpu.printing.calls import overlaps
 from polygpu.printing.host import print_user
 from polygpu.printing.printer import print_expr

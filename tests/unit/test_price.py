@@ -11,10 +11,10 @@ import pytest
 from polygpu import devices
 from polygpu.lower import work
 from polygpu.model.device import Device
+from polygpu.offload.instances import counter, operations
+from polygpu.offload.offers import Offer, offers
+from polygpu.offload.seconds import Price
 from polygpu.pipeline import Compilation, Options, compile_file
-from polygpu.price.instances import counter, operations
-from polygpu.price.offload import Offer, offers
-from polygpu.price.seconds import Price
 from polygpu.printing.printer import print_expr
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text

@@ -14,9 +14,9 @@ from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name
 from polygpu.model.offsets import product
 from polygpu.model.scop import LARGEST_SIZE
+from polygpu.offload.seconds import Ledger, Price
+from polygpu.offload.typical import scaled, typical
 from polygpu.perf.lanes import uniform
-from polygpu.price.seconds import Ledger, Price
-from polygpu.price.typical import scaled, typical
 from polygpu.support.diagnostics import Diagnostic
 
 _HALVINGS = 6  # of the ratio 2 between two scales of sizes: 1 %

@@ -8,8 +8,8 @@ from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf
 from polygpu.lower.work import Work
 from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import LARGEST_SIZE
-from polygpu.price.instances import Sizes
-from polygpu.price.seconds import Ledger
+from polygpu.offload.instances import Sizes
+from polygpu.offload.seconds import Ledger
 
 EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}
 """By the dimensions of the largest array: 16 million elements of two dimensions or more."""

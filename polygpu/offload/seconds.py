@@ -19,9 +19,9 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.kernel import Buffer
 from polygpu.model.structures import size_of
+from polygpu.offload.instances import Count, Sizes, counter, operations
 from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values, launches
-from polygpu.price.instances import Count, Sizes, counter, operations
 from polygpu.printing.transfers import transfers
 
 _LAUNCHES = 2  # iterations of a loop of the host that are looked at
