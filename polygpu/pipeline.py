@@ -23,7 +23,7 @@ from polygpu.model.decisions import Decision, Place, diagnosed, parse, ranked, r
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
-from polygpu.offload.offers import gaining, losing, offers
+from polygpu.offload.offers import offers, settled
 from polygpu.printing.calls import default_device, emit, emit_original
 from polygpu.schedule.prepare import prepare
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -169,7 +169,7 @@ class File:
         parallel = tuple(r for r in compiled if not lifted.detected or remarks.has_parallelism(r))
         if self.options.offload != "never":
             remarks.check_followed(self.path, decisions, parallel)
-        kept, priced = self.passes.run("price", lambda: self._gaining(parallel, lifted.detected))
+        kept, priced = self.passes.run("price", lambda: self._offloaded(parallel, lifted))
         asked = {k.name: a for r in kept for k, a in zip(r.region.kernels, r.asked, strict=True)}
         make = partial(put_in_spaces, (r.region for r in kept), self.device, asked)
         spaced = self.passes.run("spaces", make)
@@ -202,14 +202,20 @@ class File:
             tuple(self.passes.seconds.items()),
         )
 
-    def _gaining(
-        self, regions: tuple[CompiledRegion, ...], detected: bool
+    def _offloaded(
+        self, regions: tuple[CompiledRegion, ...], lifted: Lifted
     ) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
-        """Those to offload, with a test of sizes where nobody marked them, and what there is to say of it."""
+        """Those to offload, with a test of sizes where no pragma marks them, and what is to say of it."""
         if self.options.offload != "auto":
             return regions, ()
-        found = offers(regions, self.device, self.typical)
-        return gaining(found) if detected else (regions, losing(found))
+        asked = {r.scop.name for r in regions if _is_marked(r.scop, lifted)}
+        return settled(offers(regions, self.device, self.typical), asked)
+
+
+def _is_marked(scop: Scop, lifted: Lifted) -> bool:
+    """Whether a pragma asks for the region, be it by decisions about one of its loops."""
+    places = {pragma.loop for pragma in lifted.decided}
+    return not lifted.detected or any(loop.position in places for loop in scop.loops)
 
 
 def compile_file(path: str, options: Options) -> Compilation:

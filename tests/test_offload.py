@@ -151,6 +151,25 @@ def test_a_marked_region_goes_with_a_warning(directory: Path, capsys: pytest.Cap
     )
 
 
+def test_decisions_about_a_loop_ask_for_it(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compile_c(SAXPY % f"#pragma polygpu tile(i: 64)\n{LOOP}") == 0
+    assert "else" not in host()
+    assert "[PG333]" in capsys.readouterr().err
+
+
+def test_a_chain_stays_beside_loops_that_gain(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A nest that one thread would run, and one of the same function that is worth its copies."""
+    chain = "    for (int i = 1; i < n; i++)\n        y[i] += y[i - 1];\n    print(y);\n"
+    powers = (
+        "    for (int i = 0; i < n; i++)\n        y[i] = 1 / (1 / (1 / (1 / (x[i] + 1) + 2) + 3) + 4) / a;\n"
+    )
+    assert compile_c(f"void print(float *);\n{SAXPY % (chain + powers)}") == 0
+    said = capsys.readouterr().err
+    assert re.search(r"k.c:4:.* none of them is parallel \[PG309\]", said)
+    assert "y[i] += y[i - 1];" in host()
+    assert re.search(r"if \(n > \d+\) {\n +polygpu_f_1\(", host())
+
+
 def test_a_test_of_sizes_comes_before_the_others_and_is_silent(directory: Path) -> None:
     """Rows of a flattened matrix are guessed, which is tested too."""
     rows = "void f(int n, int m, int k, float *restrict x)\n{\n%s}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod, sqrt
@@ -131,21 +131,25 @@ def source_names(r: CompiledRegion) -> dict[str, str]:
     return {name: r.prepared.renamed.get(name, name) for name in r.polyhedra.parameters}
 
 
-def gaining(found: Iterable[Offer]) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
-    """Of regions that nobody asked to offload: those that gain by it, tested; what is to say of others."""
+def settled(
+    found: Iterable[Offer], asked: Container[str]
+) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
+    """The regions that go to the device, and what there is to say of them and of the others.
+
+    Those of which the source has `asked` for it go in any case, others where they gain, with a test of sizes.
+    """
     kept: list[CompiledRegion] = []
-    left: list[Diagnostic] = []
+    said: list[Diagnostic] = []
     for offer in found:
-        if offer.faster == "never":
-            left.append(_left(offer))
+        r = offer.region
+        if r.scop.name in asked:
+            kept.append(r)
+            said += [] if offer.price.gains else [_loses(offer)]
+        elif offer.faster == "never":
+            said.append(_left(offer))
         else:
-            kept.append(replace(offer.region, gain=offer.test))
-    return tuple(kept), tuple(left)
-
-
-def losing(found: Iterable[Offer]) -> tuple[Diagnostic, ...]:
-    """A warning for each region of a pragma that takes longer on the device."""
-    return tuple(_loses(offer) for offer in found if not offer.price.gains)
+            kept.append(replace(r, gain=offer.test))
+    return tuple(kept), tuple(said)
 
 
 def _left(offer: Offer) -> Diagnostic:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polygpu.analysis.assume import parse_assumptions
@@ -29,10 +29,10 @@ from polygpu.report.access_facts import access_facts
 from polygpu.report.schedule_text import schedule_text
 
 
-def explain(compilation: Compilation) -> CompilationFacts:
-    """Everything `inspect` reports of a compilation."""
+def explain(compilation: Compilation, sizes: Mapping[str, int] | None = None) -> CompilationFacts:
+    """Everything `inspect` reports of a compilation; calls are priced at `sizes`, as far as given."""
     device = compilation.device
-    stated = parse_assumptions(compilation.options.assume_typical)
+    stated = parse_assumptions(compilation.options.assume_typical) | dict(sizes or {})
     found = tuple(
         replace(_region(offer.region, device), price=_price(offer))
         for offer in offers(compilation.regions, device, stated)

@@ -236,3 +236,6 @@ def test_what_inspect_says(tmp_path: Path) -> None:
     assert region.price.sizes == {"steps": 100, "n": 70}
     assert region.price.faster == "from"
     assert region.price.test.startswith("steps * n > ")
+    (region,) = explain(compiled(tmp_path, STEPS, SWEEPS), {"steps": 3, "other": 4}).regions
+    assert region.price is not None
+    assert region.price.sizes == {"steps": 3, "n": 1 << 22}
