@@ -39,7 +39,7 @@ def scaled(values: Sizes, scale: float) -> dict[str, int]:
 
 def _extent(ledger: Ledger) -> int:
     """By the dimensions of the largest array, or of the deepest nest where arrays have one at most."""
-    rank = max((len(a.extents) for a in ledger.region.polyhedra.arrays), default=0)
+    rank = max((len(a.extents) for a in ledger.region.polyhedra.scop.arrays), default=0)
     if rank <= 1:
         rank = max((len(_indexing(w)) for w in ledger.work), default=0)
     return EXTENTS.get(max(rank, 1), SMALL)
@@ -47,7 +47,7 @@ def _extent(ledger: Ledger) -> int:
 
 def _extent_names(ledger: Ledger) -> frozenset[str]:
     """What arrays' extents depend on, and the bounds of loops whose iterators are in subscripts."""
-    declared = (e for a in ledger.region.polyhedra.arrays for e in a.extents if e is not None)
+    declared = (e for a in ledger.region.polyhedra.scop.arrays for e in a.extents if e is not None)
     loops = (f for w in ledger.work for f in _loops(w.instances) if f.index in _indexing(w))
     return scalars_in(*declared).union(*(scalars_in(f.lower, f.upper) for f in loops))
 

@@ -159,6 +159,12 @@ def test_each_step_launches_its_kernels(tmp_path: Path) -> None:
             {"n": 4096},
         ),
         (
+            "int n, float A[restrict n][n]",  # t has an element for each i and j on the device
+            "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 3; k++)"
+            " { float t = A[i][j]; A[i][j] = t * t; }",
+            {"n": 4096},
+        ),
+        (
             "int first, int end, float *restrict x",
             "for (int i = first; i < end; i++) x[i] *= 2;",
             {"first": 0, "end": 1 << 22},
