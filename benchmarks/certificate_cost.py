@@ -25,8 +25,8 @@ from benchmarks.polybench import Suite
 def seconds(source: Path, flags: tuple[str, ...], certify: str, directory: str) -> float:
     """Processor time of one compilation."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = (sys.executable, "-m", "polygpu", "compile", source, *flags, "--certify", certify)
-    programs.call((*command, "-o", f"{directory}/"), PYTHONPATH=str(programs.ROOT))
+    command = (sys.executable, "-m", "polygpu", "compile", source, *flags, "--certify", certify, "--offload")
+    programs.call((*command, "always", "-o", f"{directory}/"), PYTHONPATH=str(programs.ROOT))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

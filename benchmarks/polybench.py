@@ -74,7 +74,7 @@ def translate(
     suite: Suite, source: Path, variant: Variant, target: str, device: str, directory: Path
 ) -> float:
     """Writes the program's two files into `directory`; the seconds that took."""
-    chosen = ("--device", device) if device else ()
+    chosen = ("--offload", "always", *(("--device", device) if device else ()))
     options = (*suite.includes(source), *variant.macros, "--target", target, *chosen)
     command = (sys.executable, "-m", "polygpu", "compile", source, *options, "-o", f"{directory}/")
     start = time.perf_counter()

@@ -125,7 +125,7 @@ def translate(kernel: str, target: str, device: str | None, directory: Path, *op
 
 
 def translate_file(source: Path, target: str, device: str | None, directory: Path, *options: str) -> None:
-    chosen = ("--device", device) if device else ()
+    chosen = ("--offload", "always", *(("--device", device) if device else ()))
     command = (sys.executable, "-m", "polygpu", "compile", source, "--target", target, *chosen)
     call((*command, "-o", f"{directory}/", *options), PYTHONPATH=str(ROOT))
 

@@ -16,6 +16,8 @@ __all__ = ["__version__", "compile"]
 def compile(source: str | PathLike[str], **options: Any) -> Compilation:  # noqa: A001
     """Compiles the C file `source`; `options` are the fields of `polygpu.pipeline.Options`.
 
+    Loops without a pragma are offloaded as by `polygpu compile`, unless `offload` says otherwise.
+
     The result's `files` maps a suffix (`_host.c`, `_cuda.cu`) to its text, and its `certificates` say what
     was proved of each region. Raises `polygpu.support.diagnostics.Diagnosed` when the file cannot be
     compiled, or when its kernels are proved wrong.
@@ -26,5 +28,7 @@ def compile(source: str | PathLike[str], **options: Any) -> Compilation:  # noqa
 
     from polygpu.compiler import compile_certified  # noqa: PLC0415
     from polygpu.pipeline import Options  # noqa: PLC0415
+    from polygpu.printing.dialects import default_offload  # noqa: PLC0415
 
-    return compile_certified(fspath(source), Options(**options))
+    chosen = {"offload": default_offload(options.get("target", "cuda")), **options}
+    return compile_certified(fspath(source), Options(**chosen))

@@ -3,7 +3,7 @@
 lift                                                                      a file
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 map, lower, pad                                                           a region    lower.realise
-spaces, emit                                                              a file
+price, spaces, emit                                                       a file
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from polygpu.model.decisions import Decision, Place, diagnosed, parse, ranked, r
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
-from polygpu.printing.calls import default_device, emit
+from polygpu.offload.offers import offers, settled
+from polygpu.printing.calls import default_device, emit, emit_original
 from polygpu.schedule.prepare import prepare
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import set_options
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _ABOUT_LOOPS = frozenset({"PG161", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 Certification: TypeAlias = Literal["full", "quick", "off"]
+Offload: TypeAlias = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Options:
     """What a compilation is asked for.
 
     `decisions` override what the passes would choose, and those of `replayed`, the text of a file of them;
-    `assume` states parameters' values: "n=4096".
+    `assume` states parameters' values: "n=4096", `assume_typical` those at which regions are priced.
+    `offload`: "auto" leaves what nobody marked on the host unless the device is faster.
     `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
     `decisions.CARE`) of regions by name: it raises this for what is refuted.
     """
@@ -59,6 +62,8 @@ class Options:
     decisions: tuple[str, ...] = ()
     replayed: str = ""
     assume: tuple[str, ...] = ()
+    assume_typical: tuple[str, ...] = ()
+    offload: Offload = "always"
     time_budget: float = 10.0
     cc: str | None = None
     certify: Certification = "quick"
@@ -115,6 +120,7 @@ class File:
         set_options()
         self.device = devices.load(self.options.device or default_device(self.options.target))
         self.values = parse_assumptions(self.options.assume)
+        self.typical = parse_assumptions(self.options.assume_typical)
 
     def realise(self, decisions: tuple[Decision, ...], care: Mapping[str, int]) -> Compilation:
         """Raises Diagnosed for errors in the file or in the options.
@@ -126,7 +132,7 @@ class File:
             taken = (*ranked(decided(lifted)), *decisions)
             compiled: list[CompiledRegion] = []
             known = len(self.vetoed)
-            for scop in lifted.scops:
+            for scop in lifted.scops if self.options.offload != "never" else ():
                 try:
                     compiled.append(self._region(scop, taken, care.get(scop.name, 0)))
                 except Diagnosed as problem:
@@ -140,7 +146,7 @@ class File:
 
     def _lift(self) -> Lifted:
         lifted = lift(self.path, self.options.frontend(), self.vetoed)
-        check_known(self.values, lifted.scops)
+        check_known({**self.values, **self.typical}, lifted.scops)
         return lifted
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
@@ -160,8 +166,10 @@ class File:
         decisions: tuple[Decision, ...],
         care: Mapping[str, int],
     ) -> Compilation:
-        kept = tuple(r for r in compiled if not lifted.detected or remarks.has_parallelism(r))
-        remarks.check_followed(self.path, decisions, kept)
+        parallel = tuple(r for r in compiled if not lifted.detected or remarks.has_parallelism(r))
+        if self.options.offload != "never":
+            remarks.check_followed(self.path, decisions, parallel)
+        kept, priced = self.passes.run("price", lambda: self._offloaded(parallel, lifted))
         asked = {k.name: a for r in kept for k, a in zip(r.region.kernels, r.asked, strict=True)}
         make = partial(put_in_spaces, (r.region for r in kept), self.device, asked)
         spaced = self.passes.run("spaces", make)
@@ -170,11 +178,14 @@ class File:
         unit = Unit(self.path, stem, tuple(r.region for r in regions))
         write = partial(emit, lifted.text, unit, regions, self.device, self.options.target)
         files = self.passes.run("emit", write) if regions else {}
+        if self.options.offload == "never":
+            files = emit_original(lifted.text, unit, self.options.target)
         simple = (r for r in regions if care.get(r.scop.name, 0) < 4)
         diagnostics = (
             *lifted.diagnostics,
             *remarks.simple_schedules(simple),
             *remarks.left_on_host(r for r in compiled if lifted.detected and not remarks.has_parallelism(r)),
+            *priced,
             *(d for r in regions for d in remarks.in_one_thread(r)),
             *spaced.diagnostics,
         )
@@ -190,6 +201,21 @@ class File:
             regions,
             tuple(self.passes.seconds.items()),
         )
+
+    def _offloaded(
+        self, regions: tuple[CompiledRegion, ...], lifted: Lifted
+    ) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
+        """Those to offload, with a test of sizes where no pragma marks them, and what is to say of it."""
+        if self.options.offload != "auto":
+            return regions, ()
+        asked = {r.scop.name for r in regions if _is_marked(r.scop, lifted)}
+        return settled(offers(regions, self.device, self.typical), asked)
+
+
+def _is_marked(scop: Scop, lifted: Lifted) -> bool:
+    """Whether a pragma asks for the region, be it by decisions about one of its loops."""
+    places = {pragma.loop for pragma in lifted.decided}
+    return not lifted.detected or any(loop.position in places for loop in scop.loops)
 
 
 def compile_file(path: str, options: Options) -> Compilation:

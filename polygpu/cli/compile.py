@@ -12,6 +12,7 @@ from polygpu.cli import console
 from polygpu.cli.depfile import depfile, escape
 from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, source_options
 from polygpu.cli.outputs import HOST, place_all, stem_of, write_all
+from polygpu.printing.dialects import default_offload
 from polygpu.runtime.errors import error, writing
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.files import check_writable
@@ -81,6 +82,7 @@ def command(sources: tuple[str, ...], output: str | None, **values: Any) -> int:
     if dependencies and dependencies.file and len(sources) > 1:
         raise click.UsageError("-MF names one file, but several sources are compiled")
     placed = place_all(sources, output, values["target"])
+    values["offload"] = values["offload"] or default_offload(values["target"])
     style = values["style"]
     return console.diagnosed(lambda: _compile_all(placed, dependencies, values), style)
 
@@ -135,8 +137,8 @@ def compile_source(source: str, values: dict[str, Any]) -> Compilation:
 
     with console.progress(f"compiling {source}"):
         compilation = compile_certified(source, pipeline_options(values))
-    if not compilation.offloaded:
-        nothing = error("PG907", f"no region of {source} can run on the device")
+    if not compilation.offloaded and compilation.options.offload != "never":
+        nothing = error("PG907", f"no region of {source} runs on the device")
         raise Diagnosed(*compilation.diagnostics, nothing)
     return compilation
 

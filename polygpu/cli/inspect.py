@@ -108,7 +108,7 @@ def _inspect(source: str, values: dict[str, Any]) -> int:
         click.echo(_decided(compilation, values["as_json"]), nl=False)
         return 0
     with console.progress(f"predicting what the kernels of {source} take"):
-        facts = explain(compilation)
+        facts = explain(compilation, values["sizes"])
         prediction = _predicted(compilation, facts, values) if compilation.regions else None
         sizes = prediction.sizes if prediction else _assumed(values["assume"]) | values["sizes"]
         found = papers(compilation, facts, sizes)

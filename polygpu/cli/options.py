@@ -76,6 +76,11 @@ _SOURCE_OPTIONS = (
                  help="Take decisions yourself, as in 'tile(i: 64, j: 128)'; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
                  help="Compile for this value of a parameter; other values run the original loop."),
+    click.option("--offload", type=click.Choice(("auto", "always", "never")), default=None,
+                 help="Whether loops without a pragma go to the device: where that is faster, copies "
+                 "included; always; or nothing does. [default: auto to compile for a GPU, else always]"),
+    click.option("--assume-typical", "assume_typical", multiple=True, metavar="NAME=NUMBER",
+                 help="Weigh device against host at this value of a size; see `polygpu explain PG332`."),
     click.option("--certify", type=click.Choice(("quick", "full", "off")), default="quick", show_default=True,
                  help="How much is proved of what is written: bounds, barriers and ranges, and what is "
                  "decided soon; everything; nothing."),
@@ -131,7 +136,7 @@ def source_options(function: Decorated) -> Decorated:
 
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
-    "time_budget", "cc", "decisions", "assume", "certify",
+    "time_budget", "cc", "decisions", "assume", "assume_typical", "certify",
 )  # fmt: skip
 
 
@@ -146,7 +151,8 @@ def pipeline_options(values: dict[str, Any]) -> Options:
         chosen["decisions"] = (*chosen["decisions"], f"registers({values['registers']})")
     if values.get("decision_file"):
         chosen["replayed"] = values["decision_file"].read_text(encoding="utf-8", errors="replace")
-    return Options(**{**chosen, "cc": chosen["cc"] or os.environ.get("CC")})
+    cc, offload = chosen["cc"] or os.environ.get("CC"), values["offload"] or "always"
+    return Options(**{**chosen, "cc": cc, "offload": offload})
 
 
 def language_flags(values: dict[str, Any]) -> tuple[str, ...]:

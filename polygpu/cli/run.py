@@ -146,7 +146,9 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         sys.stdout.buffer.write(b"" if values["model_only"] else execution.stdout)
         sys.stdout.buffer.flush()
         wanted = not values["quiet"] or values["roofline"]
-        if wanted and (document.exists() or execution.status == 0):
+        if wanted and not document.exists() and compilation.options.offload != "always":
+            click.echo("polygpu: no region ran on the device", err=True)
+        elif wanted and (document.exists() or execution.status == 0):
             _report(_with_counts(profile.read_profile(document), compilation), compilation, values)
     return execution
 

@@ -24,6 +24,7 @@ from polygpu.mapping.record import asked_padding, check_padding, taken
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
 from polygpu.model.decisions import KERNELS, Decision, Taken
 from polygpu.model.device import Device
+from polygpu.model.expr import Expr
 from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
 from polygpu.schedule.coordinates import coordinate_tests
@@ -42,6 +43,7 @@ class CompiledRegion:
     """One region after all passes: what reports, verification and search look at.
 
     `asked` are the decisions for each kernel, `refused` those for many nests that single ones cannot follow.
+    Where `gain` does not hold at run time, the original loops are faster; None: they are taken not to be.
     """
 
     prepared: Prepared
@@ -51,6 +53,7 @@ class CompiledRegion:
     padded: tuple[Padded, ...]
     region: Region
     conditions: tuple[Condition, ...]
+    gain: Expr | None = None
 
     @property
     def scop(self) -> Scop:

@@ -1,7 +1,7 @@
 """What a compilation decided and why, for the reports.
 
 facts  ::= region*
-region ::= loop verdict*, kernel*, access*, decision*, note*
+region ::= loop verdict*, kernel*, access*, decision*, note*, price
 """
 
 from __future__ import annotations
@@ -94,6 +94,22 @@ class ProofFact:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceFact:
+    """Seconds of a call on the device and on the host, by a rough model, where sizes that are known at run
+    time only are those of `sizes`. With `faster` "from", `test` tells at run time where the device is faster.
+    """
+
+    sizes: dict[str, int]
+    host_s: float
+    kernels_s: float
+    launches_s: float
+    copies_s: float
+    allocations_s: float
+    faster: Literal["always", "never", "from"]
+    test: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RegionFacts:
     name: str
     function: str
@@ -104,6 +120,7 @@ class RegionFacts:
     decisions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     proofs: tuple[ProofFact, ...] = ()
+    price: PriceFact | None = None
 
 
 @dataclass(frozen=True, slots=True)

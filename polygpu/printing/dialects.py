@@ -128,6 +128,11 @@ EMULATOR = Dialect(
 _registered: dict[str, Dialect] = {}
 
 
+def default_offload(target: str) -> str:
+    """What `polygpu compile` does with loops that nobody marked: what counts is there to see them run."""
+    return "always" if find(target).counts else "auto"
+
+
 def register(dialect: Dialect) -> None:
     """Makes `dialect` a target. Raises ValueError where it has no files, or its name is another's."""
     if not dialect.files:

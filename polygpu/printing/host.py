@@ -49,6 +49,7 @@ class HostCall:
 
     `parameters` are those of the prototype, `scalars` and `buffers` the arguments in that order, as C
     text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
+    `gain` is the test that offloading pays, "" for none: nothing is said where it fails.
     `dropped` are variables that the region names and the call does not.
     """
 
@@ -59,9 +60,12 @@ class HostCall:
     conditions: tuple[tuple[str, str], ...] = ()
     overlaps: tuple[Overlap, ...] = ()
     dropped: tuple[str, ...] = ()
+    gain: str = ""
 
 
-def host_call(scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] = ()) -> HostCall:
+def host_call(
+    scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] = (), gain: str = ""
+) -> HostCall:
     """The call of `region`, with the tests of `conditions` and those that no two pointers overlap."""
     arrays = {array.name: array for array in scop.arrays}
     hosts = [buffer for buffer in region.buffers if buffer.host]
@@ -76,6 +80,7 @@ def host_call(scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] 
         conditions=tuple(conditions),
         overlaps=() if scop.no_alias else overlap_tests(scop, region),
         dropped=tuple(name for name in scop.mentions if name not in passed),
+        gain=gain,
     )
 
 
@@ -250,7 +255,7 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     indent = original[: len(original) - len(original.lstrip(" \t"))]
     run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
     tests = _tests(call)
-    if not tests:
+    if not tests and not call.gain:
         # One expression, since the region may be the body of an `if`; the casts keep compilers from
         # warning of iterators and temporaries that nothing uses any more.
         kept = "".join(f"(void){name}, " for name in call.dropped)
@@ -258,15 +263,20 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
     column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
-    reasons = " :\n        ".join(
-        f'!({test}) ?\n            "{_escaped(says + reason)}"' for test, reason in tests
+    said = [(call.gain, "")] if call.gain else []
+    said += [(test, says + reason) for test, reason in tests]
+    reasons = " :\n        ".join(f'!({test}) ?\n            "{_escaped(why)}"' for test, why in said)
+    chosen = f"    const char *polygpu_reason =\n        {reasons} : 0;\n" if tests else ""
+    loud = "*polygpu_reason && !polygpu_said" if call.gain else "!polygpu_said"
+    spoken = (
+        "        static int polygpu_said;\n"
+        f"        if ({loud}) {{\n"
+        "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
     )
     return (
-        f"{{\n    const char *polygpu_reason =\n        {reasons} : 0;\n"
-        f"    if (!polygpu_reason) {{\n        {run}\n    }} else {{\n"
-        "        static int polygpu_said;\n"
-        "        if (!polygpu_said) {\n"
-        "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
+        f"{{\n{chosen}"
+        f"    if ({'!polygpu_reason' if tests else call.gain}) {{\n        {run}\n    }} else {{\n"
+        f"{spoken if tests else ''}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
         f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
     )

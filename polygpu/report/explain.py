@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from polygpu.analysis.assume import parse_assumptions
 from polygpu.analysis.index_sets import Split
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.points import Points
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.program import Axis, Grid, Tiles, walk
 from polygpu.model.device import Device
-from polygpu.model.expr import Binary, Call, Expr, Int
-from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, RegionFacts
+from polygpu.model.expr import Binary, Call, Expr, Int, Name
+from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, PriceFact, RegionFacts
 from polygpu.model.kernel import Kernel
 from polygpu.model.linear import add
-from polygpu.model.rewrite import rewrite
+from polygpu.model.offsets import product
+from polygpu.model.rewrite import rewrite, substitute
+from polygpu.offload.offers import Offer, offers, source_names
 from polygpu.perf.launches import typical_launch
 from polygpu.perf.resources import allocated_bytes, registers_of, resident, shared_bytes
 from polygpu.pipeline import Compilation
 from polygpu.printing.calls import overlaps
+from polygpu.printing.host import print_user
 from polygpu.printing.printer import print_expr
 from polygpu.report.access_facts import access_facts
 from polygpu.report.schedule_text import schedule_text
 
 
-def explain(compilation: Compilation) -> CompilationFacts:
-    """Everything `inspect` reports of a compilation."""
+def explain(compilation: Compilation, sizes: Mapping[str, int] | None = None) -> CompilationFacts:
+    """Everything `inspect` reports of a compilation; calls are priced at `sizes`, as far as given."""
     device = compilation.device
-    found = tuple(_region(r, device) for r in compilation.regions)
+    stated = parse_assumptions(compilation.options.assume_typical) | dict(sizes or {})
+    found = tuple(
+        replace(_region(offer.region, device), price=_price(offer))
+        for offer in offers(compilation.regions, device, stated)
+    )
     if compilation.certificates:
         found = tuple(
             replace(r, proofs=c.facts) for r, c in zip(found, compilation.certificates, strict=True)
@@ -55,6 +63,22 @@ def _region(r: CompiledRegion, device: Device) -> RegionFacts:
         accesses,
         tuple(_decisions(r, accesses)),
         _notes(r),
+    )
+
+
+def _price(offer: Offer) -> PriceFact:
+    price, names = offer.price, source_names(offer.region)
+    source: dict[str, Expr] = {new: Name(old) for new, old in names.items()}
+    test = f"{print_user(substitute(product(offer.work), source))} > {offer.least:,}"
+    return PriceFact(
+        {names[name]: value for name, value in offer.sizes.items()},
+        price.host,
+        price.kernels,
+        price.launches,
+        price.copies,
+        price.allocations,
+        offer.faster,
+        test if offer.faster == "from" else "",
     )
 
 

@@ -6,9 +6,17 @@ from collections.abc import Iterator
 from math import prod
 
 from polygpu.model.expr import Position
-from polygpu.model.facts import AccessFact, CompilationFacts, KernelFact, LoopVerdict, ProofFact, RegionFacts
+from polygpu.model.facts import (
+    AccessFact,
+    CompilationFacts,
+    KernelFact,
+    LoopVerdict,
+    PriceFact,
+    ProofFact,
+    RegionFacts,
+)
 from polygpu.report.layout import Line, Span, indented, line, plain, table
-from polygpu.report.quantities import byte_count, counted, number, product, share
+from polygpu.report.quantities import byte_count, counted, duration, number, product, share
 from polygpu.verify.verdict import COUNTED
 
 
@@ -33,11 +41,34 @@ def _region(region: RegionFacts, facts: CompilationFacts) -> Iterator[Line]:
         yield line("  ", Span("loops", "label"))
         yield from indented(table([_loop(loop, region) for loop in region.loops]), 4)
     yield from _listed("decisions", region.decisions)
+    yield from _price(region.price)
     yield from _proofs(region.proofs)
     for kernel in region.kernels:
         yield line()
         yield from indented(_kernel(kernel, region, facts))
     yield from _listed("notes", region.notes)
+
+
+def _price(price: PriceFact | None) -> Iterator[Line]:
+    """What a call takes on either side, and which one is faster."""
+    if price is None:
+        return
+    sizes = ", ".join(f"{name} = {value}" for name, value in price.sizes.items())
+    parts = {
+        "copies": price.copies_s,
+        "allocations": price.allocations_s,
+        "kernels": price.kernels_s,
+        "launches": price.launches_s,
+    }
+    device = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
+    faster = {"always": "always", "never": "never", "from": f"where {price.test}"}[price.faster]
+    yield line()
+    yield line("  ", Span("price of a call", "label"), f", roughly{f', for {sizes}' if sizes else ''}")
+    rows = [
+        ("device", duration(sum(parts.values())), device),
+        ("host", duration(price.host_s), f"the device is faster {faster}"),
+    ]
+    yield from indented(table([(Span(name, "dim"), *texts) for name, *texts in rows]), 4)
 
 
 def _proofs(proofs: tuple[ProofFact, ...]) -> Iterator[Line]:

@@ -11,7 +11,7 @@ functions included. OUTPUT receives, for each array (for each member of a struct
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polygpu.lower.realise import CompiledRegion
@@ -90,7 +90,7 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     scalars = tuple(_scalars(scop))
     buffers = in_source(region).buffers
     parameters = [_parameter(a, buffers) for a in scop.arrays if a.storage != "region"]
-    call = call_of(region)
+    call = call_of(replace(region, gain=None))  # what is small is verified too
     taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
     values = {
         # the user's own main gets out of the way

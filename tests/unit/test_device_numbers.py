@@ -16,8 +16,12 @@ from polygpu.perf.predict.counters import OF_WARPS
 from polygpu.perf.profile_time import CLASSES, from_profile, missed_share
 
 # Peaks of the roofline, which test_devices compares with published ones; what `Memory` and the streams of
-# predictions are made of, below; and the host's part of a launch, which is no part of a kernel's time.
-ELSEWHERE = {"flops_per_cycle", "double_flops_per_cycle", "row_stripe", "interleave", "launch"}
+# predictions are made of, below; the host's part of a launch, which is no part of a kernel's time; and what
+# only calls are priced by, in test_price.
+ELSEWHERE = {
+    "flops_per_cycle", "double_flops_per_cycle", "row_stripe", "interleave", "launch",
+    "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
+}  # fmt: skip
 BLOCKS = 1000
 
 

@@ -1,0 +1,72 @@
+"""Typical values of sizes that are known at run time only, at which regions are priced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf
+from polygpu.lower.work import Work
+from polygpu.model.rewrite import scalars_in
+from polygpu.model.scop import LARGEST_SIZE
+from polygpu.offload.instances import Sizes
+from polygpu.offload.seconds import Ledger
+
+EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}
+"""By the dimensions of the largest array: 16 million elements of two dimensions or more."""
+SMALL = 64  # of more dimensions
+STEPS = 100  # of loops whose iterators are in no subscript
+
+
+def typical(ledger: Ledger, stated: Mapping[str, int]) -> dict[str, int]:
+    """A value for each polyhedral parameter of the region: that `stated`, or by the shape of the region.
+
+    A parameter that loops start from, or whose distance from another one counts, has the one of a few values
+    with which most instances run.
+    """
+    p = ledger.region.polyhedra
+    extent, extents = _extent(ledger), _extent_names(ledger)
+    values = {name: stated.get(name, extent if name in extents else STEPS) for name in p.parameters}
+    for name in (n for n in p.parameters if n not in stated):
+        tries = [{**values, name: value} for value in (values[name], 0, values[name] // 2)]
+        values = max(tries, key=lambda sizes: sum(ledger.instances(sizes).values()))
+    return values
+
+
+def scaled(values: Sizes, scale: float) -> dict[str, int]:
+    """All of them larger or smaller together; what is 0 stays it."""
+    return {name: v and max(1, min(round(v * scale), LARGEST_SIZE)) for name, v in values.items()}
+
+
+def _extent(ledger: Ledger) -> int:
+    """By the dimensions of the largest array, or of the deepest nest where arrays have one at most."""
+    rank = max((len(a.extents) for a in ledger.region.polyhedra.scop.arrays), default=0)
+    if rank <= 1:
+        rank = max((len(_indexing(w)) for w in ledger.work), default=0)
+    return EXTENTS.get(max(rank, 1), SMALL)
+
+
+def _extent_names(ledger: Ledger) -> frozenset[str]:
+    """What arrays' extents depend on, and the bounds of loops whose iterators are in subscripts."""
+    declared = (e for a in ledger.region.polyhedra.scop.arrays for e in a.extents if e is not None)
+    loops = (f for w in ledger.work for f in _loops(w.instances) if f.index in _indexing(w))
+    return scalars_in(*declared).union(*(scalars_in(f.lower, f.upper) for f in loops))
+
+
+def _indexing(w: Work) -> frozenset[str]:
+    """The indices of the loops whose iterators are in subscripts."""
+    used = scalars_in(*(e for a in w.statement.accesses for e in a.reference.subscripts))
+    return frozenset(k for k, i in zip(w.indices, w.statement.iterators, strict=True) if i in used)
+
+
+def _loops(tree: Scan) -> Iterator[ScanFor]:
+    match tree:
+        case ScanFor():
+            yield tree
+            yield from _loops(tree.body)
+        case ScanBlock(children):
+            for child in children:
+                yield from _loops(child)
+        case ScanIf(_, then, otherwise):
+            yield from _loops(then)
+            if otherwise is not None:
+                yield from _loops(otherwise)
