@@ -1,4 +1,5 @@
-"""The compiler as users meet it: compiles, certifies what would be written, and does it again where it must.
+"""The compiler as users meet it: chooses, compiles, certifies what would be written, and does it again
+where it must.
 
 Nothing that a certificate refutes leaves this module. A region that is refuted is compiled once more with
 decisions that are simpler to get right (`model.decisions.CARE`), until its certificate finds nothing wrong.
@@ -8,17 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from polygpu import pipeline
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.remarks import left_out
 from polygpu.model.decisions import CARE
-from polygpu.pipeline import Compilation, Options
+from polygpu.pipeline import Choose, Compilation, Options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
     from polygpu.verify.verdict import Certificate
+
+
+def _chooser(options: Options) -> Choose | None:
+    if options.level < 2:
+        return None
+    from polygpu.search.choose import choose  # noqa: PLC0415 - only where something is chosen
+
+    return partial(choose, thorough=options.level > 2)
 
 
 class RefutedError(Diagnosed):
@@ -32,14 +42,14 @@ def compile_certified(path: str, options: Options) -> Compilation:
 
     Raises Diagnosed for errors in the file or in the options, and RefutedError.
     """
+    file, decisions = pipeline.File(path, options, _chooser(options)), pipeline.decisions_of(options)
+    care = dict(options.care)
     if options.certify == "off":
-        return pipeline.compile_file(path, options)
+        return file.realise(decisions, care)
     from polygpu.verify.certificate import (  # noqa: PLC0415 - a seventh of all there is to import
         certify_steadily,
     )
 
-    file, decisions = pipeline.File(path, options), pipeline.decisions_of(options)
-    care = dict(options.care)
     warnings: list[Diagnostic] = []
     known: dict[str, Certificate] = {}
     while True:

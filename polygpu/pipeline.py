@@ -3,12 +3,13 @@
 lift                                                                      a file
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 map, lower, pad                                                           a region    lower.realise
+choose, and these three again                                             a region    search
 price, spaces, emit                                                       a file
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -19,7 +20,7 @@ from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.lower import remarks
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.spaces import put_in_spaces
-from polygpu.model.decisions import Decision, Place, diagnosed, parse, ranked, read
+from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
@@ -38,6 +39,10 @@ _ABOUT_LOOPS = frozenset({"PG161", "PG301", "PG302", "PG306", "PG314", "PG316", 
 
 Certification: TypeAlias = Literal["full", "quick", "off"]
 Offload: TypeAlias = Literal["auto", "always", "never"]
+Choose: TypeAlias = Callable[
+    [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]
+]
+"""From a region, what made it, the decisions for it and typical sizes to further decisions."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Options:
     `offload`: "auto" leaves what nobody marked on the host unless the device is faster.
     `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
     `decisions.CARE`) of regions by name: it raises this for what is refuted.
+    `level` is that of -O: 0 the source's order and nothing staged, 1 what rules choose; `polygpu.compiler`
+    has the model choose among few (2) or many (3).
     """
 
     target: str = "cuda"
@@ -68,6 +75,7 @@ class Options:
     cc: str | None = None
     certify: Certification = "quick"
     care: tuple[tuple[str, int], ...] = ()
+    level: int = 2
 
     def frontend(self) -> FrontendOptions:
         return FrontendOptions(
@@ -106,15 +114,18 @@ class Compilation:
 class File:
     """A C file that is prepared once and realised as often as decisions change.
 
-    `vetoed` are runs of loops, by their first and last character, that were found to be no region, and why.
+    `choose` finds decisions for a region, beside those of rules and persons. `vetoed` are runs of loops, by
+    their first and last character, that were found to be no region, and why.
     """
 
     path: str
     options: Options
+    choose: Choose | None = None
     passes: Passes = field(default_factory=Passes)
     vetoed: dict[tuple[int, int], Diagnostic] = field(default_factory=dict)
     lifted: Lifted | None = None
     realisers: dict[Scop, Realiser] = field(default_factory=dict)
+    chosen: dict[tuple[Scop, tuple[Decision, ...]], tuple[Decision, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         set_options()
@@ -157,7 +168,22 @@ class File:
             prepared = prepare(scop, self.values, left, self.passes)
             left -= sum(self.passes.seconds.values()) - before
             realiser = self.realisers[scop] = Realiser(prepared, self.device, self.passes)
-        return realiser.realise(decisions, care, left)
+        if self.options.level == 0:
+            return realiser.realise(decisions, len(CARE) - 1, left)
+        if self.choose is None:
+            return realiser.realise(decisions, care, left)
+        key = scop, decisions
+        if key not in self.chosen:
+            self.chosen[key] = self._choice(realiser, decisions, left)
+        found = self.chosen[key]
+        return replace(realiser.realise((*found, *decisions), care, left), chosen=frozenset(found))
+
+    def _choice(
+        self, realiser: Realiser, decisions: tuple[Decision, ...], left: float
+    ) -> tuple[Decision, ...]:
+        assert self.choose is not None
+        first, choose = realiser.realise(decisions, 0, left), self.choose
+        return self.passes.run("choose", lambda: choose(first, realiser, decisions, self.typical))
 
     def _finished(
         self,
@@ -180,7 +206,7 @@ class File:
         files = self.passes.run("emit", write) if regions else {}
         if self.options.offload == "never":
             files = emit_original(lifted.text, unit, self.options.target)
-        simple = (r for r in regions if care.get(r.scop.name, 0) < 4)
+        simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)
         diagnostics = (
             *lifted.diagnostics,
             *remarks.simple_schedules(simple),

@@ -38,7 +38,7 @@ def test_invariants_hold_after_each_pass(kernel: str, device: str) -> None:
         check(name, result)
 
     path = str(programs.source_of(kernel))
-    File(path, Options(device=device, time_budget=60), Passes(after)).realise((), {})
+    File(path, Options(device=device, time_budget=60), passes=Passes(after)).realise((), {})
     order = [
         "polyhedra",
         "conditions",

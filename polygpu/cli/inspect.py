@@ -73,7 +73,7 @@ def _predicted(
         if not (sizes or values["roofline"]):
             return None
         needed = "counts and times are predicted with numpy, which is not installed"
-        raise Diagnosed(_error(needed, "pip install 'polygpu[predict]'")) from None
+        raise Diagnosed(_error(needed, "pip install numpy")) from None
     except MemoryError as problem:
         if not (sizes or values["roofline"]):
             return None

@@ -76,6 +76,9 @@ _SOURCE_OPTIONS = (
                  help="Take decisions yourself, as in 'tile(i: 64, j: 128)'; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
                  help="Compile for this value of a parameter; other values run the original loop."),
+    click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, metavar="LEVEL",
+                 help="How much is chosen: 0 the source's order, nothing staged; 1 what rules say; 2 what "
+                 "the model of the device prefers among a few choices; 3 among thousands."),
     click.option("--offload", type=click.Choice(("auto", "always", "never")), default=None,
                  help="Whether loops without a pragma go to the device: where that is faster, copies "
                  "included; always; or nothing does. [default: auto to compile for a GPU, else always]"),
@@ -136,7 +139,7 @@ def source_options(function: Decorated) -> Decorated:
 
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
-    "time_budget", "cc", "decisions", "assume", "assume_typical", "certify",
+    "level", "time_budget", "cc", "decisions", "assume", "assume_typical", "certify",
 )  # fmt: skip
 
 

@@ -42,8 +42,9 @@ _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels know
 class CompiledRegion:
     """One region after all passes: what reports, verification and search look at.
 
-    `asked` are the decisions for each kernel, `refused` those for many nests that single ones cannot follow.
-    Where `gain` does not hold at run time, the original loops are faster; None: they are taken not to be.
+    `asked` are the decisions for each kernel, `refused` those for many nests that single ones cannot follow,
+    `chosen` those that the model took. Where `gain` does not hold at run time, the original loops are faster;
+    None: they are taken not to be.
     """
 
     prepared: Prepared
@@ -54,6 +55,7 @@ class CompiledRegion:
     region: Region
     conditions: tuple[Condition, ...]
     gain: Expr | None = None
+    chosen: frozenset[Decision] = frozenset()
 
     @property
     def scop(self) -> Scop:
@@ -75,7 +77,7 @@ class CompiledRegion:
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""
         kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
-        return tuple(taken(grid, kernel, asked, self.prepared) for grid, kernel, asked in kernels)
+        return tuple(taken(g, kernel, asked, self.prepared, self.chosen) for g, kernel, asked in kernels)
 
     def with_kernels(self, region: Region) -> CompiledRegion:
         """Another form of the region, kernel by kernel."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from polygpu.analysis.expand import Expansion, decided_for, loops_of, whole
 from polygpu.analysis.places import names_statement, place_of
@@ -25,8 +25,10 @@ from polygpu.schedule.tree import Band
 Items = tuple[tuple[str, Value], ...]
 
 
-def taken(grid: Grid, kernel: Kernel, asked: Wanted, prepared: Prepared) -> tuple[Taken, ...]:
-    """Every decision of the nest, each with who took it."""
+def taken(
+    grid: Grid, kernel: Kernel, asked: Wanted, prepared: Prepared, chosen: Set[Decision] = frozenset()
+) -> tuple[Taken, ...]:
+    """Every decision of the nest, each with who took it: those `chosen` are the model's or the search's."""
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
@@ -34,7 +36,11 @@ def taken(grid: Grid, kernel: Kernel, asked: Wanted, prepared: Prepared) -> tupl
     found = (*((key, items) for key, items in made if items), ("sequential", names), *_all(grid, kernel))
     followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
     decisions = (Decision(key, items, place) for key, items in found)
-    return tuple(Taken(d, "person" if d.key in followed else "rule") for d in decisions)
+    by_model = {d.key for d in asked.decisions if d in chosen}
+    return tuple(
+        Taken(d, "model" if d.key in by_model else "person" if d.key in followed else "rule")
+        for d in decisions
+    )
 
 
 def _followed(grid: Grid, prepared: Prepared) -> set[str]:

@@ -43,6 +43,7 @@ class Device:
     constant_bytes: int
     device_memory: int
     doubles: bool
+    calibrated: bool  # whether modelled times tell choices apart
     asynchronous_copies: bool
     widest_access: int  # bytes
     allocation_alignment: int  # of arrays in device memory

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
+from random import Random
 from typing import TypeAlias
 
 from polygpu.lower.points import extent_of
@@ -18,9 +19,11 @@ from polygpu.mapping.rules import is_rectangular
 from polygpu.mapping.wanted import RefusedError, source_arrays
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
+from polygpu.offload.seconds import Ledger
+from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
 from polygpu.search.price import price
-from polygpu.search.space import Items, Nest, nests_of
+from polygpu.search.space import Items, Nest, Space, nests_of
 from polygpu.support.isl_idioms import D
 
 BRIEF = Patience(2**12, 2**8, 10**6)
@@ -28,6 +31,7 @@ GAIN = 0.97  # of the time of what rules choose: less is no reason to leave it
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _SMALLEST, _BENT = 64, 512
 _NESTS = 3  # of a region
+MANY = 1000  # choices of a nest
 
 Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int], str]
 """Threads and points a thread of the last two axes, and how those of the outer one are dealt."""
@@ -48,26 +52,51 @@ _PLAIN: tuple[Shape, ...] = (
 )
 
 
+def choose(
+    r: CompiledRegion,
+    realiser: Realiser,
+    decisions: tuple[Decision, ...],
+    stated: Mapping[str, int],
+    thorough: bool = False,
+) -> tuple[Decision, ...]:
+    """What the model prefers for a region at typical sizes, some of them `stated`: among a few choices, or
+    among thousands. Nothing on a device whose model is not calibrated.
+    """
+    if not realiser.device.calibrated or not any(_free(r)):
+        return ()
+    sizes = typical(Ledger(r, realiser.device), stated)
+    return Chooser(realiser, sizes, decisions, MANY if thorough else 0).chosen(r)
+
+
+def _free(r: CompiledRegion) -> Iterator[Nest]:
+    """The nests with several parallel loops for which persons have decided nothing that is chosen here."""
+    for nest in nests_of(r):
+        if nest.depth >= 2 and not _decided_by_persons(r, nest):
+            yield nest
+
+
 @dataclass(frozen=True)
 class Chooser:
-    """Chooses for the nests of a region, at the `sizes` of a typical call."""
+    """Chooses for the nests of a region at the `sizes` of a typical call, beside its other `decisions`.
+
+    After the few choices that rules propose, `drawn` ones are looked at.
+    """
 
     realiser: Realiser
     sizes: Mapping[str, int]
     decisions: tuple[Decision, ...]
-    budget: float
+    drawn: int = 0
 
     @property
     def device(self) -> Device:
         return self.realiser.device
 
     def chosen(self, r: CompiledRegion) -> tuple[Decision, ...]:
-        """What to decide beside what is decided already, of the region as that has it."""
-        free = [n for n in nests_of(r) if not _decided_by_persons(r, n)]
+        nests = list(_free(r))
+        deepest = max((_depth(r, n) for n in nests), default=0)
         found: list[Decision] = []
-        for nest in sorted(free, key=lambda n: -_depth(r, n))[:_NESTS]:
-            if nest.depth >= 2 and _depth(r, nest) == max(_depth(r, n) for n in free):
-                found.extend(self._of_nest(r, nest))
+        for nest in [n for n in nests if self.drawn or _depth(r, n) == deepest][: self.drawn or _NESTS]:
+            found.extend(self._of_nest(r, nest))
         return tuple(found)
 
     def _of_nest(self, r: CompiledRegion, nest: Nest) -> tuple[Decision, ...]:
@@ -79,11 +108,27 @@ class Chooser:
         taken = best
         for propose in (_staged, _shapes):
             for change in propose(r, nest, best):
-                seconds = self._price(nest, {**best, **change}, sizes)
+                seconds = self._price(nest, _decisions(nest, {**best, **change}), sizes)
                 if seconds < least:
                     least, taken = seconds, {**best, **change}
             best = taken
-        return _decisions(nest, best)
+        found = _decisions(nest, best)
+        for choice in self._drawn(nest):
+            seconds = self._price(nest, choice, sizes)
+            if seconds < least:
+                least, found = seconds, choice
+        return found
+
+    def _drawn(self, nest: Nest) -> Iterator[tuple[Decision, ...]]:
+        """Some of all choices there are, the same ones each time."""
+        space = Space(nest, self.device)
+        chance, seen = Random(0), set[int]()
+        while len(seen) < min(self.drawn, len(space)):
+            number = chance.randrange(len(space))
+            if number not in seen:
+                seen.add(number)
+                if not space.why_not(space[number]):
+                    yield space[number].decisions(nest)
 
     def _looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
         """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none.
@@ -100,9 +145,9 @@ class Chooser:
             sizes = {name: min(size, max(_SMALLEST, size // 2)) for name, size in sizes.items()}
         return sizes
 
-    def _price(self, nest: Nest, changes: Changes, sizes: Mapping[str, int]) -> float:
+    def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
         try:
-            made = self.realiser.realise((*_decisions(nest, changes), *self.decisions), 0, self.budget)
+            made = self.realiser.realise((*more, *self.decisions))
         except RefusedError:
             return inf
         return price(made, nest.kernel, self.device, sizes, BRIEF).seconds

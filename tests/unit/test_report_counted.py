@@ -98,7 +98,7 @@ def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch
         "there are too many blocks and iterations to predict what they count"
     }
     monkeypatch.setitem(sys.modules, "polygpu.perf.predict", None)
-    assert reasons(profile(compilation, known)) == {"predicting needs numpy: pip install 'polygpu[predict]'"}
+    assert reasons(profile(compilation, known)) == {"predicting needs numpy: pip install numpy"}
 
 
 def test_counters_and_other_programs_regions_stay(compilation: Compilation) -> None:
