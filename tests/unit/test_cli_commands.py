@@ -92,7 +92,7 @@ def test_inspect_says_what_the_papers_choose(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.c").write_text(PRODUCT)
-    words = ["--target", "emulator", "--device", "gtx285", "--size", "n=64", "p.c"]
+    words = ["-O1", "--target", "emulator", "--device", "gtx285", "--size", "n=64", "p.c"]
     assert cli.invoke(["inspect", *words]) == 0
     section = (
         capsys.readouterr().out.partition("\nby the papers' algorithms: ")[2].partition("\npredicted")[0]
@@ -192,7 +192,7 @@ def test_predictions_without_sizes_are_quick(tmp_path: Path, capsys: pytest.Capt
     """
     path = tmp_path / "eliminate.c"
     path.write_text(ELIMINATION)
-    found = predicted(capsys, str(path))
+    found = predicted(capsys, "-O1", str(path))
     n = found["sizes"]["n"]
     operations = sum(k["float_operations"] for r in found["regions"] for k in r["kernels"])
     assert n < 4096 and n.bit_count() == 1
