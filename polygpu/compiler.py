@@ -42,14 +42,14 @@ def compile_certified(path: str, options: Options) -> Compilation:
 
     Raises Diagnosed for errors in the file or in the options, and RefutedError.
     """
-    file, decisions = pipeline.File(path, options, _chooser(options)), pipeline.decisions_of(options)
-    care = dict(options.care)
     if options.certify == "off":
-        return file.realise(decisions, care)
+        return compile_chosen(path, options)
     from polygpu.verify.certificate import (  # noqa: PLC0415 - a seventh of all there is to import
         certify_steadily,
     )
 
+    file, decisions = pipeline.File(path, options, _chooser(options)), pipeline.decisions_of(options)
+    care = dict(options.care)
     warnings: list[Diagnostic] = []
     known: dict[str, Certificate] = {}
     while True:
@@ -67,6 +67,13 @@ def compile_certified(path: str, options: Options) -> Compilation:
         for r in refuted:
             level = care[r.scop.name] = care.get(r.scop.name, 0) + 1
             warnings.append(_again(r, known.pop(r.scop.name), level))
+
+
+def compile_chosen(path: str, options: Options) -> Compilation:
+    """The same without certificates: `pipeline.compile_file` with what the model chooses."""
+    return pipeline.File(path, options, _chooser(options)).realise(
+        pipeline.decisions_of(options), dict(options.care)
+    )
 
 
 _REPORT = "this is a bug of polygpu, from which its certificate kept you: please report it with this file"

@@ -14,9 +14,10 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
+from polygpu.compiler import compile_chosen
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import RefusedError
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import Compilation, Options
 from polygpu.printing.emit import emit_device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, render
 from polygpu.verify.certificate import certify
@@ -42,9 +43,16 @@ class Setup:
     decisions: tuple[str, ...] = ()
     pragmas: bool = True
     assume: tuple[str, ...] = ()
+    level: int = 1
 
     def options(self) -> Options:
-        return Options(target=self.target, device=self.device, decisions=self.decisions, assume=self.assume)
+        return Options(
+            target=self.target,
+            device=self.device,
+            decisions=self.decisions,
+            assume=self.assume,
+            level=self.level,
+        )
 
     @property
     def assumed(self) -> dict[str, int]:
@@ -52,7 +60,12 @@ class Setup:
 
     def words(self) -> str:
         """As options of the command line."""
-        words = ["--target", self.target, *(("--device", self.device) if self.device else ())]
+        words = [
+            f"-O{self.level}",
+            "--target",
+            self.target,
+            *(("--device", self.device) if self.device else ()),
+        ]
         words += [w for d in self.decisions for w in ("--decide", shlex.quote(d))]
         return " ".join([*words, *(w for a in self.assume for w in ("--assume", a))])
 
@@ -66,7 +79,8 @@ def random_setup(random: Random, programs: Sequence[Program]) -> Setup:
         assume = _assumptions(random)
     if cached:
         decisions += [d for k, p in enumerate(programs) for d in spaces(random, k, p)]
-    return Setup("emulator", device, tuple(decisions), pragmas, assume)
+    level = random.choice((0, 1, 1, 1, 2, 2))
+    return Setup("emulator", device, tuple(decisions), pragmas, assume, level)
 
 
 def _assumptions(random: Random) -> tuple[str, ...]:
@@ -179,7 +193,7 @@ def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
     start, count = time.monotonic(), 0
     while True:
         try:
-            return compile_file(str(file), setup.options()), count
+            return compile_chosen(str(file), setup.options()), count
         except Diagnosed as problem:
             errors = [d for d in problem.diagnostics if d.severity == "error"]
             fewer = _fewer(setup, problem, errors[0], time.monotonic() - start)

@@ -131,6 +131,7 @@ KINDS: dict[str, Draw] = {
     "wide": _one_of("0", "4", "8", "16"),
     "loads": _one_of("1", "2", "all"),
     "unroll": _one_of("full", "none", "2", "4"),
+    "reuse": _one_of("0", "3", "32", "100"),
     "pad": _padded,
     "registers": _one_of("16", "auto"),
 }

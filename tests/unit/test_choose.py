@@ -1,0 +1,90 @@
+"""What the model chooses, and who is said to have chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu.compiler import compile_certified
+from polygpu.model.decisions import Decision, listing
+from polygpu.pipeline import Compilation, Options
+from polygpu.search.price import price
+
+SIZES = dict.fromkeys(("n", "m", "p", "steps"), 1024)
+
+
+def compiled(
+    kernel: str, level: int, device: str = "8800gtx", *decisions: str, replayed: str = ""
+) -> Compilation:
+    options = Options(
+        target="emulator", device=device, level=level, decisions=decisions, replayed=replayed, certify="off"
+    )
+    return compile_certified(str(programs.source_of(kernel)), options)
+
+
+def by(made: Compilation, author: str) -> list[Decision]:
+    return [t.decision for r in made.regions for nest in r.taken for t in nest if t.by == author]
+
+
+def seconds(made: Compilation) -> list[float]:
+    (r,) = (r for r in made.regions if "kernel" in r.region.name)
+    return [price(r, k, made.device, SIZES).seconds for k in range(len(r.region.kernels))]
+
+
+@pytest.mark.parametrize("kernel", ["mm", "gemver", "transpose", "jacobi-2d"])
+def test_the_model_prefers_what_it_chooses(kernel: str) -> None:
+    rules, chosen = seconds(compiled(kernel, 1)), seconds(compiled(kernel, 2))
+    assert all(new <= 1.05 * old for old, new in zip(rules, chosen, strict=True))
+    assert sum(chosen) < 0.9 * sum(rules) or kernel == "transpose"
+
+
+def test_choices_are_the_model_s() -> None:
+    made = compiled("mm", 2)
+    assert {d.key for d in by(made, "model")} >= {"tile", "threads", "stage"}
+    assert not by(made, "person") and not by(compiled("mm", 1), "model")
+
+
+def test_choices_are_the_same_each_time_and_replay() -> None:
+    first, second = compiled("gemver", 2), compiled("gemver", 2)
+    assert first.files == second.files
+    text = listing(nest for r in first.regions for nest in r.taken)
+    for level in (1, 2):
+        again = compiled("gemver", level, replayed=text)
+        assert again.files == first.files and not by(again, "model")
+
+
+def test_persons_go_before_the_model() -> None:
+    made = compiled("mm", 2, "8800gtx", "threads(i: 8, j: 16)")
+    assert [str(d) for d in by(made, "person")] == ["18: threads(i: 8, j: 16)"]
+    assert not by(made, "model")
+    beside = compiled("mm", 2, "8800gtx", "pad(0)")
+    assert {"tile", "threads"} <= {d.key for d in by(beside, "model")}
+    assert {d.key for d in by(beside, "person")} == {"pad"}
+
+
+def test_models_that_nobody_calibrated_choose_nothing() -> None:
+    assert compiled("mm", 2, "generic").files == compiled("mm", 1, "generic").files
+
+
+def test_level_0_keeps_the_order_and_stages_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "order.c"
+    source.write_text("""void f(int n, float A[n][n], float B[n][n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            B[i][j] = A[j][i];
+#pragma endscop
+}
+""")
+    options = Options(target="emulator", device="8800gtx", level=0)
+    made = compile_certified(str(source), options)
+    (kernel,) = made.regions[0].region.kernels
+    assert not kernel.shared
+    (nest,) = made.regions[0].taken
+    decided = {t.decision.key: t.decision for t in nest}
+    assert decided["order"].names == ("i",) and decided["stage"].items == ()
+    assert all(d.id != "PG316" for d in made.diagnostics)
+    assert made.certificates[0].holds
