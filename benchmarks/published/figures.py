@@ -59,6 +59,7 @@ class Binding:
     flops: str = ""
     group: str = ""
     block: int = 0
+    blocks: int = 0
     launch: bool = False
 
     def matches(self, figure: Figure) -> bool:
