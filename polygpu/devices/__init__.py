@@ -18,7 +18,7 @@ from polygpu.model.device import WARP, Device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 COSTS = (
-    "issue", "replay", "coalesced", "raw", "conflict_in_issue", "efficiency", "latency", "near32",
+    "issue", "shared", "replay", "coalesced", "raw", "conflict_in_issue", "efficiency", "latency", "near32",
     "far32", "page", "translation", "dispatch", "dispatch_overlap", "launch", "row_stripe", "partitions",
     "interleave", "camped",
     "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",

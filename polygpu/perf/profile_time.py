@@ -76,6 +76,7 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: fl
 
     classes = counters["instructions"]
     extra = sum(classes.get(name, 0) * device.costs[name] for name in CLASSES)
+    extra += counters.get("shared_requests", 0) * device.costs["shared"]
     return Warps(
         warps=group["warps"],
         slots=each("slots"),
@@ -104,7 +105,8 @@ def access_cycles(counters: Mapping[str, float], device: Device) -> float:
     memory += counters["near"] * costs["near32"]
     memory += far_cycles(device, counters["far"], counters["spread"])
     steps = counters["conflict_steps"] + counters.get("constant_steps", 0)
-    return memory + costs["replay"] * (counters["lanes"] + steps)
+    shared = costs["shared"] * counters.get("shared_requests", 0)
+    return memory + shared + costs["replay"] * (counters["lanes"] + steps)
 
 
 def float_operations(instructions: Mapping[str, int], warp: int) -> float:

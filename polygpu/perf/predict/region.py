@@ -158,7 +158,8 @@ def predict_calls(
     than half of the `work` left has iterations of its loops left out. Raises MemoryError where even few
     of them are too much.
     """
-    found = {k.name: _Counted(Counts(lockstep(k, device.doubles))) for k in region.kernels}
+    charged = (lockstep(k, device.doubles, device.shared_operands) for k in region.kernels)
+    found = {tree.kernel.name: _Counted(Counts(tree)) for tree in charged}
     moved = {"bytes_in": 0, "bytes_out": 0}
     for call in calls:
         values = host_values(region, call.sizes)
