@@ -28,7 +28,7 @@ class Row:
 def mv_direct(n: int, published: float) -> Row:
     """A thread a row, 64 threads a block.
 
-    At 4096 a step of a warp takes 30 x (56 + 200 / 4) + 2 x 11 cycles of the memory, in each of which 16
+    At 4096 a step of a warp takes 30 x (28 + 257 / 4) + 32 x 11 cycles of the memory, in each of which 16
     multiprocessors at 1.35 GHz do 2 x 32 operations.
     """
     warps = Warps(2, slots=7, rounds=1, lanes=32, far=30, near=2, spread=30 * 4 * n)
@@ -100,8 +100,8 @@ ROWS = [
         ),
         44.92,
     ),
-    (mv_direct(4096, 0.43), 0.4317),
-    (mv_direct(6144, 0.35), 0.3498),
+    (mv_direct(4096, 0.43), 0.4431),
+    (mv_direct(6144, 0.35), 0.3385),
     (mv_staged(4096, "shared", 480, 5.61, "stages: bank conflicts"), 5.26),
     (mv_staged(6144, "shared", 480, 6.04, "stages: bank conflicts"), 5.26),
     (mv_staged(4096, "padded", 0, 13.18, "stages: latency"), 14.10),
@@ -216,6 +216,29 @@ def test_a_full_partition_is_waited_for() -> None:
     )
     assert camped.limited_by == "partition camping"
     assert camping_factor(devices.load("h100"), 1) == 1
+
+
+def test_fetches_wait_for_a_full_partition_or_for_its_rows() -> None:
+    """Near ones of one partition of 8 take 12 times as long; where rows take longer yet, no longer."""
+    gtx285 = devices.load("gtx285")
+
+    def memory(warps: Warps, imbalance: float) -> float:
+        time = kernel_time(gtx285, [Blocks(3000, (Stage(1, (warps,)),))], 4, imbalance)
+        return dict(time.terms)["memory"] - gtx285.costs["latency"] / gtx285.clock
+
+    near = Warps(8, slots=10, lanes=32, near=32)
+    assert memory(near, 8) == pytest.approx(12 * memory(near, 1))
+    far = replace(near, near=2, far=30, spread=30 << 16)
+    assert memory(far, 8) == pytest.approx(memory(far, 1))
+    assert memory(far, 1) > 12 * memory(near, 1)
+
+
+def test_fetches_leave_a_multiprocessor_one_after_the_other() -> None:
+    """A 17th block doubles what its multiprocessor has to fetch, even if the memory could serve it."""
+    gtx = devices.load("8800gtx")
+    stages = (Stage(1000, (Warps(2, slots=24, rounds=1, lanes=128, near=128),)),)
+    full, more = (kernel_time(gtx, [Blocks(blocks, stages)], 8).seconds for blocks in (16, 17))
+    assert more / full == pytest.approx(2 * gtx.costs["departure"] / gtx.costs["near32"], rel=1e-3)
 
 
 def test_stages_say_where_the_time_goes() -> None:

@@ -265,16 +265,16 @@ def _textures(walk: Walk, launched: _Launched) -> dict[str, int]:
 
 
 def _partitions(walk: Walk, launched: _Launched) -> dict[str, int]:
-    """What the first wave of a launch's blocks streams from the partitions of the memory."""
+    """What the first wave of a launch's blocks moves from the partitions of the memory."""
     costs = walk.costs
     if not costs.device.costs["partitions"]:
         return {}
-    costs.forget_streams()
+    costs.forget_moves()
     walk.counts = Counts(walk.tree)
     first = _first_wave(launched.grid, wave(walk.tree.kernel, costs.device))
     _run(walk, [_Launched(launched.arguments, first, 1)])
-    fullest = int(costs.streamed.max()) * len(costs.streamed)
-    return {"bytes": int(costs.streamed.sum()), "fullest": fullest}
+    fullest = int(costs.moved.max()) * len(costs.moved)
+    return {"bytes": int(costs.moved.sum()), "fullest": fullest}
 
 
 def _first_wave(grid: Grid, blocks: int) -> Grid:
