@@ -26,6 +26,7 @@ from benchmarks.published.figures import (
     seconds,
 )
 from benchmarks.published.plot import svg
+from polygpu import devices
 
 KNOWN = bindings(read(BINDINGS))
 ALL = figures(read(MEASUREMENTS))
@@ -38,6 +39,13 @@ def test_every_figure_is_bound_to_a_kernel_with_its_arguments() -> None:
         assert binding is not None, figure.name
         if figure.unit != "threads":
             assert tuple(binding.arguments) == programs.parameters_of(binding.kernel)
+
+
+def test_constants_that_were_fitted_are_told() -> None:
+    fitted = {figure.id: figure.fitted for figure in ALL if figure.fitted}
+    assert fitted["ics08-mv"] == ("replay", "conflict_in_issue", "translation")
+    assert {name for names in fitted.values() for name in names} <= {*devices.COSTS}
+    assert "ics08-tmv" not in fitted
 
 
 def test_keys_fill_arguments_and_decisions() -> None:
