@@ -26,7 +26,8 @@ class Warps:
     for global and texture loads, those waited for together counting once. `lanes`: passes of uncoalesced
     requests; `half_warps`: coalesced requests. `wide_bytes`: bytes of 64 and 128 B transactions, and of what
     the texture cache fetches; `near`, `far`: 32 B fetches of distinct addresses, in an open row of the memory
-    and in another one; `spread`: bytes between the rows of a request's far fetches.
+    and in another one; `spread`: bytes between the rows of a request's far fetches; `rows`: those that
+    coalesced requests open beyond the first of an access.
     """
 
     warps: float
@@ -41,6 +42,7 @@ class Warps:
     near: float = 0.0
     far: float = 0.0
     spread: float = 0.0
+    rows: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         path = max(path, cycles + (waits if g.rounds else 0.0))
     streamed = sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle
     near = sum(g.warps * (g.near + g.far) for g in stage.groups) * costs["near32"]
-    far = sum(g.warps * far_cycles(device, g.far, g.spread) for g in stage.groups)
+    far = sum(g.warps * far_cycles(device, g.far + g.rows, g.spread) for g in stage.groups)
     return _Cost(
         stage.name,
         stage.repeats,
@@ -213,7 +215,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         conflicts,
         constants,
         streamed,
-        streamed * (camping - 1) + max(0.0, near * (camping - 1) - far),
+        max(0.0, (streamed + near) * (camping - 1) - far),
         near,
         far,
         path,
@@ -221,7 +223,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
 
 
 def far_cycles(device: Device, far: float, spread: float) -> float:
-    """What fetches in other rows occupy the memory for beyond what they move, in cycles x multiprocessor:
+    """What requests in other rows occupy the memory for beyond what they move, in cycles x multiprocessor:
     rows are opened, and addresses `spread` bytes apart are translated, a page at a time. A partition that is
     full has the time for that.
     """
@@ -230,8 +232,11 @@ def far_cycles(device: Device, far: float, spread: float) -> float:
 
 
 def _stall(device: Device, warps: float) -> float:
-    """How much longer issue takes when too few warps hide the wait from a register's write to its read."""
-    return max(1.0, device.costs["raw"] / (device.costs["issue"] * warps)) if warps else 1.0
+    """How much longer issue takes when too few warps, each with a few independent instructions, hide the wait
+    from a register's write to its read.
+    """
+    costs = device.costs
+    return max(1.0, costs["raw"] / (costs["issue"] * costs["ilp"] * warps)) if warps else 1.0
 
 
 def _alone(device: Device, costs: Sequence[_Cost], active: float) -> float:

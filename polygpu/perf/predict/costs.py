@@ -132,7 +132,9 @@ class Costs:
             return phase
         least = distances.min(1, initial=0)
         low, high = phase + least, phase + distances.max(1, initial=0)
-        return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
+        moved = low % self.coalescing.period
+        short = (low // stripe == high // stripe) & (moved + high - low < stripe)
+        return np.where(short, moved - least, phase)
 
     def _cost(self, distances: Integers, bits: int, phase: int, size: int, space: Space) -> Integers:
         if not bits:
@@ -153,9 +155,11 @@ class Costs:
 
     def _counted(self, lanes: list[Address], size: int, space: Space) -> Iterator[tuple[str, int]]:
         width = self.device.request_lanes
+        before: int | None = None
         for start in range(0, WARP, width):
             request = lanes[start : start + width]
-            if all(a is None for a in request):
+            first = next((a for a in request if a is not None), None)
+            if first is None:
                 continue
             if space in ("constant", "texture"):
                 yield from self._parts(request, space)
@@ -174,6 +178,10 @@ class Costs:
             yield "near", cost.near
             yield "far", cost.far
             yield "spread", cost.spread
+            if cost.coalesced and self.memory.row:
+                row = first // self.memory.row
+                yield "rows", int(before not in (None, row))
+                before = row
             yield "bytes", cost.bytes
 
     def _parts(self, request: list[Address], space: Space) -> Iterator[tuple[str, int]]:
