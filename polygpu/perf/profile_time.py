@@ -90,7 +90,7 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: fl
         near=each("near"),
         far=each("far"),
         spread=each("spread"),
-        rows=each("rows"),
+        hops=each("hops"),
     )
 
 
@@ -104,7 +104,7 @@ def access_cycles(counters: Mapping[str, float], device: Device) -> float:
     lines = device.texture_line * counters.get("texture_lines", 0)
     memory = (counters["wide_bytes"] + lines) / bytes_per_cycle
     memory += (counters["near"] + counters["far"]) * costs["near32"]
-    memory += far_cycles(device, counters["far"] + counters["rows"], counters["spread"])
+    memory += far_cycles(device, counters["far"], counters["spread"], counters["hops"])
     steps = counters["conflict_steps"] + counters.get("constant_steps", 0)
     shared = costs["shared"] * counters.get("shared_requests", 0)
     return memory + shared + costs["replay"] * (counters["lanes"] + steps)

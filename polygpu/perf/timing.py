@@ -26,8 +26,8 @@ class Warps:
     for global and texture loads, those waited for together counting once. `lanes`: passes of uncoalesced
     requests; `half_warps`: coalesced requests. `wide_bytes`: bytes of 64 and 128 B transactions, and of what
     the texture cache fetches; `near`, `far`: 32 B fetches of distinct addresses, in an open row of the memory
-    and in another one; `spread`: bytes between the rows of a request's far fetches; `rows`: those that
-    coalesced requests open beyond the first of an access.
+    and in another one; `spread`: bytes between the rows of a request's far fetches; `hops`: bytes
+    between the coalesced requests of an access, at most a row of the memory each.
     """
 
     warps: float
@@ -42,7 +42,7 @@ class Warps:
     near: float = 0.0
     far: float = 0.0
     spread: float = 0.0
-    rows: float = 0.0
+    hops: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         path = max(path, cycles + (waits if g.rounds else 0.0))
     streamed = sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle
     near = sum(g.warps * (g.near + g.far) for g in stage.groups) * costs["near32"]
-    far = sum(g.warps * far_cycles(device, g.far + g.rows, g.spread) for g in stage.groups)
+    far = sum(g.warps * far_cycles(device, g.far, g.spread, g.hops) for g in stage.groups)
     return _Cost(
         stage.name,
         stage.repeats,
@@ -222,13 +222,14 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
     )
 
 
-def far_cycles(device: Device, far: float, spread: float) -> float:
+def far_cycles(device: Device, far: float, spread: float, hops: float) -> float:
     """What requests in other rows occupy the memory for beyond what they move, in cycles x multiprocessor:
-    rows are opened, and addresses `spread` bytes apart are translated, a page at a time. A partition that is
-    full has the time for that.
+    rows are opened, by requests that coalesce the more likely the farther they hop, and addresses `spread`
+    bytes apart are translated, a page at a time. A partition that is full has the time for that.
     """
     pages = spread / device.costs["page"] if spread else 0.0
-    return far * device.costs["far32"] + pages * device.costs["translation"]
+    rows = far + (hops / device.costs["row_stripe"] if hops else 0.0)
+    return rows * device.costs["far32"] + pages * device.costs["translation"]
 
 
 def _stall(device: Device, warps: float) -> float:

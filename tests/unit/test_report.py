@@ -138,7 +138,7 @@ def test_json_has_every_fact() -> None:
 def counters(**changed: Any) -> dict[str, Any]:
     names = (
         "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes",
-        "wide_bytes", "near", "far", "spread", "rows", "bytes", "shared_requests", "conflict_steps",
+        "wide_bytes", "near", "far", "spread", "hops", "bytes", "shared_requests", "conflict_steps",
         "lane_accesses", "divergent", "barriers", "rounds", "slots",
     )  # fmt: skip
     return {**dict.fromkeys(names, 0), "instructions": {}, **changed}

@@ -42,7 +42,7 @@ def mv_staged(n: int, name: str, conflicts: float, published: float, limited_by:
     A copy keeps the memory busy for 4 x (2048 / 3.28 + 16 x 28) cycles, a product takes
     4 x 4 x (116 + conflicts) x 22 / (4 x 4 x 1.2), for 2 x 128 x 16 operations of each multiprocessor.
     """
-    copy = Warps(4, slots=91, rounds=8, half_warps=32, wide_bytes=2048, rows=16)
+    copy = Warps(4, slots=91, rounds=8, half_warps=32, wide_bytes=2048, hops=16 * 12288)
     product = Warps(4, slots=16 * 7 + 4, conflict_steps=conflicts)
     tiles = n // 16 // 128 * (n // 16)
     stages = (Stage(tiles, (copy,)), Stage(tiles, (product,)))

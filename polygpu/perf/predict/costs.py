@@ -132,9 +132,7 @@ class Costs:
             return phase
         least = distances.min(1, initial=0)
         low, high = phase + least, phase + distances.max(1, initial=0)
-        moved = low % self.coalescing.period
-        short = (low // stripe == high // stripe) & (moved + high - low < stripe)
-        return np.where(short, moved - least, phase)
+        return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
 
     def _cost(self, distances: Integers, bits: int, phase: int, size: int, space: Space) -> Integers:
         if not bits:
@@ -179,9 +177,8 @@ class Costs:
             yield "far", cost.far
             yield "spread", cost.spread
             if cost.coalesced and self.memory.row:
-                row = first // self.memory.row
-                yield "rows", int(before not in (None, row))
-                before = row
+                yield "hops", 0 if before is None else min(self.memory.row, abs(first - before))
+                before = first
             yield "bytes", cost.bytes
 
     def _parts(self, request: list[Address], space: Space) -> Iterator[tuple[str, int]]:
