@@ -12,10 +12,12 @@ from polygpu import devices
 from polygpu.perf.profile_time import from_profile
 from tests import emulated
 
+TILES = "tile(i: 16, j: 16) threads(i: 16, j: 16)"
 
-def transposition(n: int) -> dict[str, Any]:
+
+def transposition(n: int, decisions: str = TILES) -> dict[str, Any]:
     """The kernel's record on a GTX 285, which has 8 partitions of 256 bytes in turn."""
-    made = emulated.program("transpose", "gtx285")
+    made = emulated.program("transpose", "gtx285", (decisions,))
     profile = made.with_suffix(".json")
     programs.run(made, (n, n), POLYGPU_PROFILE=str(profile))
     (kernel,) = (k for r in json.loads(profile.read_text())["regions"] for k in r["kernels"] if k["launches"])
@@ -38,6 +40,15 @@ def test_rows_that_all_partitions_divide_are_written_to_one() -> None:
 def test_other_rows_spread_over_the_partitions() -> None:
     """Rows of 2176 bytes, 8.5 times 256: the 16 rows that a block writes lie in all partitions."""
     assert imbalance(transposition(544)) < 1.5
+
+
+def test_scattered_fetches_camp_too() -> None:
+    """Each in a row of its own, all from one partition: on a GTX 280 2.2 GB/s, 16.5 GB/s by whole tiles."""
+    gtx285 = devices.load("gtx285")
+    naive, tiled = (transposition(1024, TILES + last) for last in (" stage()", ""))
+    assert imbalance(naive) > imbalance(tiled)
+    slower = from_profile(naive, gtx285, 4).seconds / from_profile(tiled, gtx285, 4).seconds
+    assert slower == pytest.approx(16.5 / 2.2, rel=0.3)
 
 
 def test_camping_costs_what_was_measured() -> None:

@@ -91,6 +91,19 @@ def test_profiles_of_other_kernels_are_predicted(kernel: str, device: str, choic
 
 
 @pytest.mark.parametrize(
+    ("device", "sizes"), [("8800gtx", (70, 3072)), ("8800gtx", (2900, 40)), ("gtx285", (48, 4100))]
+)
+@pytest.mark.parametrize("choice", ["tile(i: 16) threads(i: 16)", "tile(i: 16) threads(i: 16) stage()"])
+def test_profiles_of_rows_far_apart_are_predicted(device: str, sizes: programs.Sizes, choice: str) -> None:
+    """Requests of a warp, coalesced or not, lie in several rows and partitions of the memory."""
+    assert_same("transpose", device, sizes, (choice,))
+    records = (
+        kernel for region in counted("transpose", device, sizes, (choice,)) for kernel in region["kernels"]
+    )
+    assert any(r["counters"]["hops"] > 0 and r["partitions"]["bytes"] > 0 for r in records)
+
+
+@pytest.mark.parametrize(
     ("kernel", "device", "real"),
     [
         ("mm", "h100", "double"),

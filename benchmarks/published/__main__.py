@@ -56,6 +56,9 @@ def _summary(timed: tuple[Timed, ...]) -> Iterator[str]:
     worst = max(errors, key=lambda name: errors[name])
     mean = as_factor(fmean(errors.values()))
     yield f"{len(timed)} figures: mean error {mean:.1%}, largest {as_factor(errors[worst]):.1%} ({worst})"
+    rest = [t for t in timed if not t.figure.fitted]
+    if 0 < len(rest) < len(timed):
+        yield f"{len(rest)} of them that no constant was fitted to: mean error {mean_error(rest):.1%}"
     for order in orders(timed):
         verdict = "right" if order.right == order.pairs else f"wrong in {order.pairs - order.right} pairs"
         yield f"order of {order.group}: {verdict} ({order.pairs} pairs)"

@@ -71,7 +71,9 @@ class _Workshop:
         records = [
             kernel for region in profile["regions"] for kernel in region["kernels"] if kernel["launches"]
         ]
-        return Counted(tuple((r, facts[r["name"]].blocks_per_multiprocessor) for r in records))
+        return Counted(
+            tuple((_run_by(r, binding.blocks), facts[r["name"]].blocks_per_multiprocessor) for r in records)
+        )
 
     def _program(self, binding: Binding, device: str) -> tuple[Compilation, Path]:
         known = binding.arguments if binding.assume is None else binding.assume
@@ -97,3 +99,10 @@ class _Workshop:
             path.write_text(compilation.files[suffix], encoding="utf-8")
         build_program(files, directory / kernel, Recipe("emulator", find_cc(None), extra=("-w",)))
         return compilation, directory / kernel
+
+
+def _run_by(record: Mapping[str, Any], blocks: int) -> Mapping[str, Any]:
+    """The record of the same work done by `blocks` blocks a launch, if any are given: each runs the stages of
+    several of the compiler's blocks, one after the other.
+    """
+    return {**record, "blocks_total": blocks * record["launches"]} if blocks else record

@@ -42,6 +42,11 @@ class Figure:
         return str(self.row["device"])
 
     @property
+    def fitted(self) -> tuple[str, ...]:
+        """The constants of the model that were fitted to the row."""
+        return tuple(name.strip() for name in self.row.get("fitted", "").split(",") if name.strip())
+
+    @property
     def name(self) -> str:
         return " ".join((self.id, *self.keys))
 
@@ -59,6 +64,7 @@ class Binding:
     flops: str = ""
     group: str = ""
     block: int = 0
+    blocks: int = 0
     launch: bool = False
 
     def matches(self, figure: Figure) -> bool:

@@ -6,6 +6,7 @@ coalesce or is reused by the block, global memory for the rest.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -50,7 +51,7 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
     if asked.care >= 3 or (decision is not None and not decision.items):
         return Stage((), keep)
     taken = {h.tuple_name for h in promote(m)} | written_arrays(m)
-    found = _candidates(m, taken, device, decision)
+    found = _candidates(m, taken, device, decision, keep)
     if decision is not None:
         _check_levels(m, decision, asked)
         _check_all(m, decision, found, taken, asked)
@@ -120,10 +121,12 @@ def _named(chosen: list[Staging]) -> tuple[Staging, ...]:
     return tuple(result)
 
 
-def _candidates(m: Grid, taken: set[str], device: Device, decision: Decision | None) -> list[Candidate]:
+def _candidates(
+    m: Grid, taken: set[str], device: Device, decision: Decision | None, decided: Set[int]
+) -> list[Candidate]:
     """What is worth staging, the most valuable first: uncoalesced accesses, then reuse.
 
-    With a `decision` it is what that names instead.
+    With a `decision` it is what that names instead. Tiles of the parts `decided` are asked for.
     """
     found = nest_patterns(m)
     result: list[tuple[int, Candidate]] = []
@@ -136,7 +139,7 @@ def _candidates(m: Grid, taken: set[str], device: Device, decision: Decision | N
             if decision is not None:
                 named, level = _asked(m, group, decision)
                 reason = (reason or "asked for") if named and _is_stageable(m, group) else ""
-            made = _stage(m, number, group, reason, level, device) if reason else None
+            made = _stage(m, number, group, reason, level, device, number in decided) if reason else None
             if made is not None:
                 accesses = tuple((p.statement, p.access) for p in group)
                 result.append((0 if reason == "uncoalesced" else 1, Candidate(made, accesses)))
@@ -219,21 +222,25 @@ def _aligned(p: Pattern, lanes: int) -> bool:
 
 
 def _stage(
-    m: Grid, number: int, group: list[Pattern], reason: str, level: Value, device: Device
+    m: Grid, number: int, group: list[Pattern], reason: str, level: Value, device: Device, decided: bool
 ) -> Staging | None:
     """The box of a group: of all that the block touches if that is small, else of a tile's.
 
-    A `level` says which of the two; the loop's name, or "block".
+    A `level` says which of the two; the loop's name, or "block". Without one, a tile that is `decided` has
+    a box of its own where that is smaller.
     """
     part = m.parts[number]
     step = part.fixed if isinstance(part, Tiles) else None
     stepped = step is not None and level in loop_names(m.p, step.member)
     whole = box(_footprint(m, group, ())) if not stepped else None
     size = SIZES.get(m.p.array(group[0].access.reference.array).element, 4)
-    if whole is None or (level is None and _volume(whole) > min(4096, room(device) // size)):
+    most = min(4096, room(device) // size)
+    if whole is None or (level is None and (decided or _volume(whole) > most)):
         if step is None or level == "block":
             return None
-        whole, stepped = box(_footprint(m, group, (step,))), True
+        tile = box(_footprint(m, group, (step,)))
+        if whole is None or _volume(whole) > most or (tile and _volume(tile) < _volume(whole)):
+            whole, stepped = tile, True
     if whole is None or _volume(whole) > 16384:
         return None
     if device.rule == "cc10":

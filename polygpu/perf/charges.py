@@ -51,13 +51,15 @@ from polygpu.support.recent import Recent, Same
 _RECENT: Recent[Lockstep] = Recent(64)  # of kernels
 
 
-def lockstep(kernel: Kernel, doubles: bool) -> Lockstep:
-    """The tree of `kernel` on a chip that has `doubles`, or counts their arithmetic as that of floats."""
-    return _RECENT.get((Same(kernel), doubles), lambda: _charged(kernel, doubles))
+def lockstep(kernel: Kernel, doubles: bool, folded: bool = False) -> Lockstep:
+    """The tree of `kernel` on a chip that has `doubles`, or counts their arithmetic as that of floats, and
+    where an operand in shared memory is `folded` into the instruction that uses it.
+    """
+    return _RECENT.get((Same(kernel), doubles, folded), lambda: _charged(kernel, doubles, folded))
 
 
-def _charged(kernel: Kernel, doubles: bool) -> Lockstep:
-    made = _Charges(kernel, doubles)
+def _charged(kernel: Kernel, doubles: bool, folded: bool) -> Lockstep:
+    made = _Charges(kernel, doubles, folded)
     made.block(kernel.body, frozenset())
     points = tuple(Point(p.stage, p.cost, p.rounds) for p in made.points)
     accesses, choices = tuple(made.accesses), tuple(made.choices)
@@ -74,7 +76,7 @@ class _Point:
 class _Charges:
     """The tree as it grows; `nodes` are those of the innermost body."""
 
-    def __init__(self, kernel: Kernel, doubles: bool) -> None:
+    def __init__(self, kernel: Kernel, doubles: bool, folded: bool) -> None:
         self.nodes: list[Node] = []
         self.points: list[_Point] = []
         self.accesses: list[Access] = []
@@ -83,7 +85,7 @@ class _Charges:
         self.choices: list[Choice] = []
         self.spaces = spaces_of(kernel)
         self.hoister = Hoister(self._charge_start)
-        self.coster = Coster(self.spaces, doubles, self.hoister)
+        self.coster = Coster(self.spaces, doubles, folded, self.hoister)
         self.rounds = Rounds(self.spaces)
         uniform = {s.name for s in kernel.scalars} | {n for n in BUILT_IN if n.startswith("block")}
         self._uniform: ChainMap[str, bool] = ChainMap(dict.fromkeys(uniform, True))

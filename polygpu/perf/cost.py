@@ -3,7 +3,8 @@
 The rule is that of a compiler of 2007 on CC 1.x: a multiply that feeds an add is one mad; constant parts of
 addresses are free, and so is all affine address arithmetic, except one add an iteration of a rolled loop
 for each stream of addresses that moves with it; a rolled loop pays compare and branch an iteration. Other
-index arithmetic that a rolled loop does not change is computed before it.
+index arithmetic that a rolled loop does not change is computed before it. An add, multiply or mad of floats
+may have one operand in shared memory, which is then no load.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Coster:
 
     spaces: Spaces
     doubles: bool  # the chip has them; else their arithmetic counts as float
+    folded: bool  # arithmetic reads an operand from shared memory
     hoister: Hoister
     unrolled: frozenset[str] = frozenset()
 
@@ -179,12 +181,19 @@ class Coster:
         cost = _conversion(type_of(left), ctype, left) + _conversion(type_of(right), ctype, right)
         for factor, other in ((left, right), (right, left)):
             if expr.op in "+-" and isinstance(factor, Binary) and factor.op == "*":
-                return cost + self._sum((factor.left, factor.right, other)) + self._floating("mad", ctype)
+                return cost + self._floating("mad", ctype, factor.left, factor.right, other)
         operator = {"+": "add", "-": "add", "*": "multiply", "/": "divide"}[expr.op]
-        return cost + self._sum((left, right)) + self._floating(operator, ctype)
+        return cost + self._floating(operator, ctype, left, right)
 
-    def _floating(self, operator: str, ctype: str) -> Cost:
-        return Counter({f"double_{operator}" if ctype == "double" and self.doubles else operator: 1})
+    def _floating(self, operator: str, ctype: str, *values: Expr) -> Cost:
+        """The instruction and its operands, of which one may stay in shared memory."""
+        wide = ctype == "double" and self.doubles
+        cost = self._sum(values) + Counter({f"double_{operator}" if wide else operator: 1})
+        foldable = self.folded and not wide and operator != "divide" and any(map(self._is_shared, values))
+        return cost - Counter(load_shared=int(foldable))
+
+    def _is_shared(self, value: Expr) -> bool:
+        return isinstance(value, Reference) and self.spaces.get(value.array) == "shared"
 
     def _call(self, call: Call) -> str:
         name = call.function.removesuffix("f") if is_floating(call.type) else call.function

@@ -31,10 +31,10 @@ def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> Ke
 
 
 def _imbalance(record: Mapping[str, Any]) -> float:
-    """The bytes in the fullest partition over the mean; 1 where none were streamed."""
+    """The bytes in the fullest partition over the mean; 1 where none were moved."""
     partitions = record.get("partitions") or {}
-    streamed: float = partitions.get("bytes", 0)
-    return partitions["fullest"] / streamed if streamed else 1.0
+    moved: float = partitions.get("bytes", 0)
+    return partitions["fullest"] / moved if moved else 1.0
 
 
 def missed_share(record: Mapping[str, Any], device: Device) -> float:
@@ -76,6 +76,7 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: fl
 
     classes = counters["instructions"]
     extra = sum(classes.get(name, 0) * device.costs[name] for name in CLASSES)
+    extra += counters.get("shared_requests", 0) * device.costs["shared"]
     return Warps(
         warps=group["warps"],
         slots=each("slots"),
@@ -89,6 +90,7 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: fl
         near=each("near"),
         far=each("far"),
         spread=each("spread"),
+        hops=each("hops"),
     )
 
 
@@ -101,10 +103,11 @@ def access_cycles(counters: Mapping[str, float], device: Device) -> float:
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
     lines = device.texture_line * counters.get("texture_lines", 0)
     memory = (counters["wide_bytes"] + lines) / bytes_per_cycle
-    memory += counters["near"] * costs["near32"]
-    memory += far_cycles(device, counters["far"], counters["spread"])
+    memory += (counters["near"] + counters["far"]) * costs["near32"]
+    memory += far_cycles(device, counters["far"], counters["spread"], counters["hops"])
     steps = counters["conflict_steps"] + counters.get("constant_steps", 0)
-    return memory + costs["replay"] * (counters["lanes"] + steps)
+    shared = costs["shared"] * counters.get("shared_requests", 0)
+    return memory + shared + costs["replay"] * (counters["lanes"] + steps)
 
 
 def float_operations(instructions: Mapping[str, int], warp: int) -> float:

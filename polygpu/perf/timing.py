@@ -26,7 +26,8 @@ class Warps:
     for global and texture loads, those waited for together counting once. `lanes`: passes of uncoalesced
     requests; `half_warps`: coalesced requests. `wide_bytes`: bytes of 64 and 128 B transactions, and of what
     the texture cache fetches; `near`, `far`: 32 B fetches of distinct addresses, in an open row of the memory
-    and in another one; `spread`: bytes between the rows of a request's far fetches.
+    and in another one; `spread`: bytes between the rows of a request's far fetches; `hops`: bytes
+    between the coalesced requests of an access, at most a row of the memory each.
     """
 
     warps: float
@@ -41,6 +42,7 @@ class Warps:
     near: float = 0.0
     far: float = 0.0
     spread: float = 0.0
+    hops: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class _Cost:
 
     `conflicts` and `constants` are the parts that bank conflicts and distinct addresses in constant memory
     have in `issue` or `passes`; `camping` what streaming takes
-    beyond `wide` because of full partitions; `path` the longest warp's time.
+    beyond `wide`, and fetches beyond `near` and `far`, because of full partitions; `near` what all fetches
+    move, `far` what rows and translations add; `path` the longest warp's time.
     """
 
     name: str
@@ -117,8 +120,8 @@ def kernel_time(device: Device, grid: Sequence[Blocks], resident: int, imbalance
     """The time of one launch with at most `resident` (>= 1) blocks on a multiprocessor.
 
     Classes of unequal blocks are averaged, except that the last wave waits for the longest block. A grid
-    without blocks takes no time. `imbalance` is that of the bytes streamed from the memory's partitions: in
-    the fullest one over the mean.
+    without blocks takes no time. `imbalance` is that of the bytes moved from the memory's partitions: in the
+    fullest one over the mean.
     """
     camping = camping_factor(device, imbalance)
     classes = [(b.count, [_stage_cost(device, s, camping) for s in b.stages]) for b in grid if b.count > 0]
@@ -188,7 +191,8 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
     for g in stage.groups:
         steps = costs["replay"] * (g.conflict_steps + g.constant_steps)
         cycles = costs["issue"] * g.slots + g.extra_cycles
-        pipe = costs["replay"] * g.lanes + costs["coalesced"] * g.half_warps
+        fetches = costs["departure"] * (g.near + g.far)
+        pipe = max(costs["replay"] * g.lanes, fetches) + costs["coalesced"] * g.half_warps
         if costs["conflict_in_issue"]:
             cycles += steps
         else:
@@ -200,6 +204,8 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         waits = g.rounds * costs["latency"] + (pipe if g.lanes else 0.0)
         path = max(path, cycles + (waits if g.rounds else 0.0))
     streamed = sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle
+    near = sum(g.warps * (g.near + g.far) for g in stage.groups) * costs["near32"]
+    far = sum(g.warps * far_cycles(device, g.far, g.spread, g.hops) for g in stage.groups)
     return _Cost(
         stage.name,
         stage.repeats,
@@ -209,24 +215,29 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         conflicts,
         constants,
         streamed,
-        streamed * (camping - 1),
-        sum(g.warps * g.near for g in stage.groups) * costs["near32"],
-        sum(g.warps * far_cycles(device, g.far, g.spread) for g in stage.groups),
+        max(0.0, (streamed + near) * (camping - 1) - far),
+        near,
+        far,
         path,
     )
 
 
-def far_cycles(device: Device, far: float, spread: float) -> float:
-    """What fetches in other rows occupy the memory for, in cycles x multiprocessor: rows are opened, and
-    addresses `spread` bytes apart are translated, a page at a time.
+def far_cycles(device: Device, far: float, spread: float, hops: float) -> float:
+    """What requests in other rows occupy the memory for beyond what they move, in cycles x multiprocessor:
+    rows are opened, by requests that coalesce the more likely the farther they hop, and addresses `spread`
+    bytes apart are translated, a page at a time. A partition that is full has the time for that.
     """
     pages = spread / device.costs["page"] if spread else 0.0
-    return far * device.costs["far32"] + pages * device.costs["translation"]
+    rows = far + (hops / device.costs["row_stripe"] if hops else 0.0)
+    return rows * device.costs["far32"] + pages * device.costs["translation"]
 
 
 def _stall(device: Device, warps: float) -> float:
-    """How much longer issue takes when too few warps hide the wait from a register's write to its read."""
-    return max(1.0, device.costs["raw"] / (device.costs["issue"] * warps)) if warps else 1.0
+    """How much longer issue takes when too few warps, each with a few independent instructions, hide the wait
+    from a register's write to its read.
+    """
+    costs = device.costs
+    return max(1.0, costs["raw"] / (costs["issue"] * costs["ilp"] * warps)) if warps else 1.0
 
 
 def _alone(device: Device, costs: Sequence[_Cost], active: float) -> float:

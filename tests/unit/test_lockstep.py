@@ -1,7 +1,10 @@
 """What is charged where, and which accesses there are: the tree that is printed and predicted from."""
 
-from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
+import pytest
+
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, SharedArray, Statement
+from polygpu.model.rewrite import references
 from polygpu.perf.charges import lockstep
 from polygpu.perf.lockstep import Access, Branch, Charge, Choice, Do, Lockstep, Loop, Stage
 from tests.unit.emulator_harness import BX, X, argument, at, kernel, less, plus, times
@@ -9,10 +12,10 @@ from tests.unit.emulator_harness import BX, X, argument, at, kernel, less, plus,
 N, ZERO, B = Name("n"), Int(0), at("b", X)
 
 
-def tree(*body: Statement) -> Lockstep:
+def tree(*body: Statement, folded: bool = False) -> Lockstep:
     arrays = [argument(name, N) for name in "abc"]
     shared = [SharedArray("s", "float", (32,))]
-    return lockstep(kernel(body, arrays, (32, 1, 1), shared, scalars=("n",)), doubles=True)
+    return lockstep(kernel(body, arrays, (32, 1, 1), shared, scalars=("n",)), True, folded)
 
 
 def store(value: Expr, target: Reference = B) -> Assign:
@@ -86,3 +89,26 @@ def test_a_side_loads_nothing_that_its_test_has_loaded() -> None:
     assert [a.element.array for a in choice.test.loads if isinstance(a, Access)] == ["a"]
     assert [a.element.array for a in choice.then if isinstance(a, Access)] == ["c"]
     assert choice.otherwise == ()
+
+
+S = at("s", X)
+
+
+@pytest.mark.parametrize(
+    ("value", "loads"),
+    [
+        (plus(B, S), 0),
+        (plus(S, S), 1),
+        (plus(B, times(S, S)), 1),
+        (plus(S, times(B, B)), 0),
+        (Binary("/", S, B), 1),
+        (plus(B, Call("fmaxf", (S, B), type="float")), 1),
+        (S, 1),
+    ],
+)
+def test_one_operand_of_an_instruction_stays_in_shared_memory(value: Expr, loads: int) -> None:
+    """Add, multiply and mad only; what is stored as it is, is loaded before."""
+    for folded, expected in ((True, loads), (False, sum(r == S for r in references(value)))):
+        (point,) = tree(store(value), folded=folded).points
+        assert point.cost["load_shared"] == expected
+        assert point.cost["store_global"] == 1

@@ -100,3 +100,24 @@ def test_references_a_constant_apart_share_a_tile() -> None:
     found = mapped(MATRICES, body)
     s, _ = found.boxes[0]
     assert len(s.references) == 2
+
+
+@pytest.mark.parametrize(
+    ("decisions", "extents"),
+    [
+        ("tile(i: 2, j: 64) threads(i: 2, j: 64)", (2, 64)),
+        ("tile(i: 2, j: 64, k: 4) threads(i: 2, j: 64)", (2, 4)),
+        ("tile(i: 2, j: 64, k: 4) threads(i: 2, j: 64) stage(A, B)", (2, 4)),
+        ("tile(i: 2, j: 64, k: 4) threads(i: 2, j: 64) stage(A: block, B)", (2, 64)),
+    ],
+)
+def test_a_tile_that_is_asked_for_is_staged_where_all_of_the_rows_would_fit(
+    decisions: str, extents: tuple[int, int]
+) -> None:
+    known = "float A[256][64], float B[64][256], float C[256][256]"
+    body = (
+        "for (int i = 0; i < 256; i++) for (int j = 0; j < 256; j++) "
+        "for (int k = 0; k < 64; k++) C[i][j] += A[i][k] * B[k][j];"
+    )
+    found = {s.name: s.extents for s, _ in mapped(known, body, decisions=decisions).boxes}
+    assert found["A_s"] == extents

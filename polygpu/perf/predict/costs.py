@@ -27,7 +27,7 @@ _ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7  # elements looked at in the
 _LARGE = 1 << 14  # elements of an array that are not compared
 _RECENT = 32  # accesses
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
-_WIDE, _REQUESTS = OF_ACCESSES.index("wide_bytes"), OF_ACCESSES.index("requests")
+_WIDE, _REQUESTS, _NEAR, _FAR = map(OF_ACCESSES.index, ("wide_bytes", "requests", "near", "far"))
 
 Key = tuple[bytes, int, int, int, Space]  # distances of the lanes, mask, phase, bytes of a word, space
 
@@ -37,24 +37,24 @@ class Costs:
     """The rules of one device; costs of requests seen before are remembered, and the requests that `recent`
     accesses make: those to neighbours differ in where they start alone.
 
-    `streamed` sums up the bytes that each partition of the memory streams. `lines` are those that have been
+    `moved` sums up the bytes from each partition of the memory. `lines` are those that have been
     asked of the texture cache, if they are noted.
     """
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
     recent: Recent[tuple[_Requests, int]] = field(default_factory=lambda: Recent(_RECENT))
-    streamed: Integers = field(init=False)
+    moved: Integers = field(init=False)
     lines: set[int] | None = None
 
     def __post_init__(self) -> None:
         self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
         self.constant, self.texture = (CachedReads.of(self.device, s) for s in ("constant", "texture"))
         self.memory = Memory.of(self.device)
-        self.forget_streams()
+        self.forget_moves()
 
-    def forget_streams(self) -> None:
-        self.streamed = np.zeros(int(self.device.costs["partitions"]), np.int64)
+    def forget_moves(self) -> None:
+        self.moved = np.zeros(int(self.device.costs["partitions"]), np.int64)
 
     def of_access(
         self,
@@ -84,8 +84,8 @@ class Costs:
             self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
         ]
         each = np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
-        if space == "global" and len(self.streamed):
-            self._stream(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
+        if space == "global" and len(self.moved):
+            self._move(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
         total: Integers = counts.T @ each
         return total
 
@@ -99,16 +99,21 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _stream(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> None:
-        """Adds what warps stream: the share of each of their requests to the partition of its first lane."""
+    def _move(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> None:
+        """Adds what warps move: the streamed share of each of their requests to the partition of its first
+        lane, and to that of each lane its share of the fetches.
+        """
         bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
+        active = lanes[:, None] >> np.arange(WARP) & 1
+        fetched = self.device.smallest_transaction * (costs[:, _NEAR] + costs[:, _FAR])
+        shares = active * (fetched // np.maximum(1, active.sum(1)))[:, None]
         width = self.device.request_lanes
         for start in range(0, WARP, width):
-            active = lanes >> start & (1 << width) - 1
-            taken = np.flatnonzero((active != 0) & (bytes_each != 0))
-            lane = start + np.log2(active[taken] & -active[taken]).astype(np.int64)
-            place = addresses[taken, lane] // int(self.device.costs["interleave"]) % len(self.streamed)
-            np.add.at(self.streamed, place, times[taken] * bytes_each[taken])
+            first = start + active[:, start : start + width].argmax(1)
+            rows = np.arange(len(lanes))
+            shares[rows, first] += bytes_each * active[rows, first]
+        place = addresses // int(self.device.costs["interleave"]) % len(self.moved)
+        np.add.at(self.moved, place, times[:, None] * shares)
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
         found = address.whole() // self.texture.granule
@@ -148,9 +153,11 @@ class Costs:
 
     def _counted(self, lanes: list[Address], size: int, space: Space) -> Iterator[tuple[str, int]]:
         width = self.device.request_lanes
+        before: int | None = None
         for start in range(0, WARP, width):
             request = lanes[start : start + width]
-            if all(a is None for a in request):
+            first = next((a for a in request if a is not None), None)
+            if first is None:
                 continue
             if space in ("constant", "texture"):
                 yield from self._parts(request, space)
@@ -169,6 +176,9 @@ class Costs:
             yield "near", cost.near
             yield "far", cost.far
             yield "spread", cost.spread
+            if cost.coalesced and self.memory.row:
+                yield "hops", 0 if before is None else min(self.memory.row, abs(first - before))
+                before = first
             yield "bytes", cost.bytes
 
     def _parts(self, request: list[Address], space: Space) -> Iterator[tuple[str, int]]:

@@ -18,7 +18,7 @@ from polygpu.perf.site_entries import site_entry
 
 OF_ACCESSES = (
     "requests", "coalesced", "transactions_32", "transactions_64", "transactions_128", "lanes", "wide_bytes",
-    "near", "far", "spread", "bytes", "shared_requests", "conflict_steps",
+    "near", "far", "spread", "hops", "bytes", "shared_requests", "conflict_steps",
     "constant_requests", "constant_steps", "texture_requests", "texture_lines", "lane_accesses",
 )  # fmt: skip
 OF_WARPS = (*OF_ACCESSES, "divergent", "barriers", "rounds", "slots")

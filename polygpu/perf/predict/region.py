@@ -158,7 +158,8 @@ def predict_calls(
     than half of the `work` left has iterations of its loops left out. Raises MemoryError where even few
     of them are too much.
     """
-    found = {k.name: _Counted(Counts(lockstep(k, device.doubles))) for k in region.kernels}
+    charged = (lockstep(k, device.doubles, device.shared_operands) for k in region.kernels)
+    found = {tree.kernel.name: _Counted(Counts(tree)) for tree in charged}
     moved = {"bytes_in": 0, "bytes_out": 0}
     for call in calls:
         values = host_values(region, call.sizes)
@@ -264,16 +265,16 @@ def _textures(walk: Walk, launched: _Launched) -> dict[str, int]:
 
 
 def _partitions(walk: Walk, launched: _Launched) -> dict[str, int]:
-    """What the first wave of a launch's blocks streams from the partitions of the memory."""
+    """What the first wave of a launch's blocks moves from the partitions of the memory."""
     costs = walk.costs
     if not costs.device.costs["partitions"]:
         return {}
-    costs.forget_streams()
+    costs.forget_moves()
     walk.counts = Counts(walk.tree)
     first = _first_wave(launched.grid, wave(walk.tree.kernel, costs.device))
     _run(walk, [_Launched(launched.arguments, first, 1)])
-    fullest = int(costs.streamed.max()) * len(costs.streamed)
-    return {"bytes": int(costs.streamed.sum()), "fullest": fullest}
+    fullest = int(costs.moved.max()) * len(costs.moved)
+    return {"bytes": int(costs.moved.sum()), "fullest": fullest}
 
 
 def _first_wave(grid: Grid, blocks: int) -> Grid:

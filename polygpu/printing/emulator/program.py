@@ -168,7 +168,7 @@ def _host_extent(extents: tuple[Expr | None, ...], dimension: int) -> str:
 
 
 def _kernel(region: Region, kernel: Kernel, device: Device) -> dict[str, Any]:
-    tree = lockstep(kernel, device.doubles)
+    tree = lockstep(kernel, device.doubles, device.shared_operands)
     out = KernelWriter(tree)
     print_body(out)
     shared = [out.symbol(array.name) for array in kernel.shared]
