@@ -61,7 +61,8 @@ class Setup:
     def words(self) -> str:
         """As options of the command line."""
         words = [
-            f"-O{self.level}",
+            "-O",
+            str(self.level),
             "--target",
             self.target,
             *(("--device", self.device) if self.device else ()),

@@ -11,7 +11,8 @@ from time import monotonic
 
 import pytest
 
-from polygpu.pipeline import Options, compile_file
+from polygpu.compiler import compile_chosen
+from polygpu.pipeline import Options
 from tests.fuzz.compilation import PATIENCE, Setup, certificate
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.examine import FLAGS as COMPILED
@@ -31,7 +32,11 @@ def options_of(text: str) -> Options:
     decisions = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--decide")
     assume = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--assume")
     return Options(
-        target=values["--target"], device=values.get("--device", ""), decisions=decisions, assume=assume
+        target=values["--target"],
+        device=values.get("--device", ""),
+        decisions=decisions,
+        assume=assume,
+        level=int(values.get("-O", 1)),
     )
 
 
@@ -40,7 +45,7 @@ def check(path: Path, directory: Path) -> None:
     options = options_of(text)
     if options.target == "opencl":
         require_opencl()
-    compilation = compile_file(str(path), options)
+    compilation = compile_chosen(str(path), options)
     for region in compilation.regions:
         start = monotonic()
         assert certificate(region, 10).verdict not in ("fails", "raises")
