@@ -100,7 +100,7 @@ class Chooser:
         return tuple(found)
 
     def _of_nest(self, r: CompiledRegion, nest: Nest) -> tuple[Decision, ...]:
-        sizes = self._looked_at(r, nest)
+        sizes = self.looked_at(r, nest)
         if sizes is None:
             return ()
         least = GAIN * price(r, nest.kernel, self.device, sizes, BRIEF).seconds
@@ -130,7 +130,7 @@ class Chooser:
                 if not space.why_not(space[number]):
                     yield space[number].decisions(nest)
 
-    def _looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
+    def looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
         """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at `_BENT`.

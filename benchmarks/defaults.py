@@ -1,0 +1,104 @@
+"""How near the default comes to the best: -O1, -O2 and the best of many random choices, by the model.
+
+python benchmarks/defaults.py [--kernels mm,mv] [--device 8800gtx] [--candidates 2000] [--seconds 600] [--seed 1]
+
+A line a nest: seconds at the sizes at which it is priced, and what -O2 takes of the best. Exit status 1 where
+that is more than 1.1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import programs
+from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.offload.seconds import Ledger
+from polygpu.offload.typical import typical
+from polygpu.pipeline import File, Options
+from polygpu.search.choose import BRIEF, Chooser
+from polygpu.search.price import price
+from polygpu.search.space import Nest, Space, nests_of
+from polygpu.support.diagnostics import Diagnosed
+
+KERNELS = "mv,tmv,mvt,mm,transpose,conv2d,jacobi-2d,gemver"
+
+
+def drawn(space: Space, realiser: Realiser, seed: int) -> Iterator[CompiledRegion]:
+    """Random choices that are legal, none of them twice."""
+    chance, seen = random.Random(f"{seed}:{space.nest.place}"), set[int]()
+    while len(seen) < len(space):
+        number = chance.randrange(len(space))
+        if number in seen:
+            continue
+        seen.add(number)
+        if not space.why_not(space[number]):
+            try:
+                yield realiser.realise(space[number].decisions(space.nest))
+            except Diagnosed:
+                continue
+
+
+def best_of(
+    space: Space, realiser: Realiser, sizes: dict[str, int], chosen: argparse.Namespace
+) -> tuple[float, int]:
+    """The least seconds of so many choices, or as many as there is time for, and how many that were."""
+    end, count, least = time.monotonic() + chosen.seconds, 0, float("inf")
+    for made in drawn(space, realiser, chosen.seed):
+        least = min(least, price(made, space.nest.kernel, realiser.device, sizes, BRIEF).seconds)
+        count += 1
+        if count == chosen.candidates or time.monotonic() > end:
+            break
+    return least, count
+
+
+def compare(kernel: str, chosen: argparse.Namespace) -> Iterator[float]:
+    """What -O2 takes of the best, for each nest."""
+    file = File(str(programs.source_of(kernel)), Options(device=chosen.device))
+    for r in file.realise((), {}).regions:
+        if not r.region.name.startswith("polygpu_kernel"):
+            continue
+        realiser = file.realisers[r.scop]
+        chooser = Chooser(realiser, typical(Ledger(r, file.device), {}), ())
+        new = realiser.realise(chooser.chosen(r))
+        for nest in nests_of(r):
+            yield _of_nest(kernel, nest, chooser, (r, new), chosen)
+
+
+def _of_nest(
+    kernel: str, nest: Nest, chooser: Chooser, made: tuple[CompiledRegion, ...], chosen: argparse.Namespace
+) -> float:
+    sizes = chooser.looked_at(made[0], nest)
+    if sizes is None:
+        return 1.0
+    device = chooser.realiser.device
+    rules, model = (price(r, nest.kernel, device, sizes, BRIEF).seconds for r in made)
+    best, count = best_of(Space(nest, device), chooser.realiser, dict(sizes), chosen)
+    ratio = model / min(best, model)
+    times = f"-O1 {rules:.3g} s, -O2 {model:.3g} s, best of {count} {best:.3g} s"
+    print(f"{kernel:15} {nest.place!s:8} {', '.join(nest.axes):10} {times}: {ratio:.2f}", flush=True)
+    return ratio
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kernels", default=KERNELS, help="names with commas between them, or all")
+    parser.add_argument("--device", default="8800gtx")
+    parser.add_argument("--candidates", type=int, default=2000, help="of each nest")
+    parser.add_argument("--seconds", type=float, default=600, help="at most, of each nest")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    ratios = [r for kernel in programs.chosen_kernels(chosen.kernels) for r in compare(kernel, chosen)]
+    within = sum(ratio <= 1.1 for ratio in ratios)
+    print(f"{within} of {len(ratios)} nests within 10 % of the best")
+    return 0 if within == len(ratios) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
