@@ -1,6 +1,6 @@
 """How near the default comes to the best: -O1, -O2 and the best of many random choices, by the model.
 
-python benchmarks/defaults.py [--kernels mm,mv] [--device 8800gtx] [--candidates 2000] [--seconds 600] [--seed 1]
+python benchmarks/defaults.py [--kernels mm,mv] [--device 8800gtx] [--candidates 2000] [--seconds 600]
 
 A line a nest: seconds at the sizes at which it is priced, and what -O2 takes of the best. Exit status 1 where
 that is more than 1.1.
