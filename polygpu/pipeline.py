@@ -1,6 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
+cluster                                                                   a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 map, lower, pad                                                           a region    lower.realise
 choose, and these three again                                             a region    search
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
+from polygpu.analysis.straight import clustered
 from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.lower import remarks
 from polygpu.lower.realise import CompiledRegion, Realiser
@@ -162,6 +164,7 @@ class File:
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
+        scop = self.passes.run("cluster", lambda: clustered(scop, decisions))
         realiser = self.realisers.get(scop)
         if realiser is None:
             before = sum(self.passes.seconds.values())

@@ -70,6 +70,28 @@ class _Live:
         return {(s.name, n): a for s in self.p.statements for n, a in numbered(s.body)}
 
     @cached_property
+    def lets(self) -> dict[tuple[str, str], list[Number]]:
+        """By statement and local, what assigns to it."""
+        found: dict[tuple[str, str], list[Number]] = {}
+        for (name, number), a in self.actions.items():
+            if isinstance(a, Let):
+                found.setdefault((name, a.name), []).append(number)
+        return found
+
+    @cached_property
+    def stores(self) -> dict[str, list[tuple[Place, Reference]]]:
+        """By array, what stores to it."""
+        found: dict[str, list[tuple[Place, Reference]]] = {}
+        for place, a in self.actions.items():
+            if isinstance(a, Store):
+                found.setdefault(array_tuple(a.target), []).append((place, a.target))
+        return found
+
+    @cached_property
+    def lasting(self) -> frozenset[str]:
+        return frozenset(a.name for a in self.p.arrays if a.live_out)
+
+    @cached_property
     def flow(self) -> dict[tuple[str, str], isl.Map]:
         """By names of statements, writer and reader."""
         return {(tuple_name(m, D.in_), tuple_name(m, D.out)): m for m in maps(self.d.flow)}
@@ -86,24 +108,19 @@ class _Live:
         return frozenset(found)
 
     def _lasts(self, r: Reference) -> bool:
-        return self.p.array(r.array).live_out
+        return r.array in self.lasting
 
     def _asks_for(self, statement: str, number: Number) -> Iterator[Place]:
         """The tests around an action, and those that may supply what it reads."""
         action = self.actions[statement, number]
-        names = locals_of(action)
-        reads = [r for e in reads_of(action) for r in references(e) if not self._lasts(r)]
         yield from ((statement, number[:k]) for k in range(1, len(number), 2))
-        for place, a in self.actions.items():
-            earlier = place[0] == statement and precedes(place[1], number)
-            if isinstance(a, Let) and earlier and a.name in names:
-                yield place
-            if isinstance(a, Store) and any(
-                (earlier and array_tuple(a.target) == array_tuple(r))
-                or self._supplies(place[0], a.target, statement, r)
-                for r in reads
-            ):
-                yield place
+        for name in locals_of(action):
+            yield from ((statement, n) for n in self.lets.get((statement, name), ()) if precedes(n, number))
+        for r in (r for e in reads_of(action) for r in references(e) if not self._lasts(r)):
+            for place, target in self.stores.get(array_tuple(r), ()):
+                earlier = place[0] == statement and precedes(place[1], number)
+                if earlier or self._supplies(place[0], target, statement, r):
+                    yield place
 
     def _supplies(self, writer: str, target: Reference, reader: str, r: Reference) -> bool:
         flow = self.flow.get((writer, reader))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.support.isl_idioms import D, empty_union_map
 
@@ -30,6 +31,12 @@ class Dependences:
 
 def compute(p: Polyhedra) -> Dependences:
     """The dependences of `p` in its original order."""
+    layers = Layers(p)
+    found = _computed(layers.apart())
+    return replace(found, live_in=layers.together(found.live_in))
+
+
+def _computed(p: Polyhedra) -> Dependences:
     reads, writes = p.relation(write=False), p.relation(write=True)
     must, may = p.relation(True, True), p.relation(True, False)
     if writes.is_empty():

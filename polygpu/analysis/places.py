@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
 from polygpu.model.decisions import Decision, Place, statement_place
-from polygpu.support.position import basename
+from polygpu.model.scop import Part
+from polygpu.support.position import Position, basename
 
 
 def holds(place: Place, p: Polyhedra, name: str) -> bool:
@@ -21,16 +22,31 @@ def holds(place: Place, p: Polyhedra, name: str) -> bool:
     around = [p.scop.loops[k].position.line for k in s.loops]
     if not place.column and not place.number and place.line in around:
         return True
-    same = _at_the_same(p.statements, s, bool(place.column))
-    own = s.position.line == place.line and place.column in (0, s.position.column)
-    return own and place.number in (0, same.index(name) + 1)
+    return any(
+        at.line == place.line
+        and place.column in (0, at.column)
+        and place.number in (0, *_numbers(p.statements, name, at, bool(place.column)))
+        for at in positions(s)
+    )
 
 
-def _at_the_same(statements: Iterable[PolyStatement], s: PolyStatement, column: bool) -> list[str]:
-    """The statements on the line of `s`, or at the very place."""
-    place = (s.position.file, s.position.line, s.position.column if column else 0)
-    positions = ((t.name, t.position) for t in statements)
-    return [n for n, at in positions if (at.file, at.line, at.column if column else 0) == place]
+def positions(s: PolyStatement) -> tuple[Position, ...]:
+    """Where the statement stands in the source, and the others that are one with it."""
+    return tuple(part.position for part in s.parts) or (s.position,)
+
+
+def part_at(s: PolyStatement, place: Position) -> Part:
+    """The statement of the source that an access at `place` is of."""
+    parts = s.parts or (Part(s.position, s.text),)
+    before = [part for part in parts if (part.position.file, part.position.line) <= (place.file, place.line)]
+    return max(before, key=lambda part: part.position.line, default=parts[0])
+
+
+def _at_the_same(statements: Iterable[PolyStatement], where: Position, column: bool) -> list[str]:
+    """The statements on this line, or at the very place."""
+    place = (where.file, where.line, where.column if column else 0)
+    places = ((t.name, at) for t in statements for at in positions(t))
+    return [n for n, at in places if (at.file, at.line, at.column if column else 0) == place]
 
 
 def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
@@ -40,9 +56,14 @@ def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
     file = "" if basename(s.position.file) == basename(p.scop.file) else basename(s.position.file)
     short = Place(s.position.line, file)
     exact = replace(short, column=s.position.column)
-    number = _at_the_same(p.statements, s, True).index(s.name) + 1
+    number = _numbers(p.statements, s.name, s.position, True)[0]
     tries = (short, exact, replace(exact, number=number))
     return next(t for t in tries if [n.name for n in p.statements if holds(t, p, n.name)] == [s.name])
+
+
+def _numbers(statements: Iterable[PolyStatement], name: str, at: Position, column: bool) -> list[int]:
+    """Which of the statements there the one of that name is."""
+    return [k + 1 for k, other in enumerate(_at_the_same(statements, at, column)) if other == name]
 
 
 def array_names(a: PolyAccess) -> tuple[str, str]:
@@ -55,5 +76,6 @@ def names_statement(p: Polyhedra, decision: Decision, name: str) -> bool:
     s = p.statement(name)
     written = {array for a in s.accesses if a.write for array in array_names(a)}
     places = (statement_place(text) for text in decision.names)
-    at = any(q is not None and q.line == s.position.line and holds(q, p, name) for q in places)
+    lines = {at.line for at in positions(s)}
+    at = any(q is not None and q.line in lines and holds(q, p, name) for q in places)
     return at or bool(written & {*decision.names})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import islpy as isl
@@ -23,7 +24,7 @@ from polygpu.model.expr import (
     Unary,
     is_floating,
 )
-from polygpu.model.scop import Access, Action, Array, Scop, Statement
+from polygpu.model.scop import Access, Action, Array, Part, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
 from polygpu.support.recent import Recent
@@ -65,6 +66,12 @@ class PolyStatement:
     position: Position
     text: str
     whole: str = ""
+    parts: tuple[Part, ...] = ()
+
+    @cached_property
+    def affine(self) -> frozenset[Reference]:
+        """The references whose elements are known."""
+        return frozenset(a.reference for a in self.accesses if a.affine)
 
 
 @dataclass(frozen=True)
@@ -305,7 +312,18 @@ def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, leng
         for a in s.accesses
     )
     order = _original_order(s, builder, domain, length)
-    return PolyStatement(s.name, s.iterators, s.loops, domain, order, s.body, accesses, s.position, s.text)
+    return PolyStatement(
+        s.name,
+        s.iterators,
+        s.loops,
+        domain,
+        order,
+        s.body,
+        accesses,
+        s.position,
+        s.text,
+        parts=s.parts,
+    )
 
 
 def _original_order(s: Statement, builder: AffineBuilder, domain: isl.Set, length: int) -> isl.Map:

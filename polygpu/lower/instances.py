@@ -88,8 +88,7 @@ class Instance:
 
     def _affine(self, r: Reference) -> bool:
         """Whether polyhedra know what the subscripts are; others are computed as C does."""
-        accesses = self.c.m.p.statement(self.leaf.statement).accesses
-        return any(a.affine for a in accesses if a.reference == r)
+        return r in self.c.m.p.statement(self.leaf.statement).affine
 
 
 def local_index(c: KernelContext, subscript: Expr, offset: isl.PwAff) -> Expr:

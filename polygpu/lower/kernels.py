@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
@@ -28,6 +29,10 @@ from polygpu.model.kernel import (
 )
 from polygpu.model.kernel_walk import free_names, touched
 from polygpu.model.linear import simplify
+from polygpu.model.scop import Part
+from polygpu.support.position import basename
+
+_PARTS = 8  # of a statement that comments show all of
 
 
 def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
@@ -91,11 +96,22 @@ def _linear_thread(c: KernelContext) -> Expr:
 
 def _comment(c: KernelContext) -> Iterator[str]:
     for s in (c.m.p.statement(n) for n in c.m.statements):
-        yield f"{s.position.file.rsplit('/', 1)[-1]}:{s.position.line}: {s.text}"
+        yield from _source(s)
     for k, a in enumerate(c.m.axes):
         deal = f", {a.per_thread} points a thread" if a.per_thread > 1 else ""
         whose = "one after another" if a.loop else f"to {c.points.block_name(k).replace('_', ' ')}"
         yield f"{a.name}: tiles of {a.tile} {whose}, {a.threads} threads{deal}"
+
+
+def _source(s: PolyStatement) -> Iterator[str]:
+    """The statement as it stands in the source: of many that are one the first and the last."""
+    parts = s.parts or (Part(s.position, s.text),)
+    many = len(parts) > _PARTS
+    for number, part in enumerate(parts):
+        if many and number == _PARTS // 2:
+            yield f"... {len(parts) - _PARTS + 1} more statements"
+        if not many or number < _PARTS // 2 or number > len(parts) - _PARTS // 2:
+            yield f"{basename(part.position.file)}:{part.position.line}: {part.text}"
 
 
 def _shared(c: KernelContext, box: Box, tiles: Tiles | None) -> SharedArray:

@@ -91,8 +91,9 @@ def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldA
     old = _reads_old(m, uses)
     # a temporary that no read finds old stays inside: not even another launch of this kernel sees it
     private = not (m.p.array(first).live_out or old or _used_elsewhere(m, array))
-    # a lone statement outside of loops loads and stores once anyway
-    if not private and max(depths.values()) == 0 and len(m.statements) == 1:
+    # outside of loops, a lone statement that reads no own writes loads and stores once anyway
+    once = max(depths.values()) == 0 and len(m.statements) == 1 and all(a.write or a.exposed for _, a in uses)
+    if not private and once:
         return None
     load = old or not (private or _writes_all(m, uses, elements))
     keys = frozenset(_references(m, array))

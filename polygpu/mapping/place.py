@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
-from polygpu.analysis.places import array_names
+from polygpu.analysis.places import array_names, part_at
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, written_arrays
@@ -107,7 +107,7 @@ def _check_all(m: Grid, decision: Decision, found: list[Candidate], taken: set[s
 def names_of_access(m: Grid, statement: str, a: PolyAccess) -> frozenset[str]:
     """What a decision may call the reference: its array, its text, either with `@line`."""
     texts = (*array_names(a), "".join(a.text.split()))
-    line = m.p.statement(statement).position.line
+    line = part_at(m.p.statement(statement), a.position).position.line
     return frozenset({*texts, *(f"{text}@{line}" for text in texts)})
 
 

@@ -156,6 +156,14 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One of several statements of the source that are one here (`analysis.straight`)."""
+
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """`domain` is a conjunction of boolean expressions over iterators and parameters.
 
@@ -173,6 +181,7 @@ class Statement:
     accesses: tuple[Access, ...]
     position: Position
     text: str
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

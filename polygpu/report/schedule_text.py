@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from polygpu.analysis.places import positions
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.mapping.program import Grid
 from polygpu.model.decisions import SPACES
@@ -13,6 +14,7 @@ from polygpu.schedule.adjacency import AdjacencySolution, ArrayReference, Instan
 from polygpu.schedule.driver import Scheduled
 from polygpu.schedule.tree import row_text
 
+_LINES = 8  # that are listed one by one
 Use: TypeAlias = tuple[str, PolyAccess]  # statement, access
 
 
@@ -26,8 +28,9 @@ def schedule_text(
     for names, solution in scheduled.adjacent:
         if any(len(p.statement(n).loops) < len(p.statement(n).iterators) for n in names):
             continue
-        lines = sorted({p.statement(name).position.line for name in names})
-        where = f"line{'s' if len(lines) > 1 else ''} {_listed(map(str, lines))}"
+        lines = sorted({at.line for name in names for at in positions(p.statement(name))})
+        shown = _listed(map(str, lines)) if len(lines) <= _LINES else f"{lines[0]} to {lines[-1]}"
+        where = f"line{'s' if len(lines) > 1 else ''} {shown}"
         yield f"{where}: {_component(p, names, solution, nests, accesses)}"
 
 

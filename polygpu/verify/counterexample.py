@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polygpu.analysis.places import part_at
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Position, Reference
 from polygpu.support.isl_idioms import D, isl_name
@@ -90,7 +91,8 @@ def shown(
 ) -> str:
     """`S1[i=3, j=0] at mm.c:18: C[i][j] += ...`."""
     place = position_of(s, reference, write) if reference is not None else s.position
-    return f"{named(p, s, iterators)} at {place.file.rsplit('/', 1)[-1]}:{place.line}: {s.text}"
+    text = s.text if reference is None else part_at(s, place).text
+    return f"{named(p, s, iterators)} at {place.file.rsplit('/', 1)[-1]}:{place.line}: {text}"
 
 
 def named(p: Polyhedra, s: PolyStatement, iterators: list[int]) -> str:

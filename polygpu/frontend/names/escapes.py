@@ -9,7 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.liveness import address_taken
 from polygpu.frontend.names.scopes import Variable
-from polygpu.frontend.names.types import CType, Qualified, Vector
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 
 
 def escapes(body: Any, variable: Variable) -> bool:
@@ -17,7 +17,8 @@ def escapes(body: Any, variable: Variable) -> bool:
 
     Arrays, members of structures included, do so wherever they are used other than element by element.
     """
-    return address_taken(body, variable.name) or _decays(body, variable)
+    whole = isinstance(variable.type, Basic | Pointer)  # which is no part of anything
+    return address_taken(body, variable.name) or (not whole and _decays(body, variable))
 
 
 def _decays(node: Any, variable: Variable) -> bool:

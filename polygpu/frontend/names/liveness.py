@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pycparser import c_ast
 
@@ -27,17 +29,40 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     variable whose address is taken, count as a use.
     """
     name = declaration.name
-    if address_taken(body, name) or any(isinstance(node, c_ast.Goto) for node in nodes(body)):
+    if address_taken(body, name) or _jumps(body):
         return True
     analysis = _Analysis(region, declaration, partial)
     analysis.before(body, False)
     return analysis.answer
 
 
+def _remembered(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`question`, asked once of a tree: it is asked for each variable of a function."""
+    answers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+    @wraps(question)
+    def asked(tree: Any) -> Any:
+        if tree not in answers:
+            answers[tree] = question(tree)
+        return answers[tree]
+
+    return asked
+
+
+@_remembered
+def _jumps(tree: Any) -> bool:
+    return any(isinstance(node, c_ast.Goto) for node in nodes(tree))
+
+
 def address_taken(tree: Any, name: str) -> bool:
     """Whether `&` is applied to the variable or to a part of it."""
+    return name in _addressed(tree)
+
+
+@_remembered
+def _addressed(tree: Any) -> frozenset[str | None]:
     taken = (node.expr for node in nodes(tree) if isinstance(node, c_ast.UnaryOp) and node.op == "&")
-    return any(_whole(part) == name for part in taken)
+    return frozenset(map(_whole, taken))
 
 
 def _whole(part: Any) -> str | None:
@@ -49,7 +74,12 @@ def _whole(part: Any) -> str | None:
 
 def mentions(tree: Any, name: str) -> bool:
     """Whether an expression or statement names the variable at all."""
-    return any(isinstance(node, c_ast.ID) and node.name == name for node in nodes(tree))
+    return name in _named(tree)
+
+
+@_remembered
+def _named(tree: Any) -> frozenset[str]:
+    return frozenset(node.name for node in nodes(tree) if isinstance(node, c_ast.ID))
 
 
 def assigned_names(node: Any) -> set[str]:
@@ -104,6 +134,8 @@ class _Analysis:
         return str(self.declaration.name)
 
     def before(self, node: Any, after: bool) -> bool:
+        if isinstance(node, c_ast.Assignment) and not self._reads(node):
+            return after
         if node is self.region.node and isinstance(node, c_ast.For):
             self.answer |= after
         match node:
