@@ -9,7 +9,7 @@ supplies what it reads. All else goes before anything is scheduled: no later pas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -56,6 +56,11 @@ def _kept(body: tuple[Action, ...], dead: frozenset[Number], prefix: Number) -> 
         for n, a in (((*prefix, k), a) for k, a in enumerate(body))
         if n not in dead
     )
+
+
+def _leads(one: Number, other: Number) -> bool:
+    """Whether an instance that gets to `other` has executed `one` before."""
+    return one[:-1] == other[: len(one) - 1] and one[-1] < other[len(one) - 1]
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,28 @@ class _Live:
         for name in locals_of(action):
             yield from ((statement, n) for n in self.lets.get((statement, name), ()) if precedes(n, number))
         for r in (r for e in reads_of(action) for r in references(e) if not self._lasts(r)):
-            for place, target in self.stores.get(array_tuple(r), ()):
-                earlier = place[0] == statement and precedes(place[1], number)
+            stores = self.stores.get(array_tuple(r), ())
+            last = self._last(stores, statement, number, r)
+            for place, target in stores:
+                earlier = place[0] == statement and precedes(place[1], number) and place[1] >= last
                 if earlier or self._supplies(place[0], target, statement, r):
                     yield place
+
+    def _last(
+        self, stores: Iterable[tuple[Place, Reference]], statement: str, number: Number, r: Reference
+    ) -> Number:
+        """The last action that stores what `r` is whenever action `number` is reached; () if there is none."""
+        if r not in self.p.statement(statement).affine:
+            return ()
+        same = replace(r, site=-1)
+        return max(
+            (
+                n
+                for (s, n), t in stores
+                if s == statement and _leads(n, number) and replace(t, site=-1) == same
+            ),
+            default=(),
+        )
 
     def _supplies(self, writer: str, target: Reference, reader: str, r: Reference) -> bool:
         flow = self.flow.get((writer, reader))

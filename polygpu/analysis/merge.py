@@ -41,15 +41,16 @@ def merged(scop: Scop, clusters: Sequence[Statements], private: Collection[str])
 
 
 def _kept(clusters: Sequence[Statements]) -> set[str]:
-    """Arrays that are no locals: a cluster does not begin with a write of each of their elements."""
+    """Arrays that are no locals: their elements are written in branches, or alone, or by another cluster."""
     found: set[str] = set()
     for cluster in clusters:
         written: set[Element] = set()
         for s in cluster:
-            certain = len(cluster) > 1 and len(s.body) == 1 and isinstance(s.body[0], Store)
-            new = {element_of(a.reference) for a in s.accesses if a.write and certain}
-            used = {element_of(a.reference) for a in s.accesses if not (a.write and certain)}
-            found |= {array for array, *_ in used - written}
+            new = {element_of(a.reference) for a in s.accesses if a.write}
+            if len(cluster) == 1 or len(s.body) > 1 or not isinstance(s.body[0], Store):
+                found |= {array for array, *_ in new}
+            read = {element_of(a.reference) for a in s.accesses if not a.write}
+            found |= {array for array, *_ in read - written}
             written |= new
     return found
 
@@ -60,31 +61,34 @@ def _statement(cluster: Statements, local: Collection[str], names: set[str]) -> 
         return cluster[0]
     first, last = cluster[0], cluster[-1]
     locals_ = _Locals(local, names)
-    body = tuple(action for s in cluster for action in locals_.actions(s.body))
-    accesses = tuple(replace(a, reference=locals_.reference(a.reference)) for a in _accesses(cluster, local))
-    parts = tuple(dict.fromkeys(Part(s.position, s.text) for s in cluster))
-    text = first.text if len(parts) == 1 else f"{first.text} ... {last.text}"
-    return replace(first, body=body, accesses=accesses, text=text, parts=parts)
-
-
-def _accesses(cluster: Statements, local: Collection[str]) -> Iterator[Access]:
-    """The accesses of a cluster but for those of locals: fewer are exposed, more happen always."""
     sure = {element_of(a.reference) for s in cluster for a in s.accesses if a.write and a.must and a.affine}
+    body: list[Action] = []
+    accesses: list[Access] = []
     written: set[Element] = set()
     for s in cluster:
-        for a in (a for a in s.accesses if a.reference.array not in local):
-            element = element_of(a.reference)
-            yield replace(
-                a,
-                must=a.must or (a.write and a.affine and element in sure),
-                exposed=a.exposed and not (a.affine and not a.write and element in written),
-            )
-        written |= {element_of(a.reference) for a in s.accesses if a.write and a.must and a.affine}
+        mine = [a for a in s.accesses if a.reference.array not in local]
+        changed = (_within(a, written, sure) for a in mine)
+        accesses.extend(replace(a, reference=locals_.reference(a.reference)) for a in changed)
+        body.extend(locals_.actions(s.body))
+        written |= {element_of(a.reference) for a in mine if a.write and a.must and a.affine}
+    parts = tuple(dict.fromkeys(Part(s.position, s.text) for s in cluster))
+    text = first.text if len(parts) == 1 else f"{first.text} ... {last.text}"
+    return replace(first, body=tuple(body), accesses=tuple(accesses), text=text, parts=parts)
+
+
+def _within(a: Access, written: Collection[Element], sure: Collection[Element]) -> Access:
+    """An access among others: elements are `written` before it, and in the end all that are `sure` to be."""
+    element = element_of(a.reference)
+    if not a.affine:
+        return a
+    if a.write:
+        return replace(a, must=a.must or element in sure)
+    return replace(a, exposed=a.exposed and element not in written)
 
 
 @dataclass
 class _Locals:
-    """The locals of one cluster, by the elements that they are in the source."""
+    """The locals of one cluster, by the elements that they are in the source: each value has its own."""
 
     arrays: Collection[str]
     taken: set[str]
@@ -95,9 +99,9 @@ class _Locals:
             match a:
                 case Store(target, value) if target.array in self.arrays:
                     value = self.value(value)
-                    known = element_of(target) in self.names
-                    name = self._name(target)
-                    yield Let(name.name, name.type, value, assign=known)
+                    name = self.names[element_of(target)] = Name(self._free(_plain(target)), target.type)
+                    self.taken.add(name.name)
+                    yield Let(name.name, name.type, value)
                 case Store(target, value):
                     yield Store(self.reference(target), self.value(value))
                 case Let():
@@ -116,13 +120,6 @@ class _Locals:
         if isinstance(expr, Reference) and expr.array in self.arrays:
             return self.names[element_of(expr)]
         return None
-
-    def _name(self, r: Reference) -> Name:
-        name = self.names.get(element_of(r))
-        if name is None:
-            name = self.names[element_of(r)] = Name(self._free(_plain(r)), r.type)
-            self.taken.add(name.name)
-        return name
 
     def _free(self, plain: str) -> str:
         """`plain`, or `plain_2` and so on."""
