@@ -132,7 +132,7 @@ class _Live:
     def _last(
         self, stores: Iterable[tuple[Place, Reference]], statement: str, number: Number, r: Reference
     ) -> Number:
-        """The last action that stores what `r` is whenever action `number` is reached; () if there is none."""
+        """The last action that is sure to store what action `number` reads; () if there is none."""
         if r not in self.p.statement(statement).affine:
             return ()
         same = replace(r, site=-1)

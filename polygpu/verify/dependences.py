@@ -23,10 +23,10 @@ def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
     for array in sorted(uses.found):
         stores, loads = uses.stores(array), uses.loads(array)
         for store in stores:
-            for other in stores:
+            for other in _meeting(session, store, stores):
                 with session.step(DEPENDENCES, store.trace.kernel.name):
                     _ordered(session, store, other)
-            for load in loads:
+            for load in _meeting(session, store, loads):
                 with session.step(DEPENDENCES, store.trace.kernel.name):
                     _ordered(session, store, load)
                 with session.step(DEPENDENCES, load.trace.kernel.name):
@@ -41,6 +41,13 @@ def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
         for load in loads if complete else ():
             with session.step(VALUES, load.trace.kernel.name):
                 _supplied(session, load, stores, temporary)
+
+
+def _meeting(session: Session, store: Use, others: list[Use]) -> list[Use]:
+    """Those that constant subscripts do not tell from what `store` accesses."""
+    found = [other for other in others if not store.apart(other)]
+    session.counts[DEPENDENCES] += (len(others) - len(found)) * (1 if others and others[0].write else 2)
+    return found
 
 
 def _ordered(session: Session, first: Use, second: Use) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -41,6 +41,8 @@ class Locals:
     trace: Trace
     cache: dict[tuple[int, int, bool], Origins] = field(default_factory=dict)
     direct: list[tuple[Do, Do, isl.Map]] = field(default_factory=list)  # reader, writer, pairs of executions
+    alike: dict[Hashable, list[tuple[Do, isl.Map]]] = field(default_factory=dict)
+    by_array: dict[str, list[Do]] = field(default_factory=dict)
 
     def origins(self, action: Do, place: Place, implied: bool = False) -> Origins:
         """Where the values come from that `action` reads from `place`, or leaves there if it is `implied`."""
@@ -73,10 +75,44 @@ class Locals:
                         found.append(Origin(o.by, through, o.loaded))
         return Origins(tuple(found), coalesced(unknown))
 
-    def writers(self, action: Do, place: Place, implied: bool = False) -> Iterator[tuple[Do, isl.Map]]:
-        """The last writer of what each execution reads, in frame BLOCK."""
+    def writers(self, action: Do, place: Place, implied: bool = False) -> list[tuple[Do, isl.Map]]:
+        """The last writer of what each execution reads, in frame BLOCK.
+
+        Reads of one element in one piece of straight-line code, with no write of its array between them, have
+        the same.
+        """
+        straight = action.matched is None or len(action.matched.number) == 1
+        key = self._situation(action, place, implied) if straight and place.index is not None else None
+        if key is None or key not in self.alike:
+            found = list(self._writers(action, place, implied))
+            if key is None:
+                return found
+            self.alike[key] = found
+        return self.alike[key]
+
+    def _situation(self, action: Do, place: Place, implied: bool) -> Hashable:
+        """What decides, with the order of writes elsewhere, who wrote what the action reads."""
+        point = action.point
+        around, (here, _) = point.path[:-1], point.path[-1]
+        depth = len(around)
+        before = (
+            w.number
+            for w in self._writes(place.array)
+            if len(w.point.path) > depth and w.point.path[:depth] == around and w.point.path[depth][0] < here
+        )
+        index = tuple(map(str, place.index or ()))
+        return place.array, index, around, point.loops, id(point.domain), tuple(before), implied
+
+    def _writes(self, array: str) -> list[Do]:
+        if not self.by_array:
+            for a in self.trace.actions:
+                if a.target is not None:
+                    self.by_array.setdefault(a.target.array, []).append(a)
+        return self.by_array.get(array, [])
+
+    def _writers(self, action: Do, place: Place, implied: bool) -> Iterator[tuple[Do, isl.Map]]:
         frame = THREAD if place.space == "private" else BLOCK
-        writes = [a for a in self.trace.actions if a.target is not None and a.target.array == place.array]
+        writes = self._writes(place.array)
         if place.index is None or any(w.target is None or w.target.index is None for w in writes):
             raise UnanalysableError(f"'{place.text}' has a subscript that depends on data")
         length = max(len(a.point.path) for a in (action, *writes))

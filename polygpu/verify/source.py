@@ -43,7 +43,14 @@ class Source:
 
     def at(self, statement: str, number: Number) -> tuple[Slot, ...]:
         """The accesses of an action."""
-        return tuple(s for s in self.slots if (s.statement, s.number) == (statement, number))
+        return tuple(self._slots_at.get((statement, number), ()))
+
+    @cached_property
+    def _slots_at(self) -> dict[tuple[str, Number], list[Slot]]:
+        found: dict[tuple[str, Number], list[Slot]] = {}
+        for slot in self.slots:
+            found.setdefault((slot.statement, slot.number), []).append(slot)
+        return found
 
     def reading(self, statement: str, number: Number, reference: Reference, implied: bool) -> Slot:
         found = (s for s in self.at(statement, number) if not s.write and s.implied == implied)
@@ -65,9 +72,15 @@ class Source:
     ) -> tuple[isl.Map, ...]:
         """The pairs of `before`: different instances, and then those of one instance, if any."""
         one, two = self.p.statement(first), self.p.statement(second)
-        order = one.schedule.lex_lt_map(two.schedule)
+        order = self._orders.get((first, second))
+        if order is None:
+            order = self._orders[first, second] = one.schedule.lex_lt_map(two.schedule)
         both = first == second and a < b and not exclusive(a[0], b[0])
         return (order, one.domain.identity()) if both else (order,)
+
+    @cached_property
+    def _orders(self) -> dict[tuple[str, str], isl.Map]:
+        return {}
 
     def writers(self, read: Slot) -> tuple[list[Writer], isl.Set]:
         """Who wrote what `read` reads, and the instances that read the contents from before the region.

@@ -39,6 +39,17 @@ class Use:
     write: bool
 
     @cached_property
+    def fixed(self) -> tuple[int | None, ...]:
+        """The subscripts that are plainly constants."""
+        found = (self.address.plain_get_val_if_fixed(D.out, k) for k in range(self.address.dim(D.out)))
+        return tuple(value.to_python() if value.is_int() else None for value in found)
+
+    def apart(self, other: Use) -> bool:
+        """Whether constants among the subscripts tell what both access apart."""
+        pairs = zip(self.fixed, other.fixed, strict=False)
+        return any(None not in (a, b) and a != b for a, b in pairs)
+
+    @cached_property
     def turns(self) -> isl.Map:
         """The turns of the host's loops, to the instances accessed for in their launch, or more."""
         loops = len(self.action.point.launch.loops)

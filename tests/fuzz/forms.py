@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.fuzz.program import RECORD, Affine, Array, Assign, Loop, Node, Operation, Read, is_floating
+from tests.fuzz.program import (
+    RECORD,
+    Affine,
+    Array,
+    Assign,
+    Declare,
+    Loop,
+    Node,
+    Operation,
+    Read,
+    Scalar,
+    is_floating,
+)
 from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
 
 
@@ -57,6 +69,31 @@ def _sweep(v: Values, target: Array, source: Array, uppers: Sequence[Affine]) ->
         nest = Loop(i, (constant(1),), (high,), v.random.choice((1, 1, 1, -1)), (nest,), v.chance(0.2))
     assert isinstance(nest, Loop)
     return nest
+
+
+def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:
+    """float t = ...; A[i][0] = ... t ...; A[i][1] = ...; t = ...; ... of new scalars and those of `scope`."""
+    nodes: list[Node] = []
+    for text in names:
+        ctype = v.type()
+        nodes.append(Declare(text, ctype, v.value(scope, ctype)))
+        scope = replace(scope, scalars=(*scope.scalars, (text, ctype)))
+    for text, ctype in scope.scalars:
+        if text not in names and v.chance(0.7):
+            nodes.append(Assign(Scalar(text), "{0} = {1};", v.value(scope, ctype)))
+    targets = [v.element(a, scope) for a in v.arrays]
+    for _ in range(v.random.choice((4, 6, 9, 14, 24))):
+        if scope.scalars and v.chance(0.3):
+            text, ctype = v.random.choice(scope.scalars)
+            nodes.append(Assign(Scalar(text), "{0} = {1};", v.value(scope, ctype)))
+            continue
+        target, ctype = v.random.choice(targets)
+        if len(target.subscripts) > 1 and v.chance(0.6):
+            target = replace(target, subscripts=(*target.subscripts[:-1], constant(v.random.randrange(4))))
+        if v.chance(0.1):
+            target, ctype = v.element(next(a for a in v.arrays if a.name == target.array), scope)
+        nodes.append(Assign(target, v.template(ctype), v.value(scope, ctype)))
+    return tuple(nodes)
 
 
 def _weighted(reads: tuple[Read, ...], ctype: str) -> Operation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.forms import accumulation, stencil, stencil_arrays
+from tests.fuzz.forms import accumulation, stencil, stencil_arrays, straight
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -178,14 +178,20 @@ class Author(Values):
                 nodes.append(self._loop(scope))
             return tuple(nodes)
         scope = self._declared(nodes, scope)
+        if self.style.straight and self.left > 0:
+            self.left -= 3
+            return (*nodes, *straight(self, scope, [self._name() for _ in range(self.random.randrange(4))]))
         return (*nodes, *self._statements(scope, self.random.choice((1, 1, 1, 2, 3))))
+
+    def _name(self) -> str:
+        self.names += 1
+        return f"t{self.names - 1}"
 
     def _declared(self, nodes: list[Node], scope: Scope) -> Scope:
         """Sometimes declares a local, or a small array with a loop that fills it."""
         if self.chance(0.85):
             return scope
-        text, ctype = f"t{self.names}", self.type()
-        self.names += 1
+        text, ctype = self._name(), self.type()
         if self.chance(0.7) or len(scope.iterators) >= len(ITERATORS):
             nodes.append(Declare(text, ctype, self.value(scope, ctype)))
             return replace(scope, scalars=(*scope.scalars, (text, ctype)))
@@ -233,8 +239,7 @@ class Author(Values):
         """What a branch of a branchy program does, sometimes with a local of its own."""
         nodes: list[Node] = []
         if self.chance(0.3):
-            text, ctype = f"t{self.names}", self.type()
-            self.names += 1
+            text, ctype = self._name(), self.type()
             nodes.append(Declare(text, ctype, self.value(scope, ctype)))
             scope = replace(scope, scalars=(*scope.scalars, (text, ctype)))
         for _ in range(self.random.choice((1, 1, 2, 3))):

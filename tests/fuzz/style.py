@@ -17,7 +17,8 @@ class Style:
     """`constants`: as of Program. `limited`: loops end at one of a few numbers. `rows`: arrays have rows of
     constant extents. `coupled`: subscripts are sums and multiples of iterators. `triangular`: loops start or
     end at an outer iterator. `accumulating`: elements are set before a loop that adds to them. `stencil`:
-    a loop over time around two nests that read each other's arrays.
+    a loop over time around two nests that read each other's arrays. `straight`: innermost bodies are long, of
+    stores to a few elements and of scalars that pass values on.
     """
 
     constants: tuple[tuple[str, str], ...]
@@ -27,6 +28,7 @@ class Style:
     triangular: bool
     accumulating: bool
     stencil: bool
+    straight: bool
 
 
 def random_style(random: Random) -> Style:
@@ -37,4 +39,5 @@ def random_style(random: Random) -> Style:
     known = PARAMETERS if kind < 0.5 else (random.choice(PARAMETERS),) if kind < 0.65 else ()
     alike = random.choice((*SPELLINGS, ""))
     constants = tuple((name, alike or random.choice(SPELLINGS)) for name in known)
-    return Style(constants, chance(0.35), chance(0.35), chance(0.3), chance(0.3), chance(0.25), chance(0.1))
+    chances = (0.35, 0.35, 0.3, 0.3, 0.25, 0.1, 0.12)
+    return Style(constants, *map(chance, chances))

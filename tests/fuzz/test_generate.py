@@ -11,7 +11,19 @@ import pytest
 
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.generate import program
-from tests.fuzz.program import RECORD, SPELLINGS, Affine, Assign, If, Loop, Node, Program, Read
+from tests.fuzz.program import (
+    RECORD,
+    SPELLINGS,
+    Affine,
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Program,
+    Read,
+    Scalar,
+)
 from tests.fuzz.ranges import declared, reads_of
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
@@ -167,10 +179,20 @@ def _arrays(nodes: tuple[Node, ...]) -> tuple[set[str], set[str]]:
     return written, {read.array for s in stores for read in reads_of(s.value)}
 
 
+def straight(p: Program) -> bool:
+    """t1 = ...; A[i][0] = ... t1 ...; A[i][2] = ...; in one body, many of them"""
+    return any(
+        sum(isinstance(node, Assign | Declare) for node in loop.body) > 8
+        and any(isinstance(node, Assign) and isinstance(node.target, Scalar) for node in loop.body)
+        and any(isinstance(node, Assign) and isinstance(node.target, Read) for node in loop.body)
+        for loop, _ in loops(p)
+    )
+
+
 FORMS: tuple[Callable[[Program], bool], ...] = (
     bounded_twice, triangle_to_a_number, sum_of_iterators, shifted_by_three, flattened_rows_of_a_number,
     parameter_of_constant_rows, global_of_constant_rows, down_to_zero, accumulation, unsigned_bound,
-    narrow_array, scaled_record, stencil,
+    narrow_array, scaled_record, stencil, straight,
 )  # fmt: skip
 
 
