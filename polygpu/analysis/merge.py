@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias
 
+from polygpu.analysis.distances import Subscripts
 from polygpu.analysis.names import names_of
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.rewrite import rewrite
 from polygpu.model.scop import Access, Action, Branch, Let, Part, Scop, Statement, Store
 
 Statements: TypeAlias = tuple[Statement, ...]
-Subscripts: TypeAlias = tuple[Expr, ...]
 Element: TypeAlias = tuple[str, str, Subscripts]  # array, member, subscripts
 
 

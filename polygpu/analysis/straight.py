@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TypeAlias
 
-from polygpu.analysis.merge import Element, Statements, Subscripts, element_of, merged
+from polygpu.analysis.distances import Subscripts, differ, fixed, onward
+from polygpu.analysis.merge import Element, Statements, element_of, merged
 from polygpu.model.decisions import Decision, statement_place
-from polygpu.model.expr import Expr, Int, Reference
-from polygpu.model.rewrite import scalars_in, walk
+from polygpu.model.expr import Int, Reference
+from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Access, Scop, Statement
 
 Member: TypeAlias = tuple[str, str]  # array and member: what overlaps with nothing else
@@ -37,13 +38,13 @@ def clustered(scop: Scop, decisions: Sequence[Decision] = ()) -> Scop:
     blocks = list(_blocks(scop.statements))
     private = _private(scop, blocks, {name for d in decisions for name in d.names})
     begins = _Begins.of(decisions)
-    found, exchanged, before = blocks, _exchanged(blocks, private), None
+    found = [[b] for b in blocks]
+    exchanged, before = _exchanged(found, private), None
     while exchanged != before:
-        found = [c for b in blocks for c in _Clustering(private, exchanged, begins).of(b)]
+        found = [list(_Clustering(private, exchanged, begins).of(b)) for b in blocks]
         exchanged, before = _exchanged(found, private), exchanged
-    if len(found) == len(scop.statements):
-        return scop
-    return merged(scop, found, private)
+    clusters = [c for block in found for c in block]
+    return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
 
 
 def _blocks(statements: Statements) -> Iterator[Statements]:
@@ -72,18 +73,41 @@ def _is_private(a: Access, written: Collection[Element]) -> bool:
     return fixed and (a.write or not a.exposed or element_of(a.reference) in written)
 
 
-def _exchanged(bodies: Sequence[Statements], private: Collection[str]) -> Exchanged:
+def _exchanged(blocks: Sequence[Sequence[Statements]], private: Collection[str]) -> Exchanged:
+    """Of blocks of clusters: bodies of their own where a later one may give something to an earlier one."""
     users: dict[tuple[Loops, Member], set[str]] = {}
     written: set[tuple[Loops, Member]] = set()
-    for body in bodies:
-        loops = body[0].loops
-        around = [loops[:k] for k in range(1, len(loops) + 1)]
-        for a in (a for s in body for a in s.accesses if a.reference.array not in private):
-            keys = [(outer, _member(a.reference)) for outer in around]
-            written.update(keys if a.write else ())
-            for key in keys:
-                users.setdefault(key, set()).add(body[0].name)
+    for clusters in blocks:
+        several = not _goes_on(clusters, private)
+        for body in clusters:
+            name = (body if several else clusters[0])[0].name
+            for a in _shared(body, private):
+                keys = [(body[0].loops[:k], _member(a.reference)) for k in range(1, len(body[0].loops) + 1)]
+                written.update(keys if a.write else ())
+                for key in keys:
+                    users.setdefault(key, set()).add(name)
     return frozenset(key for key, names in users.items() if len(names) > 1 and key in written)
+
+
+def _shared(statements: Statements, private: Collection[str]) -> Iterator[Access]:
+    return (a for s in statements for a in s.accesses if a.reference.array not in private)
+
+
+def _goes_on(clusters: Sequence[Statements], private: Collection[str]) -> bool:
+    """Whether what passes between clusters passes from earlier to later ones, as far as subscripts tell."""
+    order = [entry for entry in clusters[0][0].schedule if isinstance(entry, str)]
+    earlier: dict[Member, set[tuple[Subscripts, bool]]] = {}
+    for cluster in clusters if len(clusters) > 1 else ():
+        mine = list(_shared(cluster, private))
+        for a in mine:
+            for subscripts, write in earlier.get(_member(a.reference), ()):
+                if (write or a.write) and not (
+                    a.affine and onward(subscripts, a.reference.subscripts, order)
+                ):
+                    return False
+        for a in mine:
+            earlier.setdefault(_member(a.reference), set()).add((a.reference.subscripts, a.write))
+    return True
 
 
 @dataclass(frozen=True)
@@ -125,7 +149,7 @@ class _Touched:
         if self.unknown or not a.affine:
             return True
         return any(
-            other != mine and not _differ(other, mine)
+            other != mine and not differ(other, mine)
             for constant, found in self.found.items()
             for others in (_with(found, mine) if constant == _constant(mine) else found.values())
             for other in others
@@ -143,11 +167,6 @@ def _constant(subscripts: Subscripts) -> tuple[bool, ...]:
 
 def _constants(subscripts: Subscripts) -> Subscripts:
     return tuple(s for s in subscripts if isinstance(s, Int))
-
-
-def _differ(one: Subscripts, other: Subscripts) -> bool:
-    """Whether a subscript is another constant."""
-    return any(isinstance(a, Int) and isinstance(b, Int) and a != b for a, b in zip(one, other, strict=True))
 
 
 @dataclass(frozen=True)
@@ -222,16 +241,16 @@ class _Clustering:
         first = unit[0]
         accesses = [a for s in unit for a in self._accesses(s)]
         writes = [a.reference.subscripts for a in accesses if a.write]
-        ways = {(_fixed(w, first.iterators), _lanes(w, first.iterators)) for w in writes}
+        ways = {(fixed(w, first.iterators), _lanes(w, first.iterators)) for w in writes}
         if len(ways) != 1:
             return None
-        fixed, lanes = ways.pop()
-        if not lanes or first.iterators[-1] in fixed:
+        still, lanes = ways.pop()
+        if not lanes or first.iterators[-1] in still:
             return None
-        outer = first.loops[: 1 + next(k for k, i in enumerate(first.iterators) if i not in fixed)]
+        outer = first.loops[: 1 + next(k for k, i in enumerate(first.iterators) if i not in still)]
         touched = {(_member(a.reference), a.write) for a in accesses}
         exchanged = frozenset(t for t in touched if (outer, t[0]) in self.exchanged)
-        made = _Cluster(_Profile(fixed, lanes, exchanged))
+        made = _Cluster(_Profile(still, lanes, exchanged))
         self._add(made, unit)
         return made if self._fits(made, unit) else None
 
@@ -250,24 +269,6 @@ class _Clustering:
             for side in ((cluster.writes, cluster.reads) if a.write else (cluster.writes,))
             if (touched := side.get(_member(a.reference))) is not None
         )
-
-
-def _fixed(subscripts: Subscripts, iterators: Sequence[str]) -> frozenset[str]:
-    """The loops of which two iterations may touch one element, all others being equal."""
-    left = set(iterators)
-    found = True
-    while found:
-        found = False
-        for s in subscripts:
-            alone = left & scalars_in(s)
-            if len(alone) == 1 and _is_linear(s):
-                left -= alone
-                found = True
-    return frozenset(left)
-
-
-def _is_linear(s: Expr) -> bool:
-    return not any(getattr(e, "op", "") in ("/", "%") or hasattr(e, "function") for e in walk(s))
 
 
 def _lanes(subscripts: Subscripts, iterators: Sequence[str]) -> frozenset[str]:
