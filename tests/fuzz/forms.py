@@ -72,7 +72,13 @@ def _sweep(v: Values, target: Array, source: Array, uppers: Sequence[Affine]) ->
 
 
 def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:
-    """float t = ...; A[i][0] = ... t ...; A[i][1] = ...; t = ...; ... of new scalars and those of `scope`."""
+    """float t = ...; A[i][0] = ... t ...; A[i][1] = ...; t = ...; ... of new scalars and those of `scope`.
+
+    Mostly nothing else is written than read, but for elements of the same iteration.
+    """
+    arrays, count = v.arrays, v.random.randrange(1, len(v.arrays) + 1)
+    targets = [_own(v, a, scope) if v.chance(0.9) else v.element(a, scope) for a in arrays[:count]]
+    v.arrays = arrays[count:] if v.chance(0.8) else arrays
     nodes: list[Node] = []
     for text in names:
         ctype = v.type()
@@ -81,19 +87,26 @@ def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:
     for text, ctype in scope.scalars:
         if text not in names and v.chance(0.7):
             nodes.append(Assign(Scalar(text), "{0} = {1};", v.value(scope, ctype)))
-    targets = [v.element(a, scope) for a in v.arrays]
     for _ in range(v.random.choice((4, 6, 9, 14, 24))):
         if scope.scalars and v.chance(0.3):
             text, ctype = v.random.choice(scope.scalars)
             nodes.append(Assign(Scalar(text), "{0} = {1};", v.value(scope, ctype)))
             continue
         target, ctype = v.random.choice(targets)
-        if len(target.subscripts) > 1 and v.chance(0.6):
+        last = target.subscripts[-1]
+        if isinstance(last, Affine) and not last.terms:
             target = replace(target, subscripts=(*target.subscripts[:-1], constant(v.random.randrange(4))))
-        if v.chance(0.1):
-            target, ctype = v.element(next(a for a in v.arrays if a.name == target.array), scope)
         nodes.append(Assign(target, v.template(ctype), v.value(scope, ctype)))
+    v.arrays = arrays
     return tuple(nodes)
+
+
+def _own(v: Values, array: Array, scope: Scope) -> tuple[Read, str]:
+    """A[i][j] or A[i][0]: an element of each iteration, where iterators start at 0."""
+    read, ctype = v.element(array, scope)
+    iterators = [i for i, (low, _) in scope.iterators.items() if not low.terms and low.constant >= 0]
+    subscripts = [*map(name, iterators), *(constant(0) for _ in range(array.rank))][: array.rank]
+    return replace(read, subscripts=tuple(subscripts)), ctype
 
 
 def _weighted(reads: tuple[Read, ...], ctype: str) -> Operation:
