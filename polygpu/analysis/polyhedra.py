@@ -24,7 +24,8 @@ from polygpu.model.expr import (
     Unary,
     is_floating,
 )
-from polygpu.model.scop import Access, Action, Array, Part, Scop, Statement
+from polygpu.model.rewrite import numbered
+from polygpu.model.scop import Access, Action, Array, Let, Number, Part, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
 from polygpu.support.recent import Recent
@@ -67,6 +68,24 @@ class PolyStatement:
     text: str
     whole: str = ""
     parts: tuple[Part, ...] = ()
+
+    @cached_property
+    def actions(self) -> dict[Number, Action]:
+        """All actions by their numbers, those of a branch right behind it."""
+        return dict(numbered(self.body))
+
+    @cached_property
+    def locals(self) -> frozenset[str]:
+        """The names that its actions give to values of an instance."""
+        return frozenset(a.name for a in self.actions.values() if isinstance(a, Let))
+
+    @cached_property
+    def accesses_of(self) -> dict[tuple[Reference, bool], list[PolyAccess]]:
+        """By reference, and whether it is written."""
+        found: dict[tuple[Reference, bool], list[PolyAccess]] = {}
+        for a in self.accesses:
+            found.setdefault((a.reference, a.write), []).append(a)
+        return found
 
     @cached_property
     def affine(self) -> frozenset[Reference]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import islpy as isl
 
 from polygpu.model.expr import SIZES, Reference
@@ -20,24 +22,38 @@ Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
 
 
 def check_bounds(session: Session) -> None:
+    known: set[Hashable] = set()
     for trace in session.traces:
         for action in trace.actions:
             with session.step(BOUNDS, trace.kernel.name):
                 for place in (*action.reads, *([action.target] if action.target else [])):
-                    _place(session, trace, action, place)
+                    if place.index:
+                        session.counts[BOUNDS] += 1
+                        where = trace.launch.number, id(action.point.domain), place.space, place.array
+                        key = *where, *map(str, place.index)
+                        if key not in known and _inside(session, trace, action, place):
+                            known.add(key)
+                        _width(session, trace, action, place)
 
 
-def _place(session: Session, trace: Trace, action: Do, place: Place) -> None:
-    if place.index is None or not place.index:
-        return
-    session.counts[BOUNDS] += 1
+def _inside(session: Session, trace: Trace, action: Do, place: Place) -> bool:
+    """Whether the element is one of its array wherever the action happens, whatever the action is."""
+    assert place.index is not None
     sides = _sides(session, trace, place)
+    inside = True
     for index, (low, high) in zip(place.index, sides, strict=True):
         outside = action.point.domain.intersect(index.lt_set(low).union(index.ge_set(high)))
-        if not outside.is_empty() and not _never_read(session, action, place, outside):
+        if outside.is_empty():
+            continue
+        inside = False
+        if not _never_read(session, action, place, outside):
             message = f"an access outside of {place.space} array '{place.text or place.array}'"
             session.failures.append(_wrong(session, trace, action, place, outside, message))
-            return
+            return False
+    return inside
+
+
+def _width(session: Session, trace: Trace, action: Do, place: Place) -> None:
     if action.width > 1 and place.space != "private":
         _aligned(session, trace, action, place)
 

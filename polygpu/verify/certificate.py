@@ -47,6 +47,7 @@ from polygpu.verify.verdict import (
 # Steps of isl, of which it takes some 2 to 5 million a second.
 _NEEDED = 20_000_000
 _QUICK, _QUICK_KERNEL = 370_000, 15_000  # for a region, and for each of its kernels
+_QUICK_PART = 40_000  # for each further statement of the source that is one with others
 _FULL_KERNEL = 50_000_000
 
 

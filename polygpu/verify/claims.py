@@ -10,7 +10,6 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.expr import Binary, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Statement
-from polygpu.model.rewrite import numbered
 from polygpu.model.scop import Action, Branch, Let, Number, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
@@ -64,10 +63,8 @@ class Claim:
 
     def matcher(self, state: State) -> Matcher:
         statement = self.walk.p.statement(self.origin.statement)
-        names = frozenset(a.name for _, a in numbered(statement.body) if isinstance(a, Let))
-        return Matcher(
-            state.scope, self.there(state), self.walk.symbols, names, lambda e: self.walk.place(e, state)
-        )
+        there, names = self.there(state), statement.locals
+        return Matcher(state.scope, there, self.walk.symbols, names, lambda e: self.walk.place(e, state))
 
     def action(self, s: Statement, action: Action, number: Number, state: State, after: State) -> None:
         """`after` is the state in which the target is looked up: a declaration's own name is new."""

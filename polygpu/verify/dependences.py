@@ -7,6 +7,11 @@ that computes this value stores it at all, where the load looks; likewise for wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
 import islpy as isl
 
 from polygpu.support.isl_idioms import D
@@ -17,16 +22,20 @@ from polygpu.verify.source import Writer
 from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
+_Fixed: TypeAlias = tuple[int | None, ...]
+
 
 def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
     """Not `complete` are uses that leave out some whose values are open: what is stored may be among them."""
     for array in sorted(uses.found):
         stores, loads = uses.stores(array), uses.loads(array)
+        session.counts[DEPENDENCES] += len(stores) * (len(stores) + 2 * len(loads))
+        layers, loaded = _Layers(stores), _Layers(loads)
         for store in stores:
-            for other in _meeting(session, store, stores):
+            for other in layers.meeting(store):
                 with session.step(DEPENDENCES, store.trace.kernel.name):
                     _ordered(session, store, other)
-            for load in _meeting(session, store, loads):
+            for load in loaded.meeting(store):
                 with session.step(DEPENDENCES, store.trace.kernel.name):
                     _ordered(session, store, load)
                 with session.step(DEPENDENCES, load.trace.kernel.name):
@@ -43,16 +52,38 @@ def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
                 _supplied(session, load, stores, temporary)
 
 
-def _meeting(session: Session, store: Use, others: list[Use]) -> list[Use]:
-    """Those that constant subscripts do not tell from what `store` accesses."""
-    found = [other for other in others if not store.apart(other)]
-    session.counts[DEPENDENCES] += (len(others) - len(found)) * (1 if others and others[0].write else 2)
-    return found
+@dataclass(frozen=True)
+class _Layers:
+    """Accesses of an array by the constants among their subscripts, by which subscripts are constants."""
+
+    uses: list[Use]
+
+    @cached_property
+    def found(self) -> dict[tuple[bool, ...], dict[_Fixed, list[Use]]]:
+        found: dict[tuple[bool, ...], dict[_Fixed, list[Use]]] = {}
+        for use in self.uses:
+            found.setdefault(_known(use.fixed), {}).setdefault(use.fixed, []).append(use)
+        return found
+
+    def meeting(self, use: Use) -> Iterator[Use]:
+        """Those that constants do not tell from what `use` accesses."""
+        for known, layers in self.found.items():
+            if known == _known(use.fixed):
+                yield from layers.get(use.fixed, ())
+            else:
+                yield from (u for fixed, uses in layers.items() if not _apart(fixed, use.fixed) for u in uses)
+
+
+def _known(fixed: _Fixed) -> tuple[bool, ...]:
+    return tuple(value is not None for value in fixed)
+
+
+def _apart(one: _Fixed, other: _Fixed) -> bool:
+    return any(None not in (a, b) and a != b for a, b in zip(one, other, strict=False))
 
 
 def _ordered(session: Session, first: Use, second: Use) -> None:
     """Where the source has `first` before `second`, so has the device."""
-    session.counts[DEPENDENCES] += 1
     a, b = first.action.point, second.action.point
     one, two = WHOLE.dims(a), WHOLE.dims(b)
     base, _ = lexicographic(universe(one, two), a.launch.path, b.launch.path, one, two, False)

@@ -44,7 +44,7 @@ def _executed(session: Session, write: Slot) -> None:
         for a in trace.actions:
             m = a.matched
             if m is not None and (m.statement, m.number) == (write.statement, write.number):
-                missing = missing.subtract(session.instances(a, WHOLE).range())
+                missing = session.beyond(missing, session.instances(a, WHOLE))
     if missing.is_empty():
         return
     found = example(session.p, isl.Map.from_domain(missing))

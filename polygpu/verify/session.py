@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,8 +93,30 @@ class Session:
 
     def instances(self, action: Do, frame: Frame) -> isl.Map:
         """Executions of a matched action that are instances of the source, to these instances."""
-        assert action.matched is not None
-        statement = self.p.statement(action.matched.statement)
-        point = replace(action.point, domain=action.point.domain.intersect(action.matched.claimed))
-        found = relation(point, action.matched.arguments, frame.dims(action.point), statement.name)
-        return found.intersect_range(statement.domain)
+        m = action.matched
+        assert m is not None
+        dims = frame.dims(action.point)
+        key = (m.statement, dims, str(action.point.domain), str(m.claimed), *map(str, m.arguments))
+        if key not in self._instances:
+            statement = self.p.statement(m.statement)
+            point = replace(action.point, domain=action.point.domain.intersect(m.claimed))
+            found = relation(point, m.arguments, dims, statement.name)
+            self._instances[key] = found.intersect_range(statement.domain)
+        return self._instances[key]
+
+    @cached_property
+    def _instances(self) -> dict[Hashable, isl.Map]:
+        """Many actions of straight-line code have the same."""
+        return {}
+
+    def beyond(self, instances: isl.Set, executed: isl.Map) -> isl.Set:
+        """`instances` without those that are `executed`."""
+        key = id(instances), id(executed)
+        if key not in self._beyond:
+            self._beyond[key] = instances, executed, instances.subtract(executed.range())
+        return self._beyond[key][-1]
+
+    @cached_property
+    def _beyond(self) -> dict[tuple[int, int], tuple[isl.Set, isl.Map, isl.Set]]:
+        """By identity of what is kept with the answer."""
+        return {}

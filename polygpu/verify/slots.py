@@ -109,7 +109,7 @@ def _placeless(r: Reference) -> Reference:
 def _slot(
     s: PolyStatement, number: Number, r: Reference, write: bool, inside: isl.Set, implied: bool = False
 ) -> Slot:
-    found = [a for a in s.accesses if (a.reference, a.write) == (r, write or implied)]
+    found = s.accesses_of.get((r, write or implied), [])
     relation = None
     if all(a.affine for a in found):
         relation = reduce(isl.Map.union, (a.relation for a in found)).intersect_domain(inside)
@@ -136,7 +136,4 @@ def _is_affine(expr: Expr, s: PolyStatement, p: Polyhedra) -> bool:
 
 
 def position_of(s: PolyStatement, r: Reference, write: bool) -> Position:
-    return next(
-        (a.position for a in s.accesses if a.reference == r and a.write == write),
-        s.position,
-    )
+    return next((a.position for a in s.accesses_of.get((r, write), [])), s.position)

@@ -44,11 +44,6 @@ class Use:
         found = (self.address.plain_get_val_if_fixed(D.out, k) for k in range(self.address.dim(D.out)))
         return tuple(value.to_python() if value.is_int() else None for value in found)
 
-    def apart(self, other: Use) -> bool:
-        """Whether constants among the subscripts tell what both access apart."""
-        pairs = zip(self.fixed, other.fixed, strict=False)
-        return any(None not in (a, b) and a != b for a, b in pairs)
-
     @cached_property
     def turns(self) -> isl.Map:
         """The turns of the host's loops, to the instances accessed for in their launch, or more."""
@@ -443,5 +438,5 @@ def unstored(session: Session, w: Slot, stores: list[Use]) -> isl.Set:
     missing = w.reached
     for s in stores:
         if (s.slot.statement, s.slot.number) == (w.statement, w.number):
-            missing = missing.subtract(s.instances.range())
+            missing = session.beyond(missing, s.instances)
     return missing

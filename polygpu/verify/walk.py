@@ -26,7 +26,7 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.model.kernel_walk import operands
-from polygpu.model.rewrite import numbered, references, walk
+from polygpu.model.rewrite import references, walk
 from polygpu.model.updates import OPERATORS
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
@@ -269,8 +269,7 @@ class KernelWalk:
         statement = next((x for x in self.p.statements if x.name == origin.statement), None)
         if statement is None:
             raise UnclearError(f"'{origin.statement}' is no statement of the source")
-        body = dict(numbered(statement.body))
-        action = body.get((origin.action,))
+        action = statement.actions.get((origin.action,))
         if action is None or len(origin.arguments) != len(statement.iterators):
             raise UnclearError(f"'{origin.statement}' has no such action")
         instance.action(s, action, (origin.action,), state, after)
