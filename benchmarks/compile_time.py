@@ -1,6 +1,7 @@
 """The time of `polygpu compile` in a fresh process, for each kernel, against its limit.
 
 python benchmarks/compile_time.py [--target cuda] [--kernels mm,lu] [--repeats 5]
+python benchmarks/compile_time.py --straight 100,400       loop bodies of so many assignments instead
 """
 
 from __future__ import annotations
@@ -17,14 +18,53 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import programs
 
-LIMITS = {"mm": 0.5}  # seconds
+LIMITS = {"mm": 0.5, "blocks100": 1.0, "blocks400": 3.0, "arrays100": 1.0, "arrays400": 3.0}  # seconds
 LIMIT = 2.0
 
+BLOCKS = """void f(int n, float x[restrict n][n], float y[restrict n][n], float a[restrict n][n][{count}])
+{{
+    float t;
+#pragma scop
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < n; j++) {{
+            t = x[i][j];
+{body}
+        }}
+#pragma endscop
+}}
+"""
+ARRAYS = """void f(int n, float x[restrict n], {arrays})
+{{
+#pragma scop
+    for (int i = 1; i < n - 1; i++) {{
+{body}
+    }}
+#pragma endscop
+}}
+"""
 
-def seconds(kernel: str, target: str, device: str | None, directory: Path) -> tuple[float, float]:
+
+def straight(count: int, directory: Path) -> list[Path]:
+    """Loop bodies of `count` assignments: to elements of a block, with a scalar, and to as many arrays."""
+    blocks = "\n".join(
+        f"a[i][j][{k}] = t * {k} + y[i][j - {k % 2}];" + " t = t * y[i][j];" * (k % 10 == 9)
+        for k in range(count)
+    )
+    each = "\n".join(f"a{k}[i] = x[i - 1] * {k} + x[i + 1];" for k in range(count))
+    arrays = ", ".join(f"float a{k}[restrict n]" for k in range(count))
+    texts = {
+        "blocks": BLOCKS.format(count=count, body=blocks),
+        "arrays": ARRAYS.format(arrays=arrays, body=each),
+    }
+    for name, text in texts.items():
+        (directory / f"{name}{count}.c").write_text(text)
+    return [directory / f"{name}{count}.c" for name in texts]
+
+
+def seconds(source: Path, chosen: argparse.Namespace, directory: Path) -> tuple[float, float]:
     """By the clock, and of processor time, which other work on the machine disturbs less."""
     start, used = time.perf_counter(), _processor_time()
-    programs.translate(kernel, target, device, directory)
+    programs.translate_file(source, chosen.target, chosen.device, directory, "--certify", chosen.certify)
     return time.perf_counter() - start, _processor_time() - used
 
 
@@ -33,10 +73,11 @@ def _processor_time() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def line(kernel: str, chosen: argparse.Namespace, directory: Path) -> tuple[str, bool]:
+def line(source: Path, chosen: argparse.Namespace, directory: Path) -> tuple[str, bool]:
     """A line of the table, and whether the kernel keeps its limit."""
+    kernel = source.stem
     try:
-        runs = [seconds(kernel, chosen.target, chosen.device, directory) for _ in range(chosen.repeats)]
+        runs = [seconds(source, chosen, directory) for _ in range(chosen.repeats)]
     except programs.ProgramError as error:
         return f"{kernel:15} FAIL {error}", False
     wall, processor = ([run[k] for run in runs] for k in range(2))
@@ -51,12 +92,15 @@ def main() -> int:
     parser.add_argument("--target", default="cuda")
     parser.add_argument("--device")
     parser.add_argument("--kernels", default="all", help="names with commas between them, or all")
+    parser.add_argument("--straight", default="", help="numbers of assignments, with commas between them")
+    parser.add_argument("--certify", default="quick", help="as of polygpu compile")
     parser.add_argument("--repeats", type=int, default=5, help="the median counts")
     chosen = parser.parse_args()
     passed = []
     with tempfile.TemporaryDirectory(prefix="polygpu-time-") as directory:
-        for kernel in programs.chosen_kernels(chosen.kernels):
-            text, good = line(kernel, chosen, Path(directory))
+        bodies = [path for n in chosen.straight.split(",") if n for path in straight(int(n), Path(directory))]
+        for source in bodies or map(programs.source_of, programs.chosen_kernels(chosen.kernels)):
+            text, good = line(source, chosen, Path(directory))
             print(text, flush=True)
             passed.append(good)
     print(f"{sum(passed)} of {len(passed)} within their limit")

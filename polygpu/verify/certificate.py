@@ -147,7 +147,9 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
     A `quick` one decides of values, dependences and instances what is decided soon.
     """
     kernels = len(region.region.kernels)
-    most = _QUICK + _QUICK_KERNEL * kernels if quick else _FULL_KERNEL * kernels
+    others = sum(max(len(s.parts) - 1, 0) for s in region.scop.statements)
+    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others
+    most = soon if quick else _FULL_KERNEL * kernels
     return _certified(region, Operations(max(_NEEDED, most), most), reassociated)
 
 
