@@ -42,7 +42,7 @@ def clustered(scop: Scop, decisions: Sequence[Decision] = ()) -> Scop:
     exchanged, before = _exchanged(found, private), None
     while exchanged != before:
         found = [list(_Clustering(private, exchanged, begins).of(b)) for b in blocks]
-        exchanged, before = _exchanged(found, private), exchanged
+        exchanged, before = exchanged | _exchanged(found, private), exchanged
     clusters = [c for block in found for c in block]
     return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
 
