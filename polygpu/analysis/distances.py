@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import TypeAlias
 
-from polygpu.model.expr import Expr, Int, Name
-from polygpu.model.linear import linear
+from polygpu.model.expr import Expr, Name
+from polygpu.model.linear import Linear, linear
 
 Subscripts: TypeAlias = tuple[Expr, ...]
 
@@ -22,8 +23,13 @@ def fixed(subscripts: Subscripts, iterators: Sequence[str]) -> frozenset[str]:
 
 
 def differ(one: Subscripts, other: Subscripts) -> bool:
-    """Whether a subscript is another constant."""
-    return any(isinstance(a, Int) and isinstance(b, Int) and a != b for a, b in zip(one, other, strict=True))
+    """Whether a subscript is never the same, whatever the iterations: 0 and 1, or 4 * i and 4 * j + 1."""
+    return any(_never_equal(linear(a), linear(b)) for a, b in zip(one, other, strict=True))
+
+
+def _never_equal(a: Linear, b: Linear) -> bool:
+    distance, step = a.constant - b.constant, gcd(*(factor for _, factor in (*a.terms, *b.terms)))
+    return bool(distance % step if step else distance)
 
 
 def onward(source: Subscripts, target: Subscripts, order: Sequence[str]) -> bool:

@@ -42,6 +42,7 @@ IJ = "for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) { %s }"
         I % "a[i] = c[i - 1]; b[i] = c[i + 1];",  # which nobody writes
         I % "a[i] = c[i]; b[i] = a[i]; a[i] = 3;",
         I % "q[i][0][0] = 1; q[i][0][1] = q[i][0][0]; q[i][1][1] = 2;",
+        I % "a[3 * i] = 1; a[3 * i + 1] = a[3 * i]; a[3 * i - 1] = 2;",
         I % "a[i] = b[k[i]]; c[i] = 1;",
         I % "if (a[i] > 1) b[i] = 2; c[i] = b[i];",
         IJ % "d[i][j] = e[j][i]; d[i][j] += 1;",
@@ -64,6 +65,7 @@ def test_one_statement(body: str, tmp_path: Path) -> None:
         (I % "a[i] = 1; b[i] = a[i - 1];", [1, 1]),  # from another iteration
         (I % "a[i] = b[i + 1]; b[i] = 1;", [1, 1]),
         (I % "a[i] = 1; a[n - i] = 2;", [1, 1]),
+        (I % "a[3 * i] = 1; a[3 * i + 3] = 2;", [1, 1]),
         (I % "a[i] = 1; b[i] = a[k[i]];", [1, 1]),  # as data have it
         (I % "a[i] = 1; b[0] += c[i]; c[i] = 2;", [1, 1, 1]),  # a sum, and what it needs
         (I % "a[i] = a[i - 1]; b[i] = 2;", [1, 1]),  # a recurrence and what is parallel
