@@ -127,6 +127,25 @@ def test_a_kernel_begins_where_it_is_asked_to(tmp_path: Path) -> None:
     assert counts(merged(tmp_path, body, "split(c)")) == [2, 1]
 
 
+@pytest.mark.parametrize(
+    ("decisions", "kernels"),
+    [
+        ((), 1),
+        (("split(6)",), 2),
+        (("split(b, 7)",), 3),
+        (("split(7)", "fuse(5, 7)"), 1),
+        (("6: tile(i: 64)",), 1),
+    ],
+)
+def test_decisions_within_a_statement(decisions: tuple[str, ...], kernels: int, tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(
+        "void f(int n, float a[restrict n], float b[restrict n], float c[restrict n])\n{\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) {\na[i] = 1;\nb[i] = a[i];\nc[i] = b[i];\n}\n#pragma endscop\n}\n"
+    )
+    done = compile_file(str(tmp_path / "f.c"), Options(target="cuda", decisions=decisions))
+    assert [len(r.region.kernels) for r in done.regions] == [kernels]
+
+
 def i(shift: int) -> Expr:
     return Binary("+", Name("i"), Int(shift))
 
