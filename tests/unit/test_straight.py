@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ from polygpu.analysis.straight import clustered
 from polygpu.model.decisions import parse
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.scop import Scop
+from polygpu.perf.predict import predict
 from polygpu.pipeline import Options, compile_file
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text
 from polygpu.verify.certificate import certify
-from tests.unit.emulated import assert_same, compiled
+from tests.unit.emulated import assert_same, compiled, printed
 from tests.unit.frontend_text import access_text, bodies, region
 
 ARRAYS = "int n, int k[restrict n], float a[restrict n], float b[restrict n], float c[restrict n], " \
@@ -214,6 +217,13 @@ def test_a_body_of_many_statements_is_one_kernel(tmp_path: Path) -> None:
     assert [k.name for k in region_.region.kernels] == ["jacld_0_k0"]
     assert len(region_.polyhedra.statements) == 1
     assert certify(region_).holds
+    printed(tmp_path, "program_host.c", "program_emulator.c")
+    profile = tmp_path / "profile.json"
+    subprocess.run(
+        [tmp_path / "program"], check=True, capture_output=True, env={"POLYGPU_PROFILE": str(profile)}
+    )
+    found = predict(region_.region, made.device, {"n": 9, "m": 14})
+    assert [found.record] == json.loads(profile.read_text())["regions"]
 
 
 def test_reports_show_where_statements_begin_and_end(tmp_path: Path) -> None:
