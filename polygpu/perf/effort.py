@@ -22,13 +22,14 @@ Called: TypeAlias = Sequence[tuple[Region, Sequence[Calls]]]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many `blocks` and `launches` are looked at before iterations of host loops are left out, and how
-    many `elements` of arrays, all kernels together, before those of the kernels' loops are.
+    """How many `blocks` and `launches` are looked at before iterations of host loops are left out, all but so
+    many, and how many `elements` of arrays, all kernels together, before those of the kernels' loops are.
     """
 
     blocks: int
     launches: int
     elements: int
+    iterations: int = ITERATIONS
 
 
 QUICK = Patience(2**17, 2**13, 2 * 10**8)  # where nobody asked for sizes: a second or two
@@ -42,13 +43,13 @@ def look(called: Called, device: Device, patience: Patience) -> tuple[list[Predi
     Raises ImportError without numpy; MemoryError where a part of the iterations of each loop is too much.
     """
     looped = any(_loops(region.body) for region, _ in called)
-    most = ITERATIONS if looped and too_many(called, None, patience) else None
+    most = patience.iterations if looped and too_many(called, None, patience) else None
     try:
         return _look(called, device, most, patience), most
     except MemoryError:
         if most or not looped:
             raise
-    return _look(called, device, ITERATIONS, patience), ITERATIONS
+    return _look(called, device, patience.iterations, patience), patience.iterations
 
 
 def marked(found: Predicted, host_iterations: int | None) -> list[dict[str, Any]]:

@@ -26,11 +26,11 @@ from polygpu.search.price import price
 from polygpu.search.space import Items, Nest, Space, nests_of
 from polygpu.support.isl_idioms import D
 
-BRIEF = Patience(2**12, 2**8, 10**6)
+BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4)
 GAIN = 0.97  # of the time of what rules choose: less is no reason to leave it
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
-_SMALLEST, _BENT = 64, 512
-_NESTS = 3  # of a region
+_BENT, _FEW = 256, 2
+_NESTS = 3  # of a region; fewer where each is launched many times, which takes longer to price
 MANY = 1000  # choices of a nest
 
 Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int], str]
@@ -95,7 +95,9 @@ class Chooser:
         nests = list(_free(r))
         deepest = max((_depth(r, n) for n in nests), default=0)
         found: list[Decision] = []
-        for nest in [n for n in nests if self.drawn or _depth(r, n) == deepest][: self.drawn or _NESTS]:
+        looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
+        many = any(r.grids[n.kernel].outer for n in looked_at)
+        for nest in looked_at[: self.drawn or (_FEW if many else _NESTS)]:
             found.extend(self._of_nest(r, nest))
         return tuple(found)
 
@@ -140,9 +142,9 @@ class Chooser:
         if grid.outer or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, _BENT) for name, size in sizes.items()}
         while price(r, nest.kernel, self.device, sizes, BRIEF).seconds == inf:
-            if max(sizes.values(), default=0) <= _SMALLEST:
+            if max(sizes.values(), default=0) <= _BENT:
                 return None
-            sizes = {name: min(size, max(_SMALLEST, size // 2)) for name, size in sizes.items()}
+            sizes = {name: min(size, max(_BENT, size // 2)) for name, size in sizes.items()}
         return sizes
 
     def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
@@ -172,7 +174,8 @@ def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
     names = [a.removeprefix("-") for a in nest.axes]
     front, few = [1] * (nest.depth - 2), _uncoalesced(r, nest)
     stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
-    for threads, points, deal in _LOOPED if nest.loops else _PLAIN:
+    shapes = _LOOPED if nest.loops else _PLAIN
+    for threads, points, deal in shapes[:_FEW] if r.grids[nest.kernel].outer else shapes:
         each = list(zip(names, [*front, *threads], [*front, *points], strict=True))
         yield {
             **stage,
@@ -184,7 +187,8 @@ def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
 
 def _staged(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
     """All that is only read in shared memory, what does not coalesce, or nothing."""
-    for arrays in dict.fromkeys((nest.arrays, _uncoalesced(r, nest), ())):
+    some = () if r.grids[nest.kernel].outer else (nest.arrays, _uncoalesced(r, nest))
+    for arrays in dict.fromkeys((*some, ())):
         yield {"stage": _items(arrays)}
 
 

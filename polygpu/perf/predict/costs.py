@@ -16,6 +16,7 @@ from polygpu.perf.banks import Banks, access_steps
 from polygpu.perf.cached_reads import CachedReads
 from polygpu.perf.coalescing import Address, Coalescing, Memory, request_cost
 from polygpu.perf.elements import Space
+from polygpu.perf.predict import requests
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
 from polygpu.perf.predict.masks import distinct_rows, joint
@@ -80,10 +81,7 @@ class Costs:
         first = phase = (found.phase + fixed) % period
         if space == "global":
             phase = self._shortened(phase, distances)
-        costs = [
-            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
-        ]
-        each = np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
+        each = self._each(distances, lanes, phase, size, space)
         if space == "global" and len(self.moved):
             self._move(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
         total: Integers = counts.T @ each
@@ -133,6 +131,17 @@ class Costs:
         least = distances.min(1, initial=0)
         low, high = phase + least, phase + distances.max(1, initial=0)
         return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
+
+    def _each(self, distances: Integers, lanes: Bits, phase: Integers, size: int, space: Space) -> Integers:
+        """The counters of each kind of request."""
+        if space == "global" and requests.has_rule(self.coalescing):
+            spend(WARP * len(phase))
+            active = (lanes[:, None] >> np.arange(WARP, dtype=lanes.dtype) & 1) != 0
+            return requests.costs(phase[:, None] + distances, active, size, self.coalescing, self.memory)
+        costs = [
+            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
+        ]
+        return np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
 
     def _cost(self, distances: Integers, bits: int, phase: int, size: int, space: Space) -> Integers:
         if not bits:
