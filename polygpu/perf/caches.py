@@ -51,7 +51,8 @@ def _moved(sites: list[Mapping[str, Any]], arrays: Mapping[str, float], launches
 def waits(rounds: float, loads: float, device: Device) -> float:
     """How often a warp waits in a stage with so many loads, `rounds` of which are told apart by the code.
 
-    A compiler issues the loads of several iterations together, but no more than there are registers for.
+    A compiler issues the loads of several iterations together, but no more than there are registers for; that
+    a load's address depends on another load is taken to be rare.
     """
     together = device.costs["loads_in_flight"]
     if not together or not rounds or not loads:
