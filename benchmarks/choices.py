@@ -76,7 +76,7 @@ def seconds(region: CompiledRegion, realiser: Realiser, size: int) -> float:
     device = realiser.device
     sizes = {s.name: size for s in region.region.integers}
     (found,), _ = look([(region.region, (Calls(1, sizes),))], device, QUICK)
-    kernels = zip(found.record["kernels"], region.region.kernels, strict=True)
+    kernels = zip(found.kernels, region.region.kernels, strict=True)
     return sum(
         from_profile(record, device, resident(kernel, device).blocks).seconds * record["launches"]
         for record, kernel in kernels

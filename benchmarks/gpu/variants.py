@@ -144,14 +144,19 @@ def tau(pairs: list[tuple[float, float]]) -> float:
     return sum((s > 0) - (s < 0) for s in signs) / max(1, len(signs))
 
 
-def compare(paths: list[Path], device: str) -> None:
+def paired(variants: list[Variant], device: str) -> dict[str, list[tuple[float, float]]]:
+    """By kernel, the modelled and the measured milliseconds of each variant that ran right."""
     files: dict[str, Any] = {}
     pairs: dict[str, list[tuple[float, float]]] = {}
-    for path in paths:
-        for v in json.loads(path.read_text()):
-            if not v["failures"]:
-                times = modelled(v, files, device)
-                pairs.setdefault(v["kernel"], []).append((sum(times.values()), v["ms"]))
+    for v in variants:
+        if not v.get("failures"):
+            times = modelled(v, files, device)
+            pairs.setdefault(v["kernel"], []).append((sum(times.values()), v["ms"]))
+    return pairs
+
+
+def compare(paths: list[Path], device: str) -> None:
+    pairs = paired([v for path in paths for v in json.loads(path.read_text())], device)
     for kernel, found in sorted(pairs.items()):
         ratios = [log(m / t) for m, t in found]
         middle = sum(ratios) / len(ratios)

@@ -201,6 +201,7 @@ class _Charges:
 
     def _block_loop(self, s: For) -> None:
         stage, lower, upper = self.stage, self.value(s.lower), self.value(s.upper)
+        self.rounds.entering(s)  # no wait of its own: that for the first tile is longer
         with self.body() as body:
             self._uniform[s.index] = True
             point = self.charge(self.coster.iteration(s))
@@ -215,7 +216,7 @@ class _Charges:
         point = self.charge(self.coster.test(s.test))
         self.close()
         test, sides = self.value(s.test), []
-        for side in (s.then, s.otherwise):
+        for side in self.rounds.sides((s.then, s.otherwise)):
             with self.body() as body:
                 self.block(side, frozenset())
             if side:
@@ -280,7 +281,7 @@ class _Charges:
 
     def _loop(self, s: For) -> None:
         """A loop of the warp: plain where the lanes agree, else until no lane is left."""
-        self.charge(Counter(), 0 if s.unroll else self.rounds.end())
+        self.charge(Counter(), self.rounds.entering(s) + (0 if s.unroll else self.rounds.end()))
         self.close()
         agreed = s.uniform or (self.uniform(s.lower) and self.uniform(s.upper))
         self.rounds.loading |= self.rounds.after(s.body)
@@ -300,7 +301,7 @@ class _Charges:
     def _branch(self, s: If) -> None:
         point = self.charge(self.coster.test(s.test))
         test, sides = self.value(s.test), []
-        for side in (s.then, s.otherwise):
+        for side in self.rounds.sides((s.then, s.otherwise)):
             self.close()
             with self.body() as body:
                 self.statements(side)

@@ -58,7 +58,7 @@ def marked(found: Predicted, host_iterations: int | None) -> list[dict[str, Any]
     """
     in_part = {k["name"] for k in found.record["kernels"]} if host_iterations else set(found.sampled)
     how = dict.fromkeys(in_part, "in part") | dict.fromkeys(found.inexact, "at most")
-    return [k | {"predicted": how.get(k["name"], "exactly")} for k in found.record["kernels"]]
+    return [k | {"predicted": how.get(k["name"], "exactly")} for k in found.kernels]
 
 
 def _look(called: Called, device: Device, most: int | None, patience: Patience) -> list[Predicted]:

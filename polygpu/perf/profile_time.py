@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from polygpu.model.device import Device
+from polygpu.perf.caches import Caches, waits
 from polygpu.perf.timing import Blocks, KernelTime, Stage, Warps, far_cycles, kernel_time
 
 CLASSES = (
@@ -18,14 +19,14 @@ CLASSES = (
 def from_profile(record: Mapping[str, Any], device: Device, resident: int) -> KernelTime:
     """The mean time of a launch of the kernel that `record` describes.
 
-    `record` needs "launches", "blocks_total" and "stages", and may have "partitions" and "textures".
+    `record` needs "launches", "blocks_total" and "stages", and may have "partitions", "textures", "sites" and
+    "arrays".
     Raises KeyError or TypeError when it is no such record.
     """
     blocks = record["blocks_total"]
-    missed = missed_share(record, device)
     if not blocks:
         return kernel_time(device, (), resident)
-    stages = tuple(_stages(record["stages"], device, blocks, missed))
+    stages = tuple(_stages(record, device))
     a_launch = max(1, round(blocks / record["launches"]))
     return kernel_time(device, [Blocks(a_launch, stages)], max(1, resident), _imbalance(record))
 
@@ -59,34 +60,36 @@ def texture_bytes(record: Mapping[str, Any], device: Device) -> float:
     return missed_share(record, device) * device.texture_line * float(lines)
 
 
-def _stages(records: list[Mapping[str, Any]], device: Device, blocks: int, missed: float) -> Iterator[Stage]:
+def _stages(record: Mapping[str, Any], device: Device) -> Iterator[Stage]:
     """Executions and counts are totals of all blocks; a Stage has those of one block and one warp."""
-    for record in records:
-        times = record["executions"]
+    caches, missed = Caches.of(record, device), missed_share(record, device)
+    for stage in record["stages"]:
+        times = stage["executions"]
         if times:
-            groups = tuple(_warps(group, device, times, missed) for group in record["groups"])
-            yield Stage(times / blocks, groups, f"stage {record['stage']}")
+            groups = tuple(_warps(group, device, times, missed, caches) for group in stage["groups"])
+            yield Stage(times / record["blocks_total"], groups, f"stage {stage['stage']}")
 
 
-def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: float) -> Warps:
+def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: float, caches: Caches) -> Warps:
     counters = group["counters"]
 
-    def each(name: str) -> float:
-        return float(counters.get(name, 0) / (group["warps"] * executions))
+    def each(name: str, of: Mapping[str, int] = counters) -> float:
+        return float(of.get(name, 0) / (group["warps"] * executions))
 
     classes = counters["instructions"]
     extra = sum(classes.get(name, 0) * device.costs[name] for name in CLASSES)
-    extra += counters.get("shared_requests", 0) * device.costs["shared"]
     return Warps(
         warps=group["warps"],
         slots=each("slots"),
         extra_cycles=extra / (group["warps"] * executions),
         conflict_steps=each("conflict_steps"),
         constant_steps=each("constant_steps"),
-        rounds=each("rounds"),
+        shared_requests=each("shared_requests"),
+        rounds=waits(each("rounds"), each("load_global", classes), device),
         lanes=each("lanes"),
         half_warps=each("coalesced"),
-        wide_bytes=each("wide_bytes") + missed * device.texture_line * each("texture_lines"),
+        wide_bytes=caches.moved * each("wide_bytes") + missed * device.texture_line * each("texture_lines"),
+        stored_lines=caches.lines * each("store_global", classes),
         near=each("near"),
         far=each("far"),
         spread=each("spread"),

@@ -9,17 +9,18 @@ them: a compiler issues the loads of all its iterations first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from polygpu.model.expr import Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement, WaitCopies
-from polygpu.model.kernel_walk import reads
+from polygpu.model.kernel_walk import reads, statements
 from polygpu.model.rewrite import names_in, references
 from polygpu.perf.elements import Spaces
 
+T = TypeVar("T")
 Path: TypeAlias = tuple[int, ...]  # unrolled loops, outermost first
 
 
@@ -47,7 +48,7 @@ class Rounds:
         for name in arriving & self.loading.keys():
             del self.loading[name]
             self.used = True
-        loads = [r for expr in reads(statement) for r in references(expr) if self._is_waited_for(r)]
+        loads = self._loads(statement)
         addresses = [inner for load in loads for s in load.subscripts for inner in references(s)]
         waits += any(self._is_waited_for(inner) for inner in addresses)
         if loads and not _is_asynchronous(statement):
@@ -61,6 +62,15 @@ class Rounds:
             self._arrived()
         return waits
 
+    def entering(self, loop: For) -> int:
+        """Waits before a loop, for what it uses and does not load itself: its first iteration waits alone."""
+        inside = list(statements((loop,)))
+        used = self.loading.keys() & {name for s in inside for name in names_in(*reads(s))}
+        if not used - {self._target(s) for s in inside if self._loads(s)}:
+            return 0
+        self._arrived()
+        return 1
+
     @contextmanager
     def unrolled(self) -> Iterator[None]:
         """An iteration of an unrolled loop."""
@@ -69,6 +79,19 @@ class Rounds:
         self.around = (*outer, self.loops)
         yield
         self.around = outer
+
+    def sides(self, sides: Iterable[T]) -> Iterator[T]:
+        """The sides of a branch: each starts with what is in flight before it, and what any leaves in flight
+        is behind all of them.
+        """
+        loading, used = self.loading, self.used
+        left: list[tuple[dict[str, Path], bool]] = []
+        for side in sides:
+            self.loading, self.used = dict(loading), used
+            yield side
+            left.append((self.loading, self.used))
+        self.loading = {name: path for found, _ in left for name, path in found.items()}
+        self.used = any(one for _, one in left)
 
     def _from_before(self, path: Path) -> bool:
         """Whether no unrolled loop is around both the code and a load with such a `path`."""
@@ -91,19 +114,30 @@ class Rounds:
                     self._run(body)
                     self.end()
                 case If(then=then, otherwise=otherwise):
-                    self._run((*then, *otherwise))
+                    for side in self.sides((then, otherwise)):
+                        self._run(side)
+
+    def _loads(self, statement: Statement) -> list[Reference]:
+        return [r for expr in reads(statement) for r in references(expr) if self._is_waited_for(r)]
 
     def _is_waited_for(self, load: Reference) -> bool:
         return self.spaces.get(load.array) in ("global", "texture")
 
     def _issue(self, statement: Statement) -> None:
+        target = self._target(statement)
+        if target is None:
+            self.used = True
+        else:
+            self.loading[target] = self.around
+
+    def _target(self, statement: Statement) -> str | None:
+        """What a load is for, where nothing waits for it yet."""
         match statement:
             case Declare(name=name, value=Reference()) | Assign(Name(name), Reference()):
-                self.loading[name] = self.around
+                return name
             case Assign(Reference() as target, Reference()) | Move(target) if target.array not in self.spaces:
-                self.loading[target.array] = self.around
-            case _:
-                self.used = True
+                return target.array
+        return None
 
     def _arrived(self) -> None:
         self.loading.clear()

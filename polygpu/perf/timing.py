@@ -25,9 +25,10 @@ class Warps:
     constant cache, which serves one address a step and is taken to hold what is asked for. `rounds`: waits
     for global and texture loads, those waited for together counting once. `lanes`: passes of uncoalesced
     requests; `half_warps`: coalesced requests. `wide_bytes`: bytes of 64 and 128 B transactions, and of what
-    the texture cache fetches; `near`, `far`: 32 B fetches of distinct addresses, in an open row of the memory
-    and in another one; `spread`: bytes between the rows of a request's far fetches; `hops`: bytes
-    between the coalesced requests of an access, at most a row of the memory each.
+    the texture cache fetches; `stored_lines`: what stores write to the cache of the memory; `near`, `far`:
+    32 B fetches of distinct addresses, in an open row of the memory and in another one; `spread`: bytes
+    between the rows of a request's far fetches; `hops`: bytes between the coalesced requests of an access, at
+    most a row of the memory each.
     """
 
     warps: float
@@ -39,6 +40,8 @@ class Warps:
     lanes: float = 0.0
     half_warps: float = 0.0
     wide_bytes: float = 0.0
+    shared_requests: float = 0.0
+    stored_lines: float = 0.0
     near: float = 0.0
     far: float = 0.0
     spread: float = 0.0
@@ -78,8 +81,8 @@ class KernelTime:
 
     The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "constant addresses",
     "load/store passes", "latency", "memory bandwidth", "partition camping", "uncoalesced memory",
-    "memory rows", "block dispatch", with "stages: " before it when it is barriers that keep the resources
-    from overlapping.
+    "memory rows", "stored lines", "block dispatch", with "stages: " before it when it is barriers that keep
+    the resources from overlapping.
     """
 
     seconds: float
@@ -95,7 +98,8 @@ class _Cost:
     `conflicts` and `constants` are the parts that bank conflicts and distinct addresses in constant memory
     have in `issue` or `passes`; `camping` what streaming takes
     beyond `wide`, and fetches beyond `near` and `far`, because of full partitions; `near` what all fetches
-    move, `far` what rows and translations add; `path` the longest warp's time.
+    move, `far` what rows and translations add; `stores` what they take the memory's cache; `path` the longest
+    warp's time.
     """
 
     name: str
@@ -109,11 +113,12 @@ class _Cost:
     camping: float
     near: float
     far: float
+    stores: float
     path: float
 
     @property
     def memory(self) -> float:
-        return self.wide + self.camping + self.near + self.far
+        return self.wide + self.camping + self.near + self.far + self.stores
 
 
 def kernel_time(device: Device, grid: Sequence[Blocks], resident: int, imbalance: float = 1.0) -> KernelTime:
@@ -189,7 +194,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
     issue = passes = conflicts = constants = path = 0.0
     for g in stage.groups:
-        steps = costs["replay"] * (g.conflict_steps + g.constant_steps)
+        steps = costs["replay"] * (g.conflict_steps + g.constant_steps) + costs["shared"] * g.shared_requests
         cycles = costs["issue"] * g.slots + g.extra_cycles
         fetches = costs["departure"] * (g.near + g.far)
         pipe = max(costs["replay"] * g.lanes, fetches) + costs["coalesced"] * g.half_warps
@@ -218,6 +223,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         max(0.0, (streamed + near) * (camping - 1) - far),
         near,
         far,
+        sum(g.warps * g.stored_lines for g in stage.groups) * costs["store_line"],
         path,
     )
 
@@ -290,6 +296,7 @@ def _in_words(device: Device, pipe: str, costs: Sequence[_Cost]) -> str:
                 "partition camping": sum(c.repeats * c.camping for c in costs),
                 "uncoalesced memory": sum(c.repeats * c.near for c in costs),
                 "memory rows": sum(c.repeats * c.far for c in costs),
+                "stored lines": sum(c.repeats * c.stores for c in costs),
             }
             return max(parts, key=lambda name: parts[name])
         case "dispatch":

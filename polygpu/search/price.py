@@ -47,7 +47,7 @@ def price(
         (found,), _ = look([(alone, (Calls(1, sizes),))], device, patience)
     except MemoryError:
         return Price(inf, 0, blocks, device)
-    (record,) = found.record["kernels"]
+    (record,) = found.kernels
     launches = record["launches"]
     seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
     return Price(seconds, launches, blocks, device)

@@ -26,7 +26,7 @@ BLOCKS = 1000
 
 
 def record(**counters: int) -> dict[str, Any]:
-    """A profile's kernel of one stage and one warp a block; `counters` are a block's."""
+    """A profile's kernel of one stage and one warp a block; `counters` are a block's, and its stores'."""
     found: dict[str, Any] = dict.fromkeys(OF_WARPS, 0) | {
         name: BLOCKS * count for name, count in counters.items() if name in OF_WARPS
     }
@@ -37,6 +37,7 @@ def record(**counters: int) -> dict[str, Any]:
         "blocks_total": BLOCKS,
         "partitions": {"bytes": 100, "fullest": 200},
         "stages": [{"stage": 0, "executions": BLOCKS, "groups": [group]}],
+        "sites": [{"array": "A", "write": True, "counters": found}],
     }
 
 
@@ -45,6 +46,8 @@ RECORDS = (
     record(slots=10, rounds=1, lanes=1000, coalesced=1000, conflict_steps=100),
     record(slots=10, shared_requests=100),
     record(slots=10, rounds=1, wide_bytes=100_000),
+    record(slots=10, store_global=100, requests=100, lanes=1000),
+    record(slots=10, rounds=100, load_global=100),
     record(slots=10, rounds=1, near=1000, far=1000, spread=10**8),
     record(slots=1),
 )

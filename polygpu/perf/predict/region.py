@@ -51,12 +51,19 @@ _FEW = 16  # launches whose first waves are all looked at
 @dataclass(frozen=True)
 class Predicted:
     """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on,
-    `sampled` those with so many iterations that a part of them stands for all.
+    `sampled` those with so many iterations that a part of them stands for all. `arrays` has the bytes of
+    each kernel's arrays, the most of a call, where they are known.
     """
 
     record: dict[str, Any]
     inexact: tuple[str, ...]
     sampled: tuple[str, ...] = ()
+    arrays: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def kernels(self) -> list[dict[str, Any]]:
+        """Those of the record, with what only a prediction knows of them: "arrays"."""
+        return [k | {"arrays": self.arrays[k["name"]]} for k in self.record["kernels"]]
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class _Launched:
 @dataclass
 class _Launches:
     """All launches of a kernel in a call of its region: `times` of each, the first `waves` that are looked at
-    by themselves, the `last` grid. `starts` has where arrays start, `bytes` how many they have.
+    by themselves, the `last` grid. `starts` has where arrays start, `bytes` how many they have, 0: unknown.
     """
 
     starts: Mapping[str, int | None]
@@ -102,7 +109,9 @@ class _Launches:
 
 @dataclass
 class _Counted:
-    """What a kernel counts, the sum over calls; whether that is exact, and whether loops were sampled."""
+    """What a kernel counts, the sum over calls; the bytes of its `arrays`, the most of a call where they are
+    known; whether that is exact, and whether loops were sampled.
+    """
 
     counts: Counts
     launches: int = 0
@@ -110,6 +119,7 @@ class _Counted:
     grid: Grid = (0, 0, 0)
     partitions: Counter[str] = field(default_factory=lambda: Counter(bytes=0, fullest=0))
     textures: Counter[str] = field(default_factory=lambda: Counter(bytes=0, lines=0, distinct=0))
+    arrays: dict[str, int] = field(default_factory=dict)
     exact: bool = True
     sampled: bool = False
 
@@ -118,6 +128,7 @@ class _Counted:
         self.launches += times * other.launches
         self.blocks += times * other.blocks
         self.grid = other.grid if other.launches else self.grid
+        self.arrays = {name: max(size, self.arrays.get(name, 0)) for name, size in other.arrays.items()}
         for mine, its in ((self.partitions, other.partitions), (self.textures, other.textures)):
             mine.update({name: times * count for name, count in its.items()})
         self.exact = self.exact and other.exact
@@ -178,6 +189,7 @@ def predict_calls(
         record,
         tuple(name for name, counted in found.items() if not counted.exact),
         tuple(name for name, counted in found.items() if counted.sampled),
+        {name: counted.arrays for name, counted in found.items()},
     )
 
 
@@ -236,6 +248,7 @@ def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, m
     made = sum(r.times for r in runs)
     number = sum(r.times * prod(r.grid) for r in runs)
     found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
+    found.arrays = {a.name: launched.bytes[a.name] for a in arrays if launched.bytes[a.name]}
     found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
     alike: Recent[tuple[tuple[dict[str, int], dict[str, int]], int]] = Recent(len(launched.waves))
     for early in launched.waves if walk.exact else []:
