@@ -74,10 +74,10 @@ class _Warps:
         bases = taken - np.arange(by.lanes) * size
         base = bases[np.arange(len(on)), on.argmax(1)]
         ordered = (np.where(on, bases, base[:, None]) == base[:, None]).all(1) & (base % segment == 0)
-        if not by.narrowest <= size <= by.widest:
-            ordered = np.zeros(len(on), bool)
-        near, far, spread = self._fetches(taken)
         length = min(segment, by.largest)
+        if not by.narrowest <= size <= by.widest:
+            ordered, length = np.zeros(len(on), bool), by.smallest
+        near, far, spread = self._fetches(taken)
         found = {
             "coalesced": ordered.astype(np.int64),
             f"transactions_{length}": np.where(ordered, segment // length, 0),
