@@ -10,6 +10,7 @@ from benchmarks import programs
 from polygpu.compiler import compile_certified
 from polygpu.model.decisions import Decision, listing
 from polygpu.pipeline import Compilation, Options
+from polygpu.search import choose
 from polygpu.search.price import price
 
 SIZES = dict.fromkeys(("n", "m", "p", "steps"), 1024)
@@ -62,6 +63,12 @@ def test_persons_go_before_the_model() -> None:
     beside = compiled("mm", 2, "8800gtx", "pad(0)")
     assert {"tile", "threads"} <= {d.key for d in by(beside, "model")}
     assert {d.key for d in by(beside, "person")} == {"pad"}
+
+
+def test_more_choices_are_no_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "MANY", 12)
+    few, many = compiled("transpose", 2), compiled("transpose", 3)
+    assert sum(seconds(many)) <= sum(seconds(few))
 
 
 def test_models_that_nobody_calibrated_choose_nothing() -> None:
