@@ -14,7 +14,7 @@ import click
 from polygpu import __version__
 from polygpu.cli import console
 
-COMMANDS = ("compile", "run", "verify", "inspect", "devices", "explain", "doctor")
+COMMANDS = ("compile", "run", "verify", "inspect", "tune", "devices", "explain", "doctor")
 
 USAGE_ERROR = 2
 INTERRUPTED = 130

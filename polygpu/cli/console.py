@@ -110,3 +110,21 @@ def _tick(what: str, done: threading.Event) -> None:
         shown, delay = True, 0.5
     if shown:
         click.echo("\r\x1b[K", nl=False, err=True)
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str], None]]:
+    """What shows, on a terminal, how far work is, on a line that it renews twice a second at most."""
+    terminal, shown = sys.stderr.isatty(), 0.0
+
+    def say(text: str) -> None:
+        nonlocal shown
+        if terminal and time.monotonic() - shown > 0.5:
+            shown = time.monotonic()
+            click.echo(f"\r\x1b[Kpolygpu: {text}", nl=False, err=True)
+
+    try:
+        yield say
+    finally:
+        if shown:
+            click.echo("\r\x1b[K", nl=False, err=True)

@@ -48,7 +48,7 @@ def _extent(ledger: Ledger) -> int:
 def _extent_names(ledger: Ledger) -> frozenset[str]:
     """What arrays' extents depend on, and the bounds of loops whose iterators are in subscripts."""
     declared = (e for a in ledger.region.polyhedra.scop.arrays for e in a.extents if e is not None)
-    loops = (f for w in ledger.work for f in _loops(w.instances) if f.index in _indexing(w))
+    loops = (f for w in ledger.work for f in loops_in(w.instances) if f.index in _indexing(w))
     return scalars_in(*declared).union(*(scalars_in(f.lower, f.upper) for f in loops))
 
 
@@ -58,15 +58,16 @@ def _indexing(w: Work) -> frozenset[str]:
     return frozenset(k for k, i in zip(w.indices, w.statement.iterators, strict=True) if i in used)
 
 
-def _loops(tree: Scan) -> Iterator[ScanFor]:
+def loops_in(tree: Scan) -> Iterator[ScanFor]:
+    """From the outermost."""
     match tree:
         case ScanFor():
             yield tree
-            yield from _loops(tree.body)
+            yield from loops_in(tree.body)
         case ScanBlock(children):
             for child in children:
-                yield from _loops(child)
+                yield from loops_in(child)
         case ScanIf(_, then, otherwise):
-            yield from _loops(then)
+            yield from loops_in(then)
             if otherwise is not None:
-                yield from _loops(otherwise)
+                yield from loops_in(otherwise)

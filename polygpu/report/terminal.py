@@ -40,6 +40,11 @@ def run_report(
     show(run_lines(document, device, facts, columns(console)), console)
 
 
+def print_lines(lines: Iterable[Line], console: Console | None = None) -> None:
+    """Prints a report, by default on standard output."""
+    show(lines, console or Console())
+
+
 def columns(console: Console) -> int:
     """Room for drawings: none in a pipe, nor where characters other than ASCII cannot be shown."""
     return console.width if console.is_terminal and console.encoding.startswith("utf") else 0

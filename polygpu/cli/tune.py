@@ -1,0 +1,191 @@
+"""`polygpu tune`: searches the choices of each nest for the fastest by the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polygpu.cli import console
+from polygpu.cli.inspect import parse_sizes
+from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, source_options
+from polygpu.cli.outputs import write_all
+from polygpu.runtime.errors import error, writing
+from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.files import check_writable
+
+if TYPE_CHECKING:
+    from polygpu.pipeline import Compilation
+    from polygpu.tune.plan import Limits
+    from polygpu.tune.search import Told, Tuned
+    from polygpu.tune.subjects import Subject
+    from polygpu.tune.workers import Task
+
+CANDIDATES = 1000
+MOST = 20_000  # choices of a nest that are all looked at without being asked for by their number
+
+_path = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("tune", cls=GccStyleCommand)
+@click.argument("source", metavar="FILE.c")
+@click.option(
+    "-o",
+    "output",
+    type=_path,
+    metavar="FILE",
+    help="Where the best decisions go. [default: FILE.decisions, in the current directory]",
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(("random", "exhaustive", "climb")),
+    default="random",
+    show_default=True,
+    help="Which choices are looked at: any, all, or neighbours of good ones.",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Choices of a nest that are looked at. [default: {CANDIDATES}; exhaustive: all, of {MOST} at most]",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="What chance begins with.")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME=N[,...]",
+    callback=lambda _context, _option, words: parse_sizes(words),
+    help="Tune for these sizes, as in n=1000,m=500. [default: typical ones, see explain PG332]",
+)
+@click.option("--even", is_flag=True, help="Only tiles that divide their loops.")
+@click.option(
+    "--concurrency",
+    type=click.FloatRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Only kernels with so many of the threads that a multiprocessor can hold.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Evaluate in so many processes. [default: that of CPUs]",
+)
+@click.option(
+    "--log",
+    "log_file",
+    type=_path,
+    metavar="FILE.jsonl",
+    help="A line of JSON an evaluation; a search that was ended goes on with it. "
+    "[default: FILE.tune.jsonl, beside the decisions]",
+)
+@click.option("--plot", type=_path, metavar="FILE.svg", help="Plot the times of all choices.")
+@source_options
+@replay_option
+def command(source: str, output: Path | None, **values: Any) -> int:
+    """Search the choices of each nest for the fastest by the device's model, without running anything.
+
+    Looks at orders of loops, tiles, threads, points a thread, staged arrays and their buffers, wide copies
+    and unrolling; what --decide, --decisions and pragmas decide is kept. Shows the best ten of each nest
+    beside what rules choose (-O 1), and writes the best for `polygpu compile --decisions FILE`.
+    """
+    output = output or Path(f"{Path(source).stem}.decisions")
+    values["log_file"] = values["log_file"] or output.with_name(f"{output.stem}.tune.jsonl")
+    _check_paths(Path(source), output, values["log_file"], values["plot"])
+    return console.diagnosed(lambda: _tune(source, output, values), values["style"])
+
+
+def _check_paths(source: Path, *outputs: Path | None) -> None:
+    taken = {source.resolve()}
+    for path in (p for p in outputs if p is not None):
+        if path.resolve() in taken:
+            raise click.UsageError(f"{path} has two meanings; choose another -o, --log or --plot")
+        taken.add(path.resolve())
+
+
+def _tune(source: str, output: Path, values: dict[str, Any]) -> int:
+    from polygpu.report.terminal import print_lines
+    from polygpu.report.tuned import tuned_lines, tuned_svg
+    from polygpu.tune.result import result
+    from polygpu.tune.subjects import subjects
+    from polygpu.tune.workers import Task
+
+    with writing():
+        for path in (output, *([values["plot"]] if values["plot"] else [])):
+            check_writable(path)
+    sizes = tuple(f"{name}={size}" for name, size in values["sizes"].items())
+    options = pipeline_options(values)
+    options = replace(options, assume_typical=(*options.assume_typical, *sizes))
+    task = Task(source, options, _limits(values))
+    with console.progress(f"compiling {source}"):
+        made, found = subjects(source, options)
+    if made.diagnostics or values["style"] != "text":
+        console.show(made.diagnostics, values["style"])
+    tuned = _searched(task, made, found, values)
+    texts = {output: result(task, tuned)}
+    if values["plot"]:
+        texts[values["plot"]] = tuned_svg(tuned)
+    write_all(texts)
+    print_lines(tuned_lines(made, tuned))
+    click.echo(f"polygpu: {output}: for `polygpu compile --decisions {output} {source}`", err=True)
+    return 0
+
+
+def _limits(values: dict[str, Any]) -> Limits:
+    from polygpu.tune.plan import Limits
+
+    return Limits(values["even"], values["concurrency"])
+
+
+def _searched(
+    task: Task, made: Compilation, found: Sequence[Subject], values: dict[str, Any]
+) -> tuple[Tuned, ...]:
+    from polygpu.tune.log import head_of, opened
+    from polygpu.tune.plan import Plan
+    from polygpu.tune.search import searched
+    from polygpu.tune.workers import workers
+
+    _check_subjects(task.path, found, values)
+    exhaustive = values["strategy"] == "exhaustive"
+    candidates = values["candidates"] or (MOST if exhaustive else CANDIDATES)
+    plan = Plan(values["strategy"], candidates, values["seed"], task.limits)
+    count = values["workers"] or os.cpu_count() or 1
+    with (
+        opened(values["log_file"], head_of(plan, made, found)) as log,
+        workers(task, found, count) as evaluate,
+        console.steps() as say,
+    ):
+        return searched(found, plan, evaluate, log, _told(plan.candidates, say))
+
+
+def _check_subjects(source: str, found: Sequence[Subject], values: dict[str, Any]) -> None:
+    """Raises Diagnosed where there is nothing to search, or too much."""
+    if not found:
+        text = f"no nest of {source} has choices that the model can price"
+        advice = "smaller sizes (--size) are sooner looked at; see `polygpu explain PG913`"
+        raise Diagnosed(error("PG913", text, advice))
+    most = values["candidates"] or MOST
+    large = [s for s in found if len(s.space) > most]
+    if values["strategy"] == "exhaustive" and large:
+        text = f"there are {len(large[0].space):,} choices for the nest {large[0].place}, more than {most:,}"
+        advice = "ask for that many with --candidates, or search by another --strategy"
+        raise Diagnosed(error("PG914", text, advice))
+
+
+def _told(candidates: int, say: Callable[[str], None]) -> Told:
+    """Says how far the search is, and the least seconds so far beside those of what rules choose."""
+    from polygpu.report.quantities import duration, significant
+
+    def told(s: Subject, done: int, least: float) -> None:
+        ratio = f"best {duration(least)}, {significant(s.rules / least)} x rules"
+        best = ratio if least < inf else "no time yet"
+        say(f"nest {s.place}: {done:,}/{min(candidates, len(s.space)):,}, {best}")
+
+    return told

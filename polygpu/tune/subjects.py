@@ -1,0 +1,110 @@
+"""What is tuned: each nest of a file that has parallel loops, at sizes at which it is soon looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.model.decisions import Decision
+from polygpu.offload.seconds import Ledger
+from polygpu.offload.typical import loops_in, typical
+from polygpu.perf.lanes import uniform
+from polygpu.pipeline import Choose, Compilation, File, Options, decisions_of
+from polygpu.search.choose import BRIEF, Chooser
+from polygpu.search.price import price
+from polygpu.search.space import Choice, Nest, Space, nests_of
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A nest of a region, and the seconds that its `kernel` takes as rules choose it, at the chooser's sizes.
+
+    `kept` are the keys that persons decided for it. `extents` are the iterations of its loops, where they are
+    as many whenever the loop is reached.
+    """
+
+    region: str
+    kernel: str
+    space: Space
+    chooser: Chooser
+    rules: float
+    kept: frozenset[str]
+    extents: Mapping[str, int]
+
+    @property
+    def nest(self) -> Nest:
+        return self.space.nest
+
+    @property
+    def place(self) -> str:
+        return str(self.nest.place)
+
+    def decisions(self, number: int) -> tuple[Decision, ...]:
+        """Those of a choice, but for what persons decided."""
+        return self._free(self.space[number].decisions(self.nest))
+
+    @property
+    def of_rules(self) -> tuple[Decision, ...]:
+        """What rules choose of that which choices are about."""
+        keys = [d.key for d in self.space[0].decisions(self.nest)]
+        return self._free(tuple(self.nest.taken[key] for key in keys if key in self.nest.taken))
+
+    def _free(self, decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+        return tuple(d for d in decisions if d.key not in self.kept)
+
+    def uneven(self, choice: Choice) -> bool:
+        """Whether a tile does not divide its loop."""
+        tiles = [item for d in self._free(choice.decisions(self.nest)) if d.key == "tile" for item in d.items]
+        return any(self.extents.get(name, 0) % int(tile or 1) for name, tile in tiles)
+
+
+def subjects(path: str, options: Options) -> tuple[Compilation, tuple[Subject, ...]]:
+    """A file as rules choose, and its nests that can be priced, at the sizes of `options` or typical ones.
+
+    Raises Diagnosed for errors in the file or in the options.
+    """
+    found: list[Subject] = []
+
+    def look(
+        r: CompiledRegion, realiser: Realiser, decisions: tuple[Decision, ...], stated: Mapping[str, int]
+    ) -> tuple[Decision, ...]:
+        sizes = typical(Ledger(r, realiser.device), stated)
+        found.extend(_of_region(r, Chooser(realiser, sizes, decisions)))
+        return ()
+
+    return _file(path, options, look), tuple(found)
+
+
+def compiled(path: str, options: Options, best: Mapping[str, tuple[Decision, ...]]) -> Compilation:
+    """The file with the best decisions for each of its regions. Raises Diagnosed."""
+    return _file(path, options, lambda r, *_: best.get(r.scop.name, ()))
+
+
+def _file(path: str, options: Options, choose: Choose) -> Compilation:
+    return File(path, replace(options, level=1), choose).realise(decisions_of(options), {})
+
+
+def _of_region(r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
+    places = set()
+    for nest in nests_of(r):
+        sizes = chooser.looked_at(r, nest) if nest.place not in places else None
+        places.add(nest.place)  # decisions for it are for all kernels there
+        if sizes is not None:
+            rules = price(r, nest.kernel, chooser.device, sizes, BRIEF).seconds
+            kept = frozenset(t.decision.key for t in r.taken[nest.kernel] if t.by == "person")
+            space, at = Space(nest, chooser.device), replace(chooser, sizes=sizes)
+            name = r.region.kernels[nest.kernel].name
+            yield Subject(r.scop.name, name, space, at, rules, kept, _extents(r, nest, at))
+
+
+def _extents(r: CompiledRegion, nest: Nest, chooser: Chooser) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for w in Ledger(r, chooser.device).work:
+        if w.statement.name in r.grids[nest.kernel].statements:
+            names = dict(zip(w.indices, w.statement.iterators, strict=True))
+            for loop in loops_in(w.instances):
+                low, high = (uniform(e, chooser.sizes) for e in (loop.lower, loop.upper))
+                if low is not None and high is not None:
+                    found[names[loop.index]] = len(range(low, high, loop.step))
+    return found
