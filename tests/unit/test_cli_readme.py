@@ -60,6 +60,17 @@ def test_the_report_of_inspect(source: str, update: bool, capfd: pytest.CaptureF
     assert predicted.startswith("m = 4096, n = 4096; --size NAME=N for others\n")
 
 
+def test_the_report_of_tune(
+    update: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(EXAMPLE.with_name("mm.c"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command = re.search(r"`polygpu (tune --target .*?)`", README.read_text(), re.DOTALL)
+    assert command is not None
+    assert cli.invoke([*command[1].split(), "--workers", "1"]) == 0
+    expect_block("text", 2, capfd.readouterr().out, update)
+
+
 def test_the_report_of_run(source: str, update: bool, capfd: pytest.CaptureFixture[str]) -> None:
     """All its numbers are counted or modelled, none is measured."""
     assert cli.invoke(["run", "--target", "emulator", "--check", source, "--", "512"]) == 0
