@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.analysis.places import positions
 from polygpu.model.decisions import Decision, Value, json_listing, listing, read
 from polygpu.pipeline import Compilation, Options, compile_file
 from polygpu.runtime.build import Recipe, build_program
@@ -197,7 +198,7 @@ THREAD = """    #pragma scop
 def kernels(made: Compilation) -> list[str]:
     """The lines of the statements of each."""
     return [
-        " ".join(str(r.polyhedra.statement(s).position.line) for s in grid.statements)
+        " ".join(str(at.line) for s in grid.statements for at in positions(r.polyhedra.statement(s)))
         for r in made.regions
         for grid in r.grids
     ]
@@ -274,13 +275,14 @@ def expanded(made: Compilation) -> dict[str, Value]:
 @pytest.mark.parametrize(
     ("decisions", "found"),
     [
-        ("unroll(auto)", {"t_0": "i j", "t_1": "i", "r": "i"}),
+        ("unroll(auto)", {"r": "i"}),  # t is a local of each iteration
+        ("expand(t)", {"t_0": "i j", "t_1": "i j", "r": "i"}),
         ("expand(t: i)", {"t_0": "i", "t_1": "i", "r": "i"}),
         ("11: expand(t: i)", {"t_0": "i", "t_1": "i", "r": "i"}),
         ("expand(t_1)", {"t_0": "i j", "t_1": "i j", "r": "i"}),
         ("expand(t: i) expand(t)", {"t_0": "i j", "t_1": "i j", "r": "i"}),
         ("expand(t: none)", {"t_0": "none", "t_1": "none", "r": "i"}),
-        ("expand(r: none)", {"t_0": "i j", "t_1": "i j", "r": "none"}),
+        ("expand(r: none)", {"r": "none"}),
     ],
 )
 def test_temporaries_that_are_asked_for(decisions: str, found: dict[str, Value], tmp_path: Path) -> None:

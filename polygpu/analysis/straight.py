@@ -12,6 +12,7 @@ locals. All tests look at subscripts alone: what they cost grows with the number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -58,8 +59,12 @@ def _member(r: Reference) -> Member:
 
 
 def _private(scop: Scop, blocks: Iterable[Statements], named: Collection[str]) -> frozenset[str]:
-    """Arrays of which only single elements are used, each written before it is read in each iteration."""
-    found = {a.name for a in scop.arrays if not a.live_out and a.name not in named}
+    """Arrays of which only single elements are used, each written before it is read in each iteration.
+
+    None that a decision has `named`, by its own name or by that of one of its webs, `t_0`.
+    """
+    known = {*named, *(re.sub(r"_\d+$", "", name) for name in named)}
+    found = {a.name for a in scop.arrays if not a.live_out and a.name not in known}
     for block in blocks:
         written: set[Element] = set()
         for s in block:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
-from polygpu.analysis.places import holds, names_statement, place_of
+from polygpu.analysis.places import holds, names_statement, place_of, positions
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.verdicts import ends, obstacle
 from polygpu.model.decisions import Decision
@@ -80,7 +80,8 @@ def _asked(p: Polyhedra, decision: Decision) -> _Asked | None:
     if len(missing) == len(found):
         return None
     if missing:
-        there = ", ".join(str(place_of(p, (s.name,))) for s in p.statements)
+        lines = ((place_of(p, (s.name,)), *(at.line for at in positions(s)[1:])) for s in p.statements)
+        there = ", ".join(str(place) for places in lines for place in places)
         why = f"'{decision}': the region has no statement '{missing[0]}'"
         raise Diagnosed(Diagnostic("PG303", "error", why, p.scop.position, f"it has {there}"))
     return _Asked(decision, tuple(map(frozenset, found.values())))
