@@ -16,7 +16,7 @@ from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.rules import is_rectangular
-from polygpu.mapping.wanted import RefusedError, source_arrays
+from polygpu.mapping.wanted import RefusedError, array_of, source_arrays
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
@@ -96,7 +96,7 @@ class Chooser:
         deepest = max((_depth(r, n) for n in nests), default=0)
         found: list[Decision] = []
         looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
-        many = any(r.grids[n.kernel].outer for n in looked_at)
+        many = any(_launches_differ(r, n) for n in looked_at)
         for nest in looked_at[: self.drawn or (_FEW if many else _NESTS)]:
             found.extend(self._of_nest(r, nest))
         return tuple(found)
@@ -139,7 +139,7 @@ class Chooser:
         """
         sizes = dict(self.sizes)
         grid = r.grids[nest.kernel]
-        if grid.outer or extent_of(grid).corner_test is not None or not is_rectangular(grid):
+        if _launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, _BENT) for name, size in sizes.items()}
         while price(r, nest.kernel, self.device, sizes, BRIEF).seconds == inf:
             if max(sizes.values(), default=0) <= _BENT:
@@ -169,13 +169,19 @@ def _depth(r: CompiledRegion, nest: Nest) -> int:
     return max(grid.p.statement(s).domain.dim(D.set) for s in grid.statements)
 
 
+def _launches_differ(r: CompiledRegion, nest: Nest) -> bool:
+    """Whether the kernel's code depends on loops of the host around it."""
+    names = {f.name for f in r.grids[nest.kernel].outer}
+    return any(s.name in names for s in r.region.kernels[nest.kernel].scalars)
+
+
 def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
     """Threads, and points that a thread has: in loops, these share what it loads once."""
     names = [a.removeprefix("-") for a in nest.axes]
     front, few = [1] * (nest.depth - 2), _uncoalesced(r, nest)
     stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
     shapes = _LOOPED if nest.loops else _PLAIN
-    for threads, points, deal in shapes[:_FEW] if r.grids[nest.kernel].outer else shapes:
+    for threads, points, deal in shapes[:_FEW] if _launches_differ(r, nest) else shapes:
         each = list(zip(names, [*front, *threads], [*front, *points], strict=True))
         yield {
             **stage,
@@ -186,10 +192,14 @@ def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
 
 
 def _staged(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
-    """All that is only read in shared memory, what does not coalesce, or nothing."""
-    some = () if r.grids[nest.kernel].outer else (nest.arrays, _uncoalesced(r, nest))
-    for arrays in dict.fromkeys((*some, ())):
-        yield {"stage": _items(arrays)}
+    """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now."""
+    few = _uncoalesced(r, nest)
+    now = {*map(array_of, nest.taken["stage"].names)}
+    some = (nest.arrays,) if _launches_differ(r, nest) else (nest.arrays, few)
+    nothing = () if nest.loops and few else ((),)
+    for arrays in dict.fromkeys((*some, *nothing)):
+        if {*arrays} != now:
+            yield {"stage": _items(arrays)}
 
 
 def _items(arrays: tuple[str, ...]) -> Items:
