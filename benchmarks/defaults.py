@@ -32,12 +32,7 @@ KERNELS = "mv,tmv,mvt,mm,transpose,conv2d,jacobi-2d,gemver"
 
 def drawn(space: Space, realiser: Realiser, seed: int) -> Iterator[CompiledRegion]:
     """Random choices that are legal, none of them twice."""
-    chance, seen = random.Random(f"{seed}:{space.nest.place}"), set[int]()
-    while len(seen) < len(space):
-        number = chance.randrange(len(space))
-        if number in seen:
-            continue
-        seen.add(number)
+    for number in space.drawn(random.Random(f"{seed}:{space.nest.place}")):
         if not space.why_not(space[number]):
             try:
                 yield realiser.realise(space[number].decisions(space.nest))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from random import Random
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.rules import is_rectangular
-from polygpu.mapping.wanted import RefusedError, array_of, source_arrays
+from polygpu.mapping.wanted import array_of, source_arrays
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
@@ -24,13 +25,14 @@ from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
 from polygpu.search.price import price
 from polygpu.search.space import Items, Nest, Space, nests_of
+from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 
-BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4)
+BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4)  # tens of milliseconds
 GAIN = 0.97  # of the time of what rules choose: less is no reason to leave it
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
-_BENT, _FEW = 256, 2
-_NESTS = 3  # of a region; fewer where each is launched many times, which takes longer to price
+_BENT = 256  # sizes at which nests are priced whose blocks or launches differ, which takes longer
+_NESTS, _FEW = 3, 2  # of a region; where launches differ only few, and few shapes of them
 MANY = 1000  # choices of a nest
 
 Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int], str]
@@ -96,8 +98,8 @@ class Chooser:
         deepest = max((_depth(r, n) for n in nests), default=0)
         found: list[Decision] = []
         looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
-        many = any(_launches_differ(r, n) for n in looked_at)
-        for nest in looked_at[: self.drawn or (_FEW if many else _NESTS)]:
+        most = _FEW if any(_launches_differ(r, n) for n in looked_at) else _NESTS
+        for nest in looked_at if self.drawn else looked_at[:most]:
             found.extend(self._of_nest(r, nest))
         return tuple(found)
 
@@ -124,13 +126,9 @@ class Chooser:
     def _drawn(self, nest: Nest) -> Iterator[tuple[Decision, ...]]:
         """Some of all choices there are, the same ones each time."""
         space = Space(nest, self.device)
-        chance, seen = Random(0), set[int]()
-        while len(seen) < min(self.drawn, len(space)):
-            number = chance.randrange(len(space))
-            if number not in seen:
-                seen.add(number)
-                if not space.why_not(space[number]):
-                    yield space[number].decisions(nest)
+        for number in islice(space.drawn(Random(0)), self.drawn):
+            if not space.why_not(space[number]):
+                yield space[number].decisions(nest)
 
     def looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
         """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none.
@@ -150,7 +148,7 @@ class Chooser:
     def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
         try:
             made = self.realiser.realise((*more, *self.decisions))
-        except RefusedError:
+        except Diagnosed:  # refused, or isl finds no code for it
             return inf
         return price(made, nest.kernel, self.device, sizes, BRIEF).seconds
 

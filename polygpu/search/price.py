@@ -36,7 +36,6 @@ def price(
     """The price of kernel number `kernel` in one call of its region.
 
     A kernel that the device cannot hold, or that takes more than `patience` to look at, costs inf seconds.
-    Raises ImportError without numpy.
     """
     code = r.region.kernels[kernel]
     blocks = resident(code, device).blocks

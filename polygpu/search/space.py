@@ -7,10 +7,11 @@ that whatever is found can be replayed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
+from random import Random
 from typing import Any, TypeAlias
 
 from polygpu.analysis.polyhedra import array_tuple
@@ -48,7 +49,10 @@ class Nest:
 
 
 def nests_of(r: CompiledRegion) -> Iterator[Nest]:
-    """The nests of a region that have parallel loops."""
+    """The nests of a region that have parallel loops. Of those at one place the first: decisions for a place
+    are for all of them.
+    """
+    places: set[Place] = set()
     for k, (taken, grid) in enumerate(zip(r.taken, r.grids, strict=True)):
         decided = {t.decision.key: t.decision for t in taken}
         if "order" not in decided:
@@ -61,6 +65,9 @@ def nests_of(r: CompiledRegion) -> Iterator[Nest]:
         arrays = {sources[a.reference.array] for a in read if array_tuple(a.reference) not in written}
         place = decided["order"].place
         assert place is not None
+        if place in places:
+            continue
+        places.add(place)
         yield Nest(k, place, axes, tiled or inner, tuple(sorted(arrays)), decided)
 
 
@@ -138,6 +145,15 @@ class Space:
             values.append(dimension[k])
         return Choice(*values)
 
+    def drawn(self, chance: Random) -> Iterator[int]:
+        """The numbers of all choices in random order."""
+        seen: set[int] = set()
+        while len(seen) < len(self):
+            number = chance.randrange(len(self))
+            if number not in seen:
+                seen.add(number)
+                yield number
+
     def why_not(self, choice: Choice) -> str:
         """Why a choice is not worth making, or ""."""
         device, threads = self.device, prod(choice.threads)
@@ -156,8 +172,3 @@ class Space:
         if choice.buffer == "ring" and not choice.wide:
             return "nothing is copied ahead"
         return ""
-
-
-def with_taken(nest: Nest, changes: Mapping[str, Items]) -> tuple[Decision, ...]:
-    """What is decided now, but for `changes`."""
-    return tuple(replace(nest.taken[key], items=items) for key, items in changes.items())

@@ -7,6 +7,7 @@ asks for depends on the space, its chance and these seconds only.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
 from math import inf, prod
 from random import Random
 from typing import TypeAlias
@@ -37,10 +38,7 @@ def random(space: Space, count: int, chance: Random) -> Asking:
     if count >= len(space):
         yield from exhaustive(space, count, chance)
         return
-    seen: dict[int, None] = {}
-    while len(seen) < count:
-        seen[chance.randrange(len(space))] = None
-    yield from _batches(list(seen))
+    yield from _batches(list(islice(space.drawn(chance), count)))
 
 
 def climb(space: Space, count: int, chance: Random) -> Asking:

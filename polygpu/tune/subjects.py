@@ -86,10 +86,8 @@ def _file(path: str, options: Options, choose: Choose) -> Compilation:
 
 
 def _of_region(r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
-    places = set()
     for nest in nests_of(r):
-        sizes = chooser.looked_at(r, nest) if nest.place not in places else None
-        places.add(nest.place)  # decisions for it are for all kernels there
+        sizes = chooser.looked_at(r, nest)
         if sizes is not None:
             rules = price(r, nest.kernel, chooser.device, sizes, BRIEF).seconds
             kept = frozenset(t.decision.key for t in r.taken[nest.kernel] if t.by == "person")
