@@ -207,7 +207,7 @@ class File:
         unit = Unit(self.path, stem, tuple(r.region for r in regions))
         write = partial(emit, lifted.text, unit, regions, self.device, self.options.target)
         files = self.passes.run("emit", write) if regions else {}
-        if self.options.offload == "never":
+        if not regions and (parallel or self.options.offload == "never"):
             files = emit_original(lifted.text, unit, self.options.target)
         simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)
         diagnostics = (

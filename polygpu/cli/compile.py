@@ -137,8 +137,8 @@ def compile_source(source: str, values: dict[str, Any]) -> Compilation:
 
     with console.progress(f"compiling {source}"):
         compilation = compile_certified(source, pipeline_options(values))
-    if not compilation.offloaded and compilation.options.offload != "never":
-        nothing = error("PG907", f"no region of {source} runs on the device")
+    if not compilation.files:
+        nothing = error("PG907", f"no region of {source} can run on the device")
         raise Diagnosed(*compilation.diagnostics, nothing)
     return compilation
 

@@ -59,7 +59,7 @@ def parse_sizes(words: tuple[str, ...]) -> dict[str, int]:
 def _predicted(
     compilation: Compilation, facts: CompilationFacts, values: dict[str, Any]
 ) -> Prediction | None:
-    """None without numpy, if nothing asks for a prediction. Raises Diagnosed."""
+    """None where it would take long, if nothing asks for it. Raises Diagnosed."""
     from polygpu.report.predicted import predict_all
 
     sizes, regions = values["sizes"], [r.region for r in compilation.regions]
@@ -69,11 +69,6 @@ def _predicted(
         raise Diagnosed(_error(f"--size: no region has an integer scalar '{name}'", f"they are {names}"))
     try:
         return predict_all(regions, compilation.device, facts, _assumed(values["assume"]) | sizes)
-    except ImportError:
-        if not (sizes or values["roofline"]):
-            return None
-        needed = "counts and times are predicted with numpy, which is not installed"
-        raise Diagnosed(_error(needed, "pip install numpy")) from None
     except MemoryError as problem:
         if not (sizes or values["roofline"]):
             return None

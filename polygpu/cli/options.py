@@ -78,7 +78,7 @@ _SOURCE_OPTIONS = (
                  help="Compile for this value of a parameter; other values run the original loop."),
     click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, metavar="LEVEL",
                  help="How much is chosen: 0 the source's order, nothing staged; 1 what rules say; 2 what "
-                 "the model of the device prefers among a few choices; 3 among thousands."),
+                 "the model of the device prefers among a few choices; 3 among a thousand for each nest."),
     click.option("--offload", type=click.Choice(("auto", "always", "never")), default=None,
                  help="Whether loops without a pragma go to the device: where that is faster, copies "
                  "included; always; or nothing does. [default: auto to compile for a GPU, else always]"),

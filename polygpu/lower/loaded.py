@@ -34,6 +34,7 @@ from polygpu.model.kernel import (
     WaitCopies,
 )
 from polygpu.model.kernel_walk import (
+    Body,
     bodies,
     names_used,
     reads,
@@ -46,7 +47,6 @@ from polygpu.model.rewrite import children, names_in, reads_memory, rewrite, sub
 
 _WORD = 4  # bytes of a register
 
-Body: TypeAlias = tuple[Statement, ...]
 Loops: TypeAlias = tuple[For, ...]  # around a statement, outermost first
 Values: TypeAlias = Mapping[str, Expr]  # of integers that are declared before it
 

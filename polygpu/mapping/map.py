@@ -233,7 +233,7 @@ def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
     if buffer is not None:
         kind = cast(Buffering, buffer.names[0] if buffer.names else buffer.value)
         stages = next((n for name, n in buffer.items if name and isinstance(n, int)), stages)
-    if kind == "ring" and buffer is not None and grid.widest == 0:
+    if kind == "ring" and buffer is not None and grid.widest == 0 and not asked.care:
         raise asked.refused(
             buffer, "PG304", "wide(0) leaves no copies that are not waited for", "decide wide(4)"
         )

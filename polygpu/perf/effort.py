@@ -40,7 +40,7 @@ def look(called: Called, device: Device, patience: Patience) -> tuple[list[Predi
     """What the calls of each region count, and how many iterations of each host loop stand for all of them;
     None where all are looked at.
 
-    Raises ImportError without numpy; MemoryError where a part of the iterations of each loop is too much.
+    Raises MemoryError where a part of the iterations of each loop is too much.
     """
     looped = any(_loops(region.body) for region, _ in called)
     most = patience.iterations if looped and too_many(called, None, patience) else None
@@ -62,7 +62,7 @@ def marked(found: Predicted, host_iterations: int | None) -> list[dict[str, Any]
 
 
 def _look(called: Called, device: Device, most: int | None, patience: Patience) -> list[Predicted]:
-    from polygpu.perf.predict import (  # noqa: PLC0415 - numpy is optional, and slow to import
+    from polygpu.perf.predict import (  # noqa: PLC0415 - numpy is slow to import
         Work,
         predict_calls,
     )

@@ -31,8 +31,6 @@ def _region(record: Record, region: Region | None, device: Device) -> Record:
         return _none_of(record, "the profile lacks sizes that its region is called with")
     try:
         (found,), most = look([(region, calls)], device, THOROUGH)
-    except ImportError:
-        return _none_of(record, "predicting needs numpy: pip install numpy")
     except MemoryError:
         return _none_of(record, "there are too many blocks and iterations to predict what they count")
     predicted = {kernel["name"]: kernel for kernel in marked(found, most)}

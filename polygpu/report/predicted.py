@@ -40,7 +40,7 @@ def predict_all(
 ) -> Prediction:
     """One call of each region; without `sizes`, for 4096 or what is quick.
 
-    Raises ImportError without numpy; MemoryError where a part of the iterations of each loop is too much.
+    Raises MemoryError where a part of the iterations of each loop is too much.
     """
     scalars = {s.name for r in regions for s in r.integers}
     if sizes or not scalars:

@@ -62,7 +62,7 @@ def choose(
     thorough: bool = False,
 ) -> tuple[Decision, ...]:
     """What the model prefers for a region at typical sizes, some of them `stated`: among a few choices, or
-    among thousands. Nothing on a device whose model is not calibrated.
+    among a thousand for each nest. Nothing on a device whose model is not calibrated.
     """
     if not realiser.device.calibrated or not any(_free(r)):
         return ()

@@ -9,6 +9,7 @@ import islpy as isl
 from polygpu.model.expr import SIZES, Reference
 from polygpu.model.kernel import Buffer, DeclareArray
 from polygpu.support.isl_idioms import D
+from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE, Scope, constant, variable
 from polygpu.verify.counterexample import doer, element, parameters, sample, values
 from polygpu.verify.events import Do, Place, relation
@@ -29,7 +30,7 @@ def check_bounds(session: Session) -> None:
                 for place in (*action.reads, *([action.target] if action.target else [])):
                     if place.index:
                         session.counts[BOUNDS] += 1
-                        where = trace.launch.number, id(action.point.domain), place.space, place.array
+                        where = trace.launch.number, Same(action.point.domain), place.space, place.array
                         key = *where, *map(str, place.index)
                         if key not in known and _inside(session, trace, action, place):
                             known.add(key)

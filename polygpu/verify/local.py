@@ -9,6 +9,7 @@ import islpy as isl
 
 from polygpu.model.rewrite import exclusive
 from polygpu.support.isl_idioms import D, coalesced, identifier
+from polygpu.support.recent import Same
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
@@ -101,7 +102,7 @@ class Locals:
             if len(w.point.path) > depth and w.point.path[:depth] == around and w.point.path[depth][0] < here
         )
         index = tuple(map(str, place.index or ()))
-        return place.array, index, around, point.loops, id(point.domain), tuple(before), implied
+        return place.array, index, around, point.loops, Same(point.domain), tuple(before), implied
 
     def _writes(self, array: str) -> list[Do]:
         if not self.by_array:

@@ -13,7 +13,7 @@ from polygpu.pipeline import Compilation, Options
 from polygpu.search import choose
 from polygpu.search.price import price
 
-SIZES = dict.fromkeys(("n", "m", "p", "steps"), 1024)
+SIZES = {"n": 4096, "m": 4096, "p": 4096, "steps": 100}  # at which choices are made
 
 
 def compiled(
@@ -34,11 +34,13 @@ def seconds(made: Compilation) -> list[float]:
     return [price(r, k, made.device, SIZES).seconds for k in range(len(r.region.kernels))]
 
 
-@pytest.mark.parametrize("kernel", ["mm", "gemver", "transpose", "jacobi-2d"])
-def test_the_model_prefers_what_it_chooses(kernel: str) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "most"), [("mm", 0.5), ("gemver", 0.8), ("transpose", 1), ("jacobi-2d", 0.8)]
+)
+def test_the_model_prefers_what_it_chooses(kernel: str, most: float) -> None:
     rules, chosen = seconds(compiled(kernel, 1)), seconds(compiled(kernel, 2))
-    assert all(new <= 1.05 * old for old, new in zip(rules, chosen, strict=True))
-    assert sum(chosen) < 0.9 * sum(rules) or kernel == "transpose"
+    assert all(new <= old for old, new in zip(rules, chosen, strict=True))
+    assert sum(chosen) <= most * sum(rules)
 
 
 def test_choices_are_the_model_s() -> None:

@@ -226,16 +226,6 @@ def test_what_cannot_be_predicted(
     assert said in capsys.readouterr().err
 
 
-def test_without_numpy_inspect_explains_and_predicts_nothing(
-    source: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "polygpu.perf.predict", None)
-    assert cli.invoke(["inspect", source]) == 0
-    assert "predicted" not in capsys.readouterr().out
-    assert cli.invoke(["inspect", "--size", "n=3", source]) == 1
-    assert "pip install numpy" in capsys.readouterr().err
-
-
 def test_decisions_on_scalars_say_what_becomes_of_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,7 +170,7 @@ def test_a_file_without_regions_has_status_1_and_no_output(
         pipeline.File, "realise", lambda *words: replace(honest(*words), regions=(), files={})
     )
     assert compile_c("scale.c", "-o", "out/") == 1
-    assert "no region of scale.c runs on the device [PG907]" in capsys.readouterr().err
+    assert "no region of scale.c can run on the device [PG907]" in capsys.readouterr().err
     assert written(project / "out") == []
 
 

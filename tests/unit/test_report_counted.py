@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -97,8 +96,6 @@ def test_what_cannot_be_predicted_says_why(compilation: Compilation, monkeypatch
     assert reasons(profile(compilation, (1, {"n": 2**40, "t": 1}))) == {
         "there are too many blocks and iterations to predict what they count"
     }
-    monkeypatch.setitem(sys.modules, "polygpu.perf.predict", None)
-    assert reasons(profile(compilation, known)) == {"predicting needs numpy: pip install numpy"}
 
 
 def test_counters_and_other_programs_regions_stay(compilation: Compilation) -> None:
