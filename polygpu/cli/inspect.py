@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, roofline_option, source_options
+from polygpu.cli.options import GccStyleCommand, roofline_option, sizes_option, source_options
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 @click.command("inspect", cls=GccStyleCommand)
 @click.argument("source", metavar="FILE.c")
 @click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON.")
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    metavar="NAME=N[,...]",
-    callback=lambda _context, _option, words: parse_sizes(words),
-    help="Predict for these values of the regions' integer scalars, as in n=1000,m=500.",
-)
+@sizes_option("Predict for these values of the regions' integer scalars, as in n=1000,m=500.")
 @click.option(
     "--decisions",
     "list_decisions",
@@ -43,17 +36,6 @@ def command(source: str, **values: Any) -> int:
     Times are those of all launches of a kernel on the device; what launching takes is a line of its own.
     """
     return console.diagnosed(lambda: _inspect(source, values), values["style"])
-
-
-def parse_sizes(words: tuple[str, ...]) -> dict[str, int]:
-    """`("n=1000,m=500", "p=3")` as numbers by name. Raises click.BadParameter."""
-    sizes: dict[str, int] = {}
-    for word in (part for text in words for part in text.split(",")):
-        name, equals, number = word.partition("=")
-        if not (name.strip().isidentifier() and equals and number.strip().isdigit()):
-            raise click.BadParameter(f"'{word}' is not NAME=N, as in n=1000")
-        sizes[name.strip()] = int(number)
-    return sizes
 
 
 def _predicted(

@@ -113,6 +113,29 @@ cflags_option = click.option(
 )
 
 
+def sizes_option(what: str) -> Callable[[Decorated], Decorated]:
+    """Values of sizes by their names."""
+    return click.option(
+        "--size",
+        "sizes",
+        multiple=True,
+        metavar="NAME=N[,...]",
+        callback=lambda _context, _option, words: _sizes(words),
+        help=what,
+    )
+
+
+def _sizes(words: tuple[str, ...]) -> dict[str, int]:
+    """`("n=1000,m=500", "p=3")` as numbers by name. Raises click.BadParameter."""
+    sizes: dict[str, int] = {}
+    for word in (part for text in words for part in text.split(",")):
+        name, equals, number = word.partition("=")
+        if not (name.strip().isidentifier() and equals and number.strip().isdigit()):
+            raise click.BadParameter(f"'{word}' is not NAME=N, as in n=1000")
+        sizes[name.strip()] = int(number)
+    return sizes
+
+
 def input_option(unless: str = "") -> Callable[[Decorated], Decorated]:
     """What the program reads, `unless` something else holds."""
     return click.option(

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygpu.cli import console
-from polygpu.cli.inspect import parse_sizes
-from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, source_options
+from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, sizes_option, source_options
 from polygpu.cli.outputs import write_all
 from polygpu.runtime.errors import error, writing
 from polygpu.support.diagnostics import Diagnosed
@@ -55,14 +54,7 @@ _path = click.Path(dir_okay=False, path_type=Path)
     help=f"Choices of a nest that are looked at. [default: {CANDIDATES}; exhaustive: all, of {MOST} at most]",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="What chance begins with.")
-@click.option(
-    "--size",
-    "sizes",
-    multiple=True,
-    metavar="NAME=N[,...]",
-    callback=lambda _context, _option, words: parse_sizes(words),
-    help="Tune for these sizes, as in n=1000,m=500. [default: typical ones, see explain PG332]",
-)
+@sizes_option("Tune for these sizes, as in n=1000,m=500. [default: typical ones, see explain PG332]")
 @click.option("--even", is_flag=True, help="Only tiles that divide their loops.")
 @click.option(
     "--concurrency",
