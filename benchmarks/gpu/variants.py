@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import zip_longest
 from math import exp, log
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -42,16 +43,17 @@ CHECKED: dict[str, Sizes] = {"heat-3d": (67, 3), "doitgen": (67,)}  # the others
 
 
 def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Variant]:
-    """Writes so many variants of a kernel."""
+    """Writes so many variants of a kernel, and those that rules propose for its nests."""
     from polygpu.mapping.wanted import RefusedError  # noqa: PLC0415 - a machine with a GPU may lack all of it
     from polygpu.model.decisions import Decision  # noqa: PLC0415
     from polygpu.pipeline import File, Options  # noqa: PLC0415
+    from polygpu.search.choose import Chooser  # noqa: PLC0415
     from polygpu.search.space import Space, nests_of  # noqa: PLC0415
 
     chance = random.Random(f"{seed}:{kernel}")
     file = File(str(programs.source_of(kernel)), Options(device=device))
-    first = file.realise((), {})
-    spaces = [Space(n, file.device) for r in first.regions for n in nests_of(r) if "kernel" in r.region.name]
+    regions = [r for r in file.realise((), {}).regions if "kernel" in r.region.name]
+    spaces = [Space(n, file.device) for r in regions for n in nests_of(r)]
 
     def drawn(space: Space) -> tuple[Decision, ...]:
         while True:
@@ -59,9 +61,17 @@ def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Varian
             if not space.why_not(choice):
                 return choice.decisions(space.nest)
 
+    def asked() -> Iterator[tuple[Decision, ...]]:
+        yield ()
+        choosers = [(Chooser(file.realisers[r.scop], {}, ()), r) for r in regions]
+        each = [chooser.proposed(r, nest) for chooser, r in choosers for nest in nests_of(r)]
+        for proposed in zip_longest(*each, fillvalue=()):
+            yield tuple(d for decisions in proposed for d in decisions)
+        while True:
+            yield tuple(d for space in spaces for d in drawn(space))
+
     number = 0
-    while number <= count:
-        decisions = tuple(d for space in spaces for d in drawn(space)) if number else ()
+    for decisions in asked():
         try:
             made = file.realise(decisions, {})
         except RefusedError:
@@ -71,6 +81,8 @@ def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Varian
             (PLACE / f"{name}{suffix}").write_text(text)
         yield {"name": name, "kernel": kernel, "decisions": list(map(str, decisions))}
         number += 1
+        if number > count:
+            return
 
 
 def time_all(output: Path, jobs: int) -> None:

@@ -53,6 +53,7 @@ class Device:
     costs: dict[str, float]  # named constants of the timing model; units in the device file
     sources: dict[str, str]  # where each value comes from
     units: dict[str, str] = field(default_factory=dict)
+    margin: float = 0.03  # share of the modelled time that a choice must gain over what rules choose
     warp_granularity: int = 1  # warps are allocated in multiples of this
     pointer_bytes: int = 8  # of an address in device memory
     registers_reserved: int = 4  # a compiler's, beside the values that live at once

@@ -151,14 +151,14 @@ def _cc13(addresses: Sequence[Address], size: int, by: Coalescing, memory: Memor
     )
 
 
-def _segments(waiting: list[int], size: int, by: Coalescing) -> Iterator[tuple[int, int]]:
-    """(first byte, length) of each transaction."""
+def _segments(addresses: list[int], size: int, by: Coalescing) -> Iterator[tuple[int, int]]:
+    """(first byte, length) of each transaction, in the order of the lowest lane that it serves."""
     widest = min(by.largest, by.smallest * size)
-    while waiting:
-        first = waiting[0] // widest * widest
-        served = [address for address in waiting if first <= address < first + widest]
-        waiting = [address for address in waiting if address not in served]
-        yield _shrink(first, widest, min(served), max(served) + size, by.smallest)
+    served: dict[int, list[int]] = {}
+    for address in addresses:
+        served.setdefault(address // widest, []).append(address)
+    for number, together in served.items():
+        yield _shrink(number * widest, widest, min(together), max(together) + size, by.smallest)
 
 
 def _shrink(first: int, length: int, low: int, high: int, smallest: int) -> tuple[int, int]:

@@ -23,13 +23,15 @@ Called: TypeAlias = Sequence[tuple[Region, Sequence[Calls]]]
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How many `blocks` and `launches` are looked at before iterations of host loops are left out, all but so
-    many, and how many `elements` of arrays, all kernels together, before those of the kernels' loops are.
+    many, and how many `elements` of arrays, all kernels together, before those of the kernels' loops are;
+    `least` of them for an attempt in any case.
     """
 
     blocks: int
     launches: int
     elements: int
     iterations: int = ITERATIONS
+    least: int = 1 << 25
 
 
 QUICK = Patience(2**17, 2**13, 2 * 10**8)  # where nobody asked for sizes: a second or two
@@ -67,7 +69,7 @@ def _look(called: Called, device: Device, most: int | None, patience: Patience) 
         predict_calls,
     )
 
-    work = Work(patience.elements)
+    work = Work(patience.elements, least=patience.least)
     return [predict_calls(region, device, calls, most, work) for region, calls in called]
 
 

@@ -7,51 +7,32 @@ statements are looked at first: they take the time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from math import inf
+from math import inf, log2
 from random import Random
-from typing import TypeAlias
 
 from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
-from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.rules import is_rectangular
-from polygpu.mapping.wanted import array_of, source_arrays
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
 from polygpu.search.price import price
-from polygpu.search.space import Items, Nest, Space, nests_of
+from polygpu.search.proposals import Changes, launches_differ, shaped, staged
+from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 
-BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4)  # tens of milliseconds
-GAIN = 0.97  # of the time of what rules choose: less is no reason to leave it
+BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**24)  # tens of milliseconds
+_MADE, _LEFT = 2 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
-_BENT = 256  # sizes at which nests are priced whose blocks or launches differ, which takes longer
-_NESTS, _FEW = 3, 2  # of a region; where launches differ only few, and few shapes of them
+_POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
+# at which so many keep a chip busy
+_NESTS, _FEW = 3, 2  # of a region; where launches differ only few
 MANY = 1000  # choices of a nest
-
-Shape: TypeAlias = tuple[tuple[int, int], tuple[int, int], str]
-"""Threads and points a thread of the last two axes, and how those of the outer one are dealt."""
-Changes: TypeAlias = Mapping[str, Items]
-
-# For chips whose memory wants aligned rows of a half-warp: a thread's points share what it loads.
-_LOOPED: tuple[Shape, ...] = (
-    ((1, 64), (16, 1), "cyclic"),
-    ((2, 128), (8, 1), "blocked"),
-    ((8, 32), (4, 1), "cyclic"),
-    ((8, 32), (8, 4), "blocked"),
-)
-_PLAIN: tuple[Shape, ...] = (
-    ((2, 128), (8, 1), "blocked"),
-    ((16, 16), (4, 4), "cyclic"),
-    ((8, 32), (4, 1), "cyclic"),
-    ((8, 16), (1, 8), "cyclic"),
-)
 
 
 def choose(
@@ -67,61 +48,104 @@ def choose(
     if not realiser.device.calibrated or not any(_free(r)):
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
-    return Chooser(realiser, sizes, decisions, MANY if thorough else 0).chosen(r)
+    drawn, effort = (MANY, Effort(inf)) if thorough else (0, Effort(_LEFT))
+    return Chooser(realiser, sizes, decisions, drawn, effort).chosen(r)
 
 
 def _free(r: CompiledRegion) -> Iterator[Nest]:
-    """The nests with several parallel loops for which persons have decided nothing that is chosen here."""
+    """The nests with parallel loops for which persons have decided nothing that is chosen here; of those with
+    one such loop only where a thread has loops, since there is little to choose of others.
+    """
     for nest in nests_of(r):
-        if nest.depth >= 2 and not _decided_by_persons(r, nest):
+        if (nest.depth > 1 or nest.loops) and not _decided_by_persons(r, nest):
             yield nest
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is better than what rules choose, and which of each group of proposals `won`, -1: none.
+
+    It takes so many seconds; where it is nothing, less would have to.
+    """
+
+    changes: Changes = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+    won: tuple[int, ...] = ()
+    seconds: float = inf
+
+
+@dataclass
+class Effort:
+    """Elements of arrays that may still be looked at to price choices: the same on all machines."""
+
+    left: float = inf
 
 
 @dataclass(frozen=True)
 class Chooser:
     """Chooses for the nests of a region at the `sizes` of a typical call, beside its other `decisions`.
 
-    After the few choices that rules propose, `drawn` ones are looked at.
+    After the few choices that rules propose, `drawn` ones are looked at, as long as there is `effort` left.
     """
 
     realiser: Realiser
     sizes: Mapping[str, int]
     decisions: tuple[Decision, ...]
     drawn: int = 0
+    effort: Effort = field(default_factory=Effort)
 
     @property
     def device(self) -> Device:
         return self.realiser.device
 
+    @property
+    def _busy(self) -> int:
+        """The power of two whose square is as many points as the device can hold, `_POINTS` a thread."""
+        threads = self.device.multiprocessors * self.device.threads_per_multiprocessor
+        return 1 << int(log2(threads * _POINTS) / 2)
+
     def chosen(self, r: CompiledRegion) -> tuple[Decision, ...]:
         nests = list(_free(r))
         deepest = max((_depth(r, n) for n in nests), default=0)
-        found: list[Decision] = []
         looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
-        most = _FEW if any(_launches_differ(r, n) for n in looked_at) else _NESTS
+        most = _FEW if any(launches_differ(r, n) for n in looked_at) else _NESTS
+        found: list[tuple[Nest, Found]] = []
         for nest in looked_at if self.drawn else looked_at[:most]:
-            found.extend(self._of_nest(r, nest))
-        return tuple(found)
+            like = next((f for other, f in found if _alike(nest, other)), None)
+            found.append((nest, self._of_nest(r, nest, like)))
+        return tuple(d for _, f in found for d in f.decisions)
 
-    def _of_nest(self, r: CompiledRegion, nest: Nest) -> tuple[Decision, ...]:
+    def _of_nest(self, r: CompiledRegion, nest: Nest, like: Found | None) -> Found:
+        """The best of what is proposed; where it was found for a nest `like` this one, only that is tried."""
         sizes = self.looked_at(r, nest)
         if sizes is None:
-            return ()
-        least = GAIN * price(r, nest.kernel, self.device, sizes, BRIEF).seconds
-        best: Changes = {}
-        taken = best
-        for propose in (_staged, _shapes):
-            for change in propose(r, nest, best):
-                seconds = self._price(nest, _decisions(nest, {**best, **change}), sizes)
-                if seconds < least:
-                    least, taken = seconds, {**best, **change}
-            best = taken
-        found = _decisions(nest, best)
+            return Found()
+        best = Found(seconds=(1 - self.device.margin) * self._seconds(r, nest, sizes))
+        for step, propose in enumerate((staged, shaped)):
+            changes = list(propose(r, nest, best.changes, self.device.rule))
+            tried = range(len(changes)) if like is None else like.won[step : step + 1]
+            best = min((best, *(self._tried(nest, best, changes, k, sizes) for k in tried)), key=_time)
+            best = replace(best, won=(*best.won, -1)[: step + 1])
         for choice in self._drawn(nest):
-            seconds = self._price(nest, choice, sizes)
-            if seconds < least:
-                least, found = seconds, choice
-        return found
+            found = Found({}, choice, best.won, self._price(nest, choice, sizes))
+            best = min(best, found, key=_time)
+        return best
+
+    def _tried(
+        self, nest: Nest, best: Found, changes: list[Changes], k: int, sizes: Mapping[str, int]
+    ) -> Found:
+        """The k-th of the changes beside those that are best so far."""
+        if not 0 <= k < len(changes):
+            return best
+        both = {**best.changes, **changes[k]}
+        decisions = _decisions(nest, both)
+        return Found(both, decisions, (*best.won, k), self._price(nest, decisions, sizes))
+
+    def proposed(self, r: CompiledRegion, nest: Nest) -> Iterator[tuple[Decision, ...]]:
+        """What rules propose for a nest, one by one."""
+        for propose in (staged, shaped):
+            for change in propose(r, nest, {}, self.device.rule):
+                yield _decisions(nest, change)
 
     def _drawn(self, nest: Nest) -> Iterator[tuple[Decision, ...]]:
         """Some of all choices there are, the same ones each time."""
@@ -133,24 +157,33 @@ class Chooser:
     def looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
         """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none.
 
-        Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at `_BENT`.
+        Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
+        just keep the device busy.
         """
-        sizes = dict(self.sizes)
+        sizes, busy = dict(self.sizes), self._busy
         grid = r.grids[nest.kernel]
-        if _launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
-            sizes = {name: min(size, _BENT) for name, size in sizes.items()}
-        while price(r, nest.kernel, self.device, sizes, BRIEF).seconds == inf:
-            if max(sizes.values(), default=0) <= _BENT:
+        if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
+            sizes = {name: min(size, busy) for name, size in sizes.items()}
+        while self._seconds(r, nest, sizes) == inf:
+            if max(sizes.values(), default=0) <= busy or self.effort.left <= 0:
                 return None
-            sizes = {name: min(size, max(_BENT, size // 2)) for name, size in sizes.items()}
+            sizes = {name: min(size, max(busy, size // 2)) for name, size in sizes.items()}
         return sizes
 
     def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
+        if self.effort.left <= 0:
+            return inf
+        self.effort.left -= _MADE
         try:
             made = self.realiser.realise((*more, *self.decisions))
         except Diagnosed:  # refused, or isl finds no code for it
             return inf
-        return price(made, nest.kernel, self.device, sizes, BRIEF).seconds
+        return self._seconds(made, nest, sizes)
+
+    def _seconds(self, made: CompiledRegion, nest: Nest, sizes: Mapping[str, int]) -> float:
+        found = price(made, nest.kernel, self.device, sizes, BRIEF)
+        self.effort.left -= found.looked_at
+        return found.seconds
 
 
 def _decisions(nest: Nest, changes: Changes) -> tuple[Decision, ...]:
@@ -161,51 +194,20 @@ def _decided_by_persons(r: CompiledRegion, nest: Nest) -> bool:
     return any(t.by == "person" and t.decision.key in _CHOSEN for t in r.taken[nest.kernel])
 
 
+def _time(found: Found) -> float:
+    return found.seconds
+
+
+def _alike(a: Nest, b: Nest) -> bool:
+    """Whether what rules choose for nests differs in names only."""
+    return _unnamed(a) == _unnamed(b)
+
+
+def _unnamed(nest: Nest) -> list[tuple[str, list[str]]]:
+    return [(key, [str(v) for _, v in d.items]) for key, d in nest.taken.items() if key in _CHOSEN]
+
+
 def _depth(r: CompiledRegion, nest: Nest) -> int:
     """Loops around the nest's deepest statement."""
     grid = r.grids[nest.kernel]
     return max(grid.p.statement(s).domain.dim(D.set) for s in grid.statements)
-
-
-def _launches_differ(r: CompiledRegion, nest: Nest) -> bool:
-    """Whether the kernel's code depends on loops of the host around it."""
-    names = {f.name for f in r.grids[nest.kernel].outer}
-    return any(s.name in names for s in r.region.kernels[nest.kernel].scalars)
-
-
-def _shapes(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
-    """Threads, and points that a thread has: in loops, these share what it loads once."""
-    names = [a.removeprefix("-") for a in nest.axes]
-    front, few = [1] * (nest.depth - 2), _uncoalesced(r, nest)
-    stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
-    shapes = _LOOPED if nest.loops else _PLAIN
-    for threads, points, deal in shapes[:_FEW] if _launches_differ(r, nest) else shapes:
-        each = list(zip(names, [*front, *threads], [*front, *points], strict=True))
-        yield {
-            **stage,
-            "threads": tuple((n, t) for n, t, _ in each),
-            "tile": tuple((n, t * p) for n, t, p in each),
-            "deal": tuple((n, deal if n != names[-1] else "cyclic") for n in names),
-        }
-
-
-def _staged(r: CompiledRegion, nest: Nest, best: Changes) -> Iterator[Changes]:
-    """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now."""
-    few = _uncoalesced(r, nest)
-    now = {*map(array_of, nest.taken["stage"].names)}
-    some = (nest.arrays,) if _launches_differ(r, nest) else (nest.arrays, few)
-    nothing = () if nest.loops and few else ((),)
-    for arrays in dict.fromkeys((*some, *nothing)):
-        if {*arrays} != now:
-            yield {"stage": _items(arrays)}
-
-
-def _items(arrays: tuple[str, ...]) -> Items:
-    return tuple((a, None) for a in arrays)
-
-
-def _uncoalesced(r: CompiledRegion, nest: Nest) -> tuple[str, ...]:
-    grid = r.grids[nest.kernel]
-    lanes, sources = len(grid.axes) - 1, source_arrays(grid.p, grid.statements)
-    found = {sources[p.access.reference.array] for p in nest_patterns(grid) if p.kind(lanes) != "unit"}
-    return tuple(a for a in nest.arrays if a in found)

@@ -17,12 +17,15 @@ from polygpu.perf.resources import resident
 
 @dataclass(frozen=True)
 class Price:
-    """Seconds of all launches of a kernel; `blocks` are resident on a multiprocessor."""
+    """Seconds of all launches of a kernel; `blocks` are resident on a multiprocessor. So many elements of
+    arrays were `looked_at` to know.
+    """
 
     kernels: float
     launches: int
     blocks: int
     device: Device
+    looked_at: int = 0
 
     @property
     def seconds(self) -> float:
@@ -45,11 +48,11 @@ def price(
     try:
         (found,), _ = look([(alone, (Calls(1, sizes),))], device, patience)
     except MemoryError:
-        return Price(inf, 0, blocks, device)
+        return Price(inf, 0, blocks, device, 2 * patience.least)  # attempts fail one after another
     (record,) = found.kernels
     launches = record["launches"]
     seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
-    return Price(seconds, launches, blocks, device)
+    return Price(seconds, launches, blocks, device, found.looked_at)
 
 
 def _alone(region: Region, name: str) -> Region:

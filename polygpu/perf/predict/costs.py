@@ -24,7 +24,8 @@ from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitt
 from polygpu.support.recent import Recent, Same
 
 _DENSE = 1 << 22  # codes that a histogram may have
-_ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7  # elements looked at in the time of one of each
+# Elements looked at in the time of one of each; requests of global memory are searched for their segments.
+_ACCESS, _SEARCHED, _REQUEST, _CODE = 1 << 14, 1 << 14, 1 << 12, 1 << 7
 _LARGE = 1 << 14  # elements of an array that are not compared
 _RECENT = 32  # accesses
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
@@ -148,7 +149,7 @@ class Costs:
             return _NOTHING
         key = distances.tobytes(), bits, phase, size, space
         if key not in self.known:
-            spend(_REQUEST)
+            spend(_SEARCHED if space == "global" else _REQUEST)
             # Distances may be negative: a multiple of the period keeps the addresses positive.
             period = self._period(space)
             start = phase - int(distances.min()) // period * period

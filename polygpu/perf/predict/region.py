@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
@@ -52,13 +52,14 @@ _FEW = 16  # launches whose first waves are all looked at
 class Predicted:
     """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on,
     `sampled` those with so many iterations that a part of them stands for all. `arrays` has the bytes of
-    each kernel's arrays, the most of a call, where they are known.
+    each kernel's arrays, the most of a call, where they are known. So many elements were `looked_at`.
     """
 
     record: dict[str, Any]
     inexact: tuple[str, ...]
     sampled: tuple[str, ...] = ()
     arrays: dict[str, dict[str, int]] = field(default_factory=dict)
+    looked_at: int = 0
 
     @property
     def kernels(self) -> list[dict[str, Any]]:
@@ -171,7 +172,7 @@ def predict_calls(
     """
     charged = (lockstep(k, device.doubles, device.shared_operands) for k in region.kernels)
     found = {tree.kernel.name: _Counted(Counts(tree)) for tree in charged}
-    moved = {"bytes_in": 0, "bytes_out": 0}
+    moved, before = {"bytes_in": 0, "bytes_out": 0}, work.spent
     for call in calls:
         values = host_values(region, call.sizes)
         for name, launched in _launches(region, values, device.allocation_alignment, most).items():
@@ -190,6 +191,7 @@ def predict_calls(
         tuple(name for name, counted in found.items() if not counted.exact),
         tuple(name for name, counted in found.items() if counted.sampled),
         {name: counted.arrays for name, counted in found.items()},
+        work.spent - before,
     )
 
 
@@ -224,10 +226,13 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
 
 def _few_will_do(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> bool:
     """Whether the least effort but the last could do: where it cannot, those before it cannot either."""
+    attempt = replace(work, spent=0)
     try:
-        _within(Work(work.left), tree, device, launched, *_EFFORTS[-2])
+        _within(attempt, tree, device, launched, *_EFFORTS[-2])
     except TooLargeError:
         return False
+    finally:
+        work.spent += attempt.spent
     return True
 
 

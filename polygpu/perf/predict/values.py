@@ -45,10 +45,13 @@ class TooMuchError(TooLargeError):
 
 @dataclass
 class Work:
-    """Elements of arrays that may be looked at, some 10 ns each, None: any number; and how many have been."""
+    """Elements of arrays that may be looked at, some 10 ns each, None: any number; how many have been; and
+    the `least` that an attempt may look at.
+    """
 
     left: int | None
     spent: int = 0
+    least: int = LEAST
 
 
 _work: ContextVar[Work | None] = ContextVar("_work", default=None)
@@ -56,14 +59,15 @@ _work: ContextVar[Work | None] = ContextVar("_work", default=None)
 
 @contextmanager
 def half_of(work: Work) -> Iterator[None]:
-    """Inside, `spend` raises TooMuchError when half of what is left of `work`, or `LEAST`, is spent."""
-    allowed = None if work.left is None else max(LEAST, work.left // 2)
+    """Inside, `spend` raises TooMuchError when half of what is left of `work`, or its least, is spent."""
+    allowed = None if work.left is None else max(work.least, work.left // 2)
     half = Work(allowed)
     token = _work.set(half)
     try:
         yield
     finally:
         _work.reset(token)
+        work.spent += half.spent
         if work.left is not None and allowed is not None and half.left is not None:
             work.left = max(0, work.left - (allowed - max(0, half.left)))
 

@@ -1,0 +1,122 @@
+"""What rules propose for the model to choose among: a few ways to stage, and a few shapes of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygpu.lower.realise import CompiledRegion
+from polygpu.mapping.owned import nest_patterns
+from polygpu.mapping.wanted import array_of, source_arrays
+from polygpu.search.space import Items, Nest
+
+Changes: TypeAlias = Mapping[str, Items]
+_FEW = 2  # shapes where launches differ, which take longer to price
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`threads` and points a thread of the last axes, and how those of the outer ones, and of the lanes', are
+    dealt.
+    """
+
+    threads: tuple[int, ...]
+    points: tuple[int, ...]
+    outer: str = "cyclic"
+    lanes: str = "cyclic"
+
+    def changes(self, nest: Nest) -> Changes:
+        names = [a.removeprefix("-") for a in nest.axes]
+        front = [1] * (nest.depth - len(self.threads))
+        each = list(zip(names, [*front, *self.threads], [*front, *self.points], strict=True))
+        return {
+            "threads": tuple((n, t) for n, t, _ in each),
+            "tile": tuple((n, t * p) for n, t, p in each),
+            "deal": tuple((n, self.outer if n != names[-1] else self.lanes) for n in names),
+        }
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """For nests with loops in a thread and others, of two axes or more; `lines` are for one axis."""
+
+    looped: tuple[Shape, ...]
+    plain: tuple[Shape, ...]
+    lines: tuple[Shape, ...]
+
+    def of(self, nest: Nest) -> tuple[Shape, ...]:
+        return self.lines if nest.depth == 1 else self.looped if nest.loops else self.plain
+
+
+_LINES = tuple(Shape((threads,), (1,)) for threads in (32, 64, 256))
+
+# Memory wants aligned rows of a half-warp: a thread's points share what it loads.
+_HALF_WARPS = Shapes(
+    (
+        Shape((1, 64), (16, 1)),
+        Shape((2, 128), (8, 1), "blocked"),
+        Shape((8, 32), (4, 1)),
+        Shape((8, 32), (8, 4), "blocked"),
+    ),
+    (
+        Shape((2, 128), (8, 1), "blocked"),
+        Shape((16, 16), (4, 4)),
+        Shape((8, 32), (4, 1)),
+        Shape((8, 16), (1, 8)),
+    ),
+    _LINES,
+)
+# Caches and wide registers: large tiles of products, groups of points that are loaded as vectors.
+_SECTORS = Shapes(
+    (
+        Shape((16, 16), (8, 8), "grouped", "grouped"),
+        Shape((16, 16), (8, 16), "grouped", "grouped"),
+        Shape((16, 16), (4, 4), "grouped", "grouped"),
+        Shape((2, 64), (4, 1)),
+    ),
+    (
+        Shape((16, 16), (4, 4)),
+        Shape((2, 128), (8, 1), "blocked"),
+        Shape((8, 32), (4, 1)),
+        Shape((4, 64), (4, 1), "blocked"),
+    ),
+    _LINES,
+)
+
+
+def staged(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
+    """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now."""
+    few = _uncoalesced(r, nest)
+    now = {*map(array_of, nest.taken["stage"].names)}
+    some = (nest.arrays,) if launches_differ(r, nest) else (nest.arrays, few)
+    nothing = () if nest.loops and few else ((),)
+    for arrays in dict.fromkeys((*some, *nothing)):
+        if {*arrays} != now:
+            yield {"stage": _items(arrays)}
+
+
+def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
+    """Threads, and points that a thread has: in loops, these share what it loads once."""
+    few = _uncoalesced(r, nest)
+    stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
+    shapes = (_SECTORS if rule == "sector" else _HALF_WARPS).of(nest)
+    for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
+        yield {**stage, **shape.changes(nest)}
+
+
+def launches_differ(r: CompiledRegion, nest: Nest) -> bool:
+    """Whether the kernel's code depends on loops of the host around it."""
+    names = {f.name for f in r.grids[nest.kernel].outer}
+    return any(s.name in names for s in r.region.kernels[nest.kernel].scalars)
+
+
+def _items(arrays: tuple[str, ...]) -> Items:
+    return tuple((a, None) for a in arrays)
+
+
+def _uncoalesced(r: CompiledRegion, nest: Nest) -> tuple[str, ...]:
+    grid = r.grids[nest.kernel]
+    lanes, sources = len(grid.axes) - 1, source_arrays(grid.p, grid.statements)
+    found = {sources[p.access.reference.array] for p in nest_patterns(grid) if p.kind(lanes) != "unit"}
+    return tuple(a for a in nest.arrays if a in found)
