@@ -1,9 +1,11 @@
-"""`polygpu tune`: searches the choices of each nest for the fastest by the model."""
+"""`polygpu tune`: searches the choices of each nest for the fastest, by the model or by running them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -12,27 +14,40 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polygpu.cli import console
-from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, sizes_option, source_options
+from polygpu.cli.options import (
+    GccStyleCommand,
+    cflags_option,
+    input_option,
+    pipeline_options,
+    program_arguments,
+    replay_option,
+    sizes_option,
+    source_options,
+)
 from polygpu.cli.outputs import write_all
+from polygpu.cli.plan import Plan as Program
 from polygpu.runtime.errors import error, writing
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import check_writable
 
 if TYPE_CHECKING:
     from polygpu.pipeline import Compilation
-    from polygpu.tune.plan import Limits
+    from polygpu.tune.evaluate import Evaluate
+    from polygpu.tune.plan import Limits, Runs, Task
+    from polygpu.tune.running import Runner
     from polygpu.tune.search import Told, Tuned
     from polygpu.tune.subjects import Subject
-    from polygpu.tune.workers import Task
+    from polygpu.tune.workers import Spread
 
 CANDIDATES = 1000
+_TOGETHER = 4  # programs that a process builds before they run
 MOST = 20_000  # choices of a nest that are all looked at without being asked for by their number
 
 _path = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("tune", cls=GccStyleCommand)
-@click.argument("source", metavar="FILE.c")
+@program_arguments
 @click.option(
     "-o",
     "output",
@@ -55,6 +70,38 @@ _path = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="What chance begins with.")
 @sizes_option("Tune for these sizes, as in n=1000,m=500. [default: typical ones, see explain PG332]")
+@click.option(
+    "--evaluate",
+    type=click.Choice(("model", "run")),
+    default="model",
+    show_default=True,
+    help="What a choice takes: by the device's model at the sizes; or when the program runs with ARGS on "
+    "--target, and prints what the original prints (the emulator counts, and the model has times for that).",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="With --evaluate run: run each choice so often and take the median; the emulator counts once.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="With --evaluate run: end a run after so long. [default: 10 s, and 10 times what rules take]",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    default=1e-5,
+    show_default=True,
+    metavar="RELATIVE",
+    help="With --evaluate run: by how much printed numbers may differ from the original's.",
+)
+@input_option(", with --evaluate run")
+@cflags_option
 @click.option("--even", is_flag=True, help="Only tiles that divide their loops.")
 @click.option(
     "--concurrency",
@@ -68,7 +115,7 @@ _path = click.Path(dir_okay=False, path_type=Path)
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Evaluate in so many processes. [default: that of CPUs]",
+    help="Evaluate, or build what is run, in so many processes. [default: that of CPUs]",
 )
 @click.option(
     "--log",
@@ -81,8 +128,8 @@ _path = click.Path(dir_okay=False, path_type=Path)
 @click.option("--plot", type=_path, metavar="FILE.svg", help="Plot the times of all choices.")
 @source_options
 @replay_option
-def command(source: str, output: Path | None, **values: Any) -> int:
-    """Search the choices of each nest for the fastest by the device's model, without running anything.
+def command(source: str, arguments: tuple[str, ...], output: Path | None, **values: Any) -> int:
+    """Search the choices of each nest for the fastest, by the device's model or by running the program.
 
     Looks at orders of loops, tiles, threads, points a thread, staged arrays and their buffers, wide copies
     and unrolling; what --decide, --decisions and pragmas decide is kept. Shows the best ten of each nest
@@ -91,7 +138,10 @@ def command(source: str, output: Path | None, **values: Any) -> int:
     output = output or Path(f"{Path(source).stem}.decisions")
     values["log_file"] = values["log_file"] or output.with_name(f"{output.stem}.tune.jsonl")
     _check_paths(Path(source), output, values["log_file"], values["plot"])
-    return console.diagnosed(lambda: _tune(source, output, values), values["style"])
+    if arguments and values["evaluate"] != "run":
+        raise click.UsageError("ARGS are what the program is run with: they go with --evaluate run")
+    program = Program(source, arguments, values)
+    return console.diagnosed(lambda: _tune(program, output), values["style"])
 
 
 def _check_paths(source: Path, *outputs: Path | None) -> None:
@@ -102,30 +152,31 @@ def _check_paths(source: Path, *outputs: Path | None) -> None:
         taken.add(path.resolve())
 
 
-def _tune(source: str, output: Path, values: dict[str, Any]) -> int:
+def _tune(program: Program, output: Path) -> int:
     from polygpu.report.terminal import print_lines
     from polygpu.report.tuned import tuned_lines, tuned_svg
+    from polygpu.tune.plan import Task
     from polygpu.tune.result import result
     from polygpu.tune.subjects import subjects
-    from polygpu.tune.workers import Task
 
+    source, values = program.source, program.values
     with writing():
         for path in (output, *([values["plot"]] if values["plot"] else [])):
             check_writable(path)
     sizes = tuple(f"{name}={size}" for name, size in values["sizes"].items())
     options = pipeline_options(values)
     options = replace(options, assume_typical=(*options.assume_typical, *sizes))
-    task = Task(source, options, _limits(values))
+    task = Task(source, options, _limits(values), _runs(program))
     with console.progress(f"compiling {source}"):
         made, found = subjects(source, options)
     if made.diagnostics or values["style"] != "text":
         console.show(made.diagnostics, values["style"])
-    tuned = _searched(task, made, found, values)
-    texts = {output: result(task, tuned)}
+    tuned, runner = _searched(task, made, found, values)
+    texts = {output: result(tuned)}
     if values["plot"]:
         texts[values["plot"]] = tuned_svg(tuned)
     write_all(texts)
-    print_lines(tuned_lines(made, tuned))
+    print_lines(tuned_lines(made, tuned, runner))
     click.echo(f"polygpu: {output}: for `polygpu compile --decisions {output} {source}`", err=True)
     return 0
 
@@ -136,9 +187,26 @@ def _limits(values: dict[str, Any]) -> Limits:
     return Limits(values["even"], values["concurrency"])
 
 
+def _runs(program: Program) -> Runs | None:
+    """How choices are run. Raises Diagnosed where they cannot be."""
+    from polygpu import devices
+    from polygpu.printing import dialects
+    from polygpu.runtime import build
+    from polygpu.tune.plan import Runs
+
+    values = program.values
+    if values["evaluate"] != "run":
+        return None
+    build.check_target(values["target"])
+    capability = devices.load(values["device"]).compute_capability if values["device"] else ""
+    recipe = program.recipe(values["target"], Path(program.source).parent, compute_capability=capability)
+    times = 1 if dialects.find(values["target"]).counts else values["repeat"]
+    return Runs(recipe, program.arguments, values["stdin"], times, values["timeout"], values["tolerance"])
+
+
 def _searched(
     task: Task, made: Compilation, found: Sequence[Subject], values: dict[str, Any]
-) -> tuple[Tuned, ...]:
+) -> tuple[tuple[Tuned, ...], Runner | None]:
     from polygpu.tune.log import head_of, opened
     from polygpu.tune.plan import Plan
     from polygpu.tune.search import searched
@@ -150,11 +218,30 @@ def _searched(
     plan = Plan(values["strategy"], candidates, values["seed"], task.limits)
     count = values["workers"] or os.cpu_count() or 1
     with (
-        opened(values["log_file"], head_of(plan, made, found)) as log,
-        workers(task, found, count) as evaluate,
+        workers(task, count) as spread,
+        _evaluator(task, found, spread, count) as (evaluate, launched, runner),
+        opened(values["log_file"], head_of(plan, made, found, runner)) as log,
         console.steps() as say,
     ):
-        return searched(found, plan, evaluate, log, _told(plan.candidates, say))
+        return searched(launched, plan, evaluate, log, _told(plan.candidates, say)), runner
+
+
+@contextmanager
+def _evaluator(
+    task: Task, found: Sequence[Subject], spread: Spread, count: int
+) -> Iterator[tuple[Evaluate, Sequence[Subject], Runner | None]]:
+    """What evaluates choices, of which subjects, and what runs them if anything does."""
+    from polygpu.tune.evaluate import by_model
+    from polygpu.tune.running import runner
+
+    if task.runs is None:
+        yield by_model(spread), found, None
+        return
+    with tempfile.TemporaryDirectory(prefix="polygpu-") as place:
+        directory = Path(place)
+        with console.progress("building and running the original and what rules choose"):
+            run, launched = runner(task.runs, found, directory)
+        yield run.evaluate(spread, directory, _TOGETHER * count), launched, run
 
 
 def _check_subjects(source: str, found: Sequence[Subject], values: dict[str, Any]) -> None:

@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor, log10
 
 from polygpu.pipeline import Compilation
+from polygpu.printing.dialects import find
 from polygpu.report.layout import Line, Span, indented, line, table
 from polygpu.report.quantities import count, duration, significant
 from polygpu.support.templates import environment
 from polygpu.tune.evaluate import text_of
+from polygpu.tune.running import Runner
 from polygpu.tune.search import Tuned
 
 _BEST = 10  # choices that are shown
 
 
-def tuned_lines(made: Compilation, found: Iterable[Tuned]) -> Iterator[Line]:
-    """Of each nest: the best choices by their modelled times, of those that take the same the first, and why
-    others were pruned.
+def tuned_lines(made: Compilation, found: Iterable[Tuned], runner: Runner | None = None) -> Iterator[Line]:
+    """Of each nest: the best choices by their times, of those that take the same the first, and why others
+    were pruned. What was not run by a `runner` is modelled.
     """
-    yield line(Span(f"{made.unit.source}: {made.device.title}, times of kernels by its model", "title"))
-    if not made.device.calibrated:
+    by_model = f"{made.device.title}, times of kernels by its model"
+    measured = runner is not None and not find(runner.runs.recipe.target).counts
+    how = f"{runner.hardware}, times of kernels measured" if measured and runner else by_model
+    yield line(Span(f"{made.unit.source}: {how}", "title"))
+    if not (measured or made.device.calibrated):
         yield line(Span("no measurement has shown that the model of this device tells choices apart", "bad"))
     for t in found:
         yield ()
-        yield from _nest(t)
+        sizes = (f"{name} = {value}" for name, value in sorted(t.subject.chooser.sizes.items()))
+        yield from _nest(t, shlex.join(runner.runs.arguments) if runner else ", ".join(sizes))
 
 
-def _nest(t: Tuned) -> Iterator[Line]:
+def _nest(t: Tuned, at: str) -> Iterator[Line]:
     s = t.subject
-    sizes = ", ".join(f"{name} = {value}" for name, value in sorted(s.chooser.sizes.items()))
-    where = f"nest {s.place}  {s.kernel}" + (f" at {sizes}" if sizes else "")
-    yield line(Span(where, "title"))
+    yield line(Span(f"nest {s.place}  {s.kernel}" + (f" at {at}" if at else ""), "title"))
     looked, priced = len(t.evaluations), len(t.ranking)
     yield line(f"  {looked:,} of {len(s.space):,} choices looked at, {priced:,} priced")
     if not t.best:

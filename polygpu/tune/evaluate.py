@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import inf, prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.decisions import Decision
@@ -14,8 +15,9 @@ from polygpu.perf.resources import resident
 from polygpu.search.choose import BRIEF
 from polygpu.search.price import price
 from polygpu.support.diagnostics import Diagnosed
-from polygpu.tune.plan import Limits
+from polygpu.tune.plan import Limits, Task
 from polygpu.tune.subjects import Subject
+from polygpu.tune.workers import Spread
 
 AGAIN = "the decisions of another choice"
 _DECISION = re.compile(r"^'[^']*': ")  # that a refusal begins with
@@ -36,6 +38,10 @@ class Evaluation:
         return {"number": self.number, "decisions": self.decisions} | how
 
 
+Evaluate: TypeAlias = Callable[[Subject, list[int]], Iterator[Evaluation]]
+"""From a subject and choices of it to what they take, in the same order."""
+
+
 def text_of(decisions: tuple[Decision, ...]) -> str:
     return " ".join(str(replace(d, place=None)) for d in decisions)
 
@@ -49,33 +55,44 @@ def pruned_before(s: Subject, number: int, limits: Limits) -> str:
     return why
 
 
+def by_model(spread: Spread) -> Evaluate:
+    return lambda s, numbers: spread(_modelled, s, numbers)
+
+
+def _modelled(task: Task, s: Subject, number: int) -> Evaluation:
+    return evaluated(s, number, task.limits)
+
+
 def evaluated(s: Subject, number: int, limits: Limits) -> Evaluation:
     """Makes the kernel and prices it."""
-    decisions = s.decisions(number)
-    text, device = text_of(decisions), s.chooser.device
+    text, made = text_of(s.decisions(number)), realised(s, number, limits)
+    if isinstance(made, str):
+        return Evaluation(number, text, inf, made)
+    seconds = price(made, s.nest.kernel, s.chooser.device, s.chooser.sizes, BRIEF).seconds
+    return Evaluation(number, text, seconds, "" if seconds < inf else "it takes long to be looked at")
+
+
+def realised(s: Subject, number: int, limits: Limits) -> CompiledRegion | str:
+    """The region with the choice, or why that is pruned."""
+    device = s.chooser.device
     try:
-        made = s.chooser.realiser.realise((*decisions, *s.chooser.decisions))
+        made = s.chooser.realiser.realise((*s.decisions(number), *s.chooser.decisions))
     except Diagnosed as problem:
-        return Evaluation(number, text, inf, _reason(problem, device))
-    if limits.concurrency and _concurrency(made, s) < limits.concurrency:
-        return Evaluation(number, text, inf, f"concurrency below {limits.concurrency:g} %")
-    found = price(made, s.nest.kernel, device, s.chooser.sizes, BRIEF)
-    if found.seconds == inf:
-        why = "it takes long to be looked at" if found.blocks else "it does not fit: no block is resident"
-        return Evaluation(number, text, inf, why)
-    return Evaluation(number, text, found.seconds)
-
-
-def _concurrency(made: CompiledRegion, s: Subject) -> float:
-    """Percent of the threads that a multiprocessor can hold; 100 where not even a block fits: that is said
-    by its own name.
-    """
-    kernel, device = made.region.kernels[s.nest.kernel], s.chooser.device
-    blocks = resident(kernel, device).blocks
-    return 100 * blocks * prod(kernel.block) / device.threads_per_multiprocessor if blocks else 100.0
+        return _reason(problem, device)
+    kernel = made.region.kernels[s.nest.kernel]
+    threads = resident(kernel, device).blocks * prod(kernel.block)
+    if not threads:
+        return "it does not fit: no block is resident"
+    if 100 * threads < limits.concurrency * device.threads_per_multiprocessor:
+        return f"concurrency below {limits.concurrency:g} %"
+    return made
 
 
 def _reason(problem: Diagnosed, device: Device) -> str:
-    """What a diagnostic says of all choices alike: without their numbers."""
+    """What a diagnostic says of all choices alike."""
     said = _DECISION.sub("", problem.diagnostics[0].message).replace(device.title, "the device")
-    return "refused: " + _NUMBER.sub("N", said)
+    return f"refused: {without_numbers(said)}"
+
+
+def without_numbers(text: str) -> str:
+    return _NUMBER.sub("N", text)

@@ -25,6 +25,7 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import write_files
 from polygpu.tune.evaluate import Evaluation
 from polygpu.tune.plan import Plan
+from polygpu.tune.running import Runner
 from polygpu.tune.subjects import Subject
 
 Head: TypeAlias = Mapping[str, Any]
@@ -44,7 +45,7 @@ class Log:
         self.file.flush()
 
 
-def head_of(plan: Plan, made: Compilation, found: Iterable[Subject]) -> Head:
+def head_of(plan: Plan, made: Compilation, found: Iterable[Subject], runner: Runner | None = None) -> Head:
     """All that evaluations and their order depend on, but how many there are: a search can be made longer."""
     asked = made.options
     language = (asked.defines, asked.undefines, asked.include_files, asked.std, asked.assume_no_alias)
@@ -54,10 +55,25 @@ def head_of(plan: Plan, made: Compilation, found: Iterable[Subject]) -> Head:
         "source": _digest(sorted(made.sources.items())),
         "options": _digest((language, decided)),
         "device": f"{made.device.title}, {_digest(made.device)}",
+        "evaluation": _ran(runner) if runner else "model",
         "sizes": {s.kernel: dict(sorted(s.chooser.sizes.items())) for s in found},
         "strategy": plan.strategy,
         "seed": plan.seed,
         "pruned": {"even": plan.limits.even, "concurrency": plan.limits.concurrency},
+    }
+
+
+def _ran(by: Runner) -> Head:
+    runs = by.runs
+    read = _digest(runs.stdin.read_bytes()) if runs.stdin else ""
+    return {
+        "target": runs.recipe.target,
+        "on": by.hardware,
+        "arguments": runs.arguments,
+        "input": read,
+        "flags": runs.recipe.extra,
+        "times": runs.times,
+        "tolerance": runs.tolerance,
     }
 
 

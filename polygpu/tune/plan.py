@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from polygpu.pipeline import Options
+from polygpu.runtime.build import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +17,31 @@ class Limits:
 
     even: bool = False
     concurrency: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How choices are run: the program with `arguments` and standard input, so many `times` for at most
+    `timeout` seconds (None: much longer than what rules choose). Numbers that it prints may differ from the
+    original's by `tolerance`, relative.
+    """
+
+    recipe: Recipe
+    arguments: tuple[str, ...] = ()
+    stdin: Path | None = None
+    times: int = 1
+    timeout: float | None = None
+    tolerance: float = 1e-5
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is searched, as processes are told it; without `runs` choices are priced by the model."""
+
+    path: str
+    options: Options
+    limits: Limits
+    runs: Runs | None = None
 
 
 @dataclass(frozen=True, slots=True)

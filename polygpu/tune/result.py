@@ -9,14 +9,13 @@ from dataclasses import replace
 from polygpu.model.decisions import Decision, listing
 from polygpu.tune.search import Tuned
 from polygpu.tune.subjects import compiled
-from polygpu.tune.workers import Task
 
 
-def result(task: Task, tuned: Sequence[Tuned]) -> str:
+def result(tuned: Sequence[Tuned]) -> str:
     """All decisions of the file, as `polygpu inspect --decisions` lists them, each with who took it."""
     best: dict[str, tuple[Decision, ...]] = defaultdict(tuple)
     for t in tuned:
         best[t.subject.region] += t.best
-    made = compiled(task.path, task.options, best)
+    made = compiled(tuned[0].subject.file, best)
     nests = [nest for r in made.regions for nest in r.taken]
     return listing([replace(t, by="search") if t.by == "model" else t for t in nest] for nest in nests)

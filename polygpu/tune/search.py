@@ -11,12 +11,11 @@ from random import Random
 from typing import TypeAlias
 
 from polygpu.model.decisions import Decision
-from polygpu.tune.evaluate import AGAIN, Evaluation, pruned_before, text_of
+from polygpu.tune.evaluate import AGAIN, Evaluate, Evaluation, pruned_before, text_of
 from polygpu.tune.log import Log
 from polygpu.tune.plan import Limits, Plan
 from polygpu.tune.strategies import STRATEGIES
 from polygpu.tune.subjects import Subject
-from polygpu.tune.workers import Evaluate
 
 Told: TypeAlias = Callable[[Subject, int, float], None]
 """Is told how many choices of a nest have been looked at, and the least seconds."""
@@ -53,16 +52,17 @@ def searched(
     found: Sequence[Subject], plan: Plan, evaluate: Evaluate, log: Log, told: Told
 ) -> tuple[Tuned, ...]:
     """Each nest by itself, beside others as rules choose them."""
-    return tuple(Tuned(s, tuple(_nest(k, s, plan, evaluate, log, told))) for k, s in enumerate(found))
+    return tuple(Tuned(s, tuple(_nest(s, plan, evaluate, log, told))) for s in found)
 
 
-def _nest(k: int, s: Subject, plan: Plan, evaluate: Evaluate, log: Log, told: Told) -> Iterator[Evaluation]:
+def _nest(s: Subject, plan: Plan, evaluate: Evaluate, log: Log, told: Told) -> Iterator[Evaluation]:
     chance, texts, done, least = Random(f"{plan.seed}:{s.kernel}"), set[str](), 0, inf
     asking = STRATEGIES[plan.strategy](s.space, plan.candidates, chance)
     numbers = next(asking, None)
+    told(s, done, least)
     while numbers is not None:
         seconds: dict[int, float] = {}
-        for made in _batch(k, s, numbers, plan.limits, texts, evaluate, log):
+        for made in _batch(s, numbers, plan.limits, texts, evaluate, log):
             done, least = done + 1, min(least, made.seconds)
             seconds[made.number] = made.seconds
             told(s, done, least)
@@ -74,7 +74,6 @@ def _nest(k: int, s: Subject, plan: Plan, evaluate: Evaluate, log: Log, told: To
 
 
 def _batch(
-    k: int,
     s: Subject,
     numbers: list[int],
     limits: Limits,
@@ -84,7 +83,7 @@ def _batch(
 ) -> Iterator[Evaluation]:
     """The evaluations of a few choices; `texts` are the decisions of those before."""
     here = {n: e for n in numbers if (e := _here(s, n, limits, texts, log)) is not None}
-    others = evaluate(k, [n for n in numbers if n not in here])
+    others = evaluate(s, [n for n in numbers if n not in here])
     for n in numbers:
         made = here[n] if n in here else next(others)
         if (s.kernel, n) not in log.known:

@@ -10,7 +10,7 @@ from polygpu.model.decisions import Decision
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import loops_in, typical
 from polygpu.perf.lanes import uniform
-from polygpu.pipeline import Choose, Compilation, File, Options, decisions_of
+from polygpu.pipeline import Compilation, File, Options, decisions_of
 from polygpu.search.choose import BRIEF, Chooser
 from polygpu.search.price import price
 from polygpu.search.space import Choice, Nest, Space, nests_of
@@ -18,12 +18,14 @@ from polygpu.search.space import Choice, Nest, Space, nests_of
 
 @dataclass(frozen=True)
 class Subject:
-    """A nest of a region, and the seconds that its `kernel` takes as rules choose it, at the chooser's sizes.
+    """A nest of a region of a prepared `file`, and the seconds that its `kernel` takes as rules choose it: at
+    the chooser's sizes, or in a run of the program.
 
     `kept` are the keys that persons decided for it. `extents` are the iterations of its loops, where they are
     as many whenever the loop is reached.
     """
 
+    file: File
     region: str
     kernel: str
     space: Space
@@ -65,27 +67,26 @@ def subjects(path: str, options: Options) -> tuple[Compilation, tuple[Subject, .
     Raises Diagnosed for errors in the file or in the options.
     """
     found: list[Subject] = []
+    file = File(path, replace(options, level=1))
 
     def look(
         r: CompiledRegion, realiser: Realiser, decisions: tuple[Decision, ...], stated: Mapping[str, int]
     ) -> tuple[Decision, ...]:
         sizes = typical(Ledger(r, realiser.device), stated)
-        found.extend(_of_region(r, Chooser(realiser, sizes, decisions)))
+        found.extend(_of_region(file, r, Chooser(realiser, sizes, decisions)))
         return ()
 
-    return _file(path, options, look), tuple(found)
+    file.choose = look
+    return file.realise(decisions_of(options), {}), tuple(found)
 
 
-def compiled(path: str, options: Options, best: Mapping[str, tuple[Decision, ...]]) -> Compilation:
-    """The file with the best decisions for each of its regions. Raises Diagnosed."""
-    return _file(path, options, lambda r, *_: best.get(r.scop.name, ()))
+def compiled(file: File, choices: Mapping[str, tuple[Decision, ...]]) -> Compilation:
+    """The file with these decisions for its regions, by their names. Raises Diagnosed."""
+    chosen = replace(file, choose=lambda r, *_: choices.get(r.scop.name, ()), chosen={})
+    return chosen.realise(decisions_of(file.options), {})
 
 
-def _file(path: str, options: Options, choose: Choose) -> Compilation:
-    return File(path, replace(options, level=1), choose).realise(decisions_of(options), {})
-
-
-def _of_region(r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
+def _of_region(file: File, r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
     for nest in nests_of(r):
         sizes = chooser.looked_at(r, nest)
         if sizes is not None:
@@ -93,7 +94,7 @@ def _of_region(r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
             kept = frozenset(t.decision.key for t in r.taken[nest.kernel] if t.by == "person")
             space, at = Space(nest, chooser.device), replace(chooser, sizes=sizes)
             name = r.region.kernels[nest.kernel].name
-            yield Subject(r.scop.name, name, space, at, rules, kept, _extents(r, nest, at))
+            yield Subject(file, r.scop.name, name, space, at, rules, kept, _extents(r, nest, at))
 
 
 def _extents(r: CompiledRegion, nest: Nest, chooser: Chooser) -> dict[str, int]:

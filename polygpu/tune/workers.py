@@ -1,4 +1,4 @@
-"""Evaluating in several processes, each of which prepares the file once."""
+"""Work on choices in several processes, each of which prepares the file once."""
 
 from __future__ import annotations
 
@@ -6,44 +6,36 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from polygpu.pipeline import Options
-from polygpu.tune.evaluate import Evaluation, evaluated
-from polygpu.tune.plan import Limits
+from polygpu.tune.plan import Task
 from polygpu.tune.subjects import Subject, subjects
 
-Evaluate: TypeAlias = Callable[[int, list[int]], Iterator[Evaluation]]
-"""From a subject, by its index, and choices of it to what they take, in the same order."""
+Job: TypeAlias = Callable[[Task, Subject, int], Any]
+"""What is done with a choice of a subject."""
+Spread: TypeAlias = Callable[[Job, Subject, list[int]], Iterator[Any]]
+"""Does a job with each of the choices; results are in the same order."""
 
 _CHUNK = 4  # choices that a process is given at a time
 
 
-@dataclass(frozen=True)
-class Task:
-    """What is searched, as processes are told it."""
-
-    path: str
-    options: Options
-    limits: Limits
-
-
 @contextmanager
-def workers(task: Task, found: Sequence[Subject], count: int) -> Iterator[Evaluate]:
-    """What evaluates in `count` processes, in this one if that is 1; `found` are the subjects of the task."""
+def workers(task: Task, count: int) -> Iterator[Spread]:
+    """What works in `count` processes, in this one if that is 1."""
     if count == 1:
-        yield lambda k, numbers: (evaluated(found[k], n, task.limits) for n in numbers)
+        yield lambda job, s, numbers: (job(task, s, n) for n in numbers)
         return
     pool = ProcessPoolExecutor(count, get_context("spawn"), _started)
     try:
-        yield lambda k, numbers: pool.map(_evaluated, [(task, k, n) for n in numbers], chunksize=_CHUNK)
+        yield lambda job, s, numbers: pool.map(
+            partial(_there, job, task, s.kernel), numbers, chunksize=_CHUNK
+        )
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -62,10 +54,9 @@ def _ends_with(parent: BaseProcess | None) -> None:
 
 
 @cache
-def _prepared(task: Task) -> tuple[Subject, ...]:
-    return subjects(task.path, task.options)[1]
+def _prepared(task: Task) -> dict[str, Subject]:
+    return {s.kernel: s for s in subjects(task.path, task.options)[1]}
 
 
-def _evaluated(asked: tuple[Task, int, int]) -> Evaluation:
-    task, subject, number = asked
-    return evaluated(_prepared(task)[subject], number, task.limits)
+def _there(job: Job, task: Task, kernel: str, number: int) -> Any:
+    return job(task, _prepared(task)[kernel], number)

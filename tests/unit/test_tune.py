@@ -20,14 +20,14 @@ from polygpu.report.layout import plain
 from polygpu.report.tuned import tuned_lines
 from polygpu.search.space import Nest, Space
 from polygpu.support.diagnostics import Diagnosed
-from polygpu.tune.evaluate import evaluated
+from polygpu.tune.evaluate import by_model, evaluated
 from polygpu.tune.log import head_of, opened
-from polygpu.tune.plan import Limits, Plan
+from polygpu.tune.plan import Limits, Plan, Task
 from polygpu.tune.result import result
 from polygpu.tune.search import Tuned, searched
 from polygpu.tune.strategies import STRATEGIES, Strategy
 from polygpu.tune.subjects import Subject, subjects
-from polygpu.tune.workers import Task, workers
+from polygpu.tune.workers import workers
 
 SUM = """\
 void add(int n, float y[restrict n], float x[restrict n])
@@ -121,8 +121,8 @@ def search(
     told: Callable[[Subject, int, float], None] = lambda s, done, least: None,
 ) -> tuple[Tuned, ...]:
     made, found = subjects(task.path, task.options)
-    with opened(log, head_of(plan, made, found)) as file, workers(task, found, count) as evaluate:
-        return searched(found, plan, evaluate, file, told)
+    with opened(log, head_of(plan, made, found)) as file, workers(task, count) as spread:
+        return searched(found, plan, by_model(spread), file, told)
 
 
 def test_random_choices_that_are_all_choices_find_the_least(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_the_result_compiles_to_the_best_kernel(tmp_path: Path) -> None:
     task = prepared(tmp_path, SCALE, Limits(), "unroll(2)")
     found = search(task, tmp_path / "log", Plan("climb", 100, 0, Limits()))
     (t,) = found
-    text = result(task, found)
+    text = result(found)
     made = compile_file(task.path, Options(device="8800gtx", replayed=text))
     ((nest,),) = (r.taken for r in made.regions)
     taken = {t.decision.key: t.decision for t in nest}
@@ -338,7 +338,7 @@ def test_rules_are_kept_where_no_choice_is_faster(tmp_path: Path) -> None:
     slow = tuple(e for e in t.evaluations if e.seconds >= t.subject.rules)
     found = (Tuned(t.subject, slow),)
     assert found[0].best == ()
-    assert "# search" not in result(task, found)
+    assert "# search" not in result(found)
     made, _ = subjects(task.path, task.options)
     assert "none is faster than what rules choose" in plain(tuned_lines(made, found))
 
@@ -376,7 +376,7 @@ def test_a_terminal_shows_how_far_the_search_is(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert cli.invoke([*TUNE, source, "--candidates", "20"]) == 0
     shown = capsys.readouterr().err
-    assert "\r\x1b[Kpolygpu: nest 5: 1/20, " in shown
+    assert "\r\x1b[Kpolygpu: nest 5: 0/20, no time yet" in shown
     assert "\r\x1b[Kpolygpu: k.decisions: for" in shown
 
 
@@ -420,7 +420,7 @@ def test_searches_of_benchmarks_beat_rules(kernel: str, tmp_path: Path) -> None:
     task = Task(str(path), Options(device="8800gtx"), Limits())
     found = search(task, tmp_path / "log", Plan("climb", 400, 0, Limits()))
     assert any(t.best for t in found)
-    text = result(task, found)
+    text = result(found)
     _, again = subjects(str(path), Options(device="8800gtx", replayed=text))
     for before, after in zip(found, again, strict=True):
         assert after.rules <= before.subject.rules
