@@ -112,6 +112,12 @@ _path = click.Path(dir_okay=False, path_type=Path)
     help="Only kernels with so many of the threads that a multiprocessor can hold.",
 )
 @click.option(
+    "--traffic",
+    type=click.FloatRange(min=0),
+    metavar="PERCENT",
+    help="Only tiles that load and store up to so much more elements than the tiles that do least.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
@@ -184,7 +190,7 @@ def _tune(program: Program, output: Path) -> int:
 def _limits(values: dict[str, Any]) -> Limits:
     from polygpu.tune.plan import Limits
 
-    return Limits(values["even"], values["concurrency"])
+    return Limits(values["even"], values["concurrency"], values["traffic"])
 
 
 def _runs(program: Program) -> Runs | None:

@@ -52,6 +52,8 @@ def pruned_before(s: Subject, number: int, limits: Limits) -> str:
     why = s.space.why_not(choice)
     if not why and limits.even and s.uneven(choice):
         why = "uneven: tiles that do not divide their loops"
+    if not why and limits.traffic is not None and s.traffic(choice) > 1 + limits.traffic / 100:
+        why = f"traffic over {limits.traffic:g} % above the least"
     return why
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -59,7 +59,7 @@ def head_of(plan: Plan, made: Compilation, found: Iterable[Subject], runner: Run
         "sizes": {s.kernel: dict(sorted(s.chooser.sizes.items())) for s in found},
         "strategy": plan.strategy,
         "seed": plan.seed,
-        "pruned": {"even": plan.limits.even, "concurrency": plan.limits.concurrency},
+        "pruned": asdict(plan.limits),
     }
 
 

@@ -11,12 +11,14 @@ from polygpu.runtime.build import Recipe
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is pruned beside what cannot be: tiles that do not divide their loops, unless not `even`, and
-    kernels with fewer threads at a time than `concurrency` percent of what a multiprocessor holds.
+    """What is pruned beside what cannot be: tiles that do not divide their loops, unless not `even`,
+    kernels with fewer threads at a time than `concurrency` percent of what a multiprocessor holds, and
+    tiles that load and store `traffic` percent more than those that do least.
     """
 
     even: bool = False
     concurrency: float = 0.0
+    traffic: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

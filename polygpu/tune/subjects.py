@@ -14,6 +14,7 @@ from polygpu.pipeline import Compilation, File, Options, decisions_of
 from polygpu.search.choose import BRIEF, Chooser
 from polygpu.search.price import price
 from polygpu.search.space import Choice, Nest, Space, nests_of
+from polygpu.tune.moved import Moved
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Subject:
     rules: float
     kept: frozenset[str]
     extents: Mapping[str, int]
+    moved: Moved
 
     @property
     def nest(self) -> Nest:
@@ -57,8 +59,17 @@ class Subject:
 
     def uneven(self, choice: Choice) -> bool:
         """Whether a tile does not divide its loop."""
+        return any(self.extents.get(name, 0) % tile for name, tile in self._tiles(choice).items())
+
+    def traffic(self, choice: Choice) -> float:
+        """What its tiles load and store, over the least of all tiles; 1 where that is unknown, or decided."""
+        tiles = self._tiles(choice)
+        elements = self.moved.elements(tiles) if tiles else None
+        return elements / self.moved.least if elements else 1.0
+
+    def _tiles(self, choice: Choice) -> dict[str, int]:
         tiles = [item for d in self._free(choice.decisions(self.nest)) if d.key == "tile" for item in d.items]
-        return any(self.extents.get(name, 0) % int(tile or 1) for name, tile in tiles)
+        return {name: int(tile or 1) for name, tile in tiles}
 
 
 def subjects(path: str, options: Options) -> tuple[Compilation, tuple[Subject, ...]]:
@@ -93,8 +104,9 @@ def _of_region(file: File, r: CompiledRegion, chooser: Chooser) -> Iterator[Subj
             rules = price(r, nest.kernel, chooser.device, sizes, BRIEF).seconds
             kept = frozenset(t.decision.key for t in r.taken[nest.kernel] if t.by == "person")
             space, at = Space(nest, chooser.device), replace(chooser, sizes=sizes)
+            moved = Moved(r.grids[nest.kernel], space, sizes)
             name = r.region.kernels[nest.kernel].name
-            yield Subject(file, r.scop.name, name, space, at, rules, kept, _extents(r, nest, at))
+            yield Subject(file, r.scop.name, name, space, at, rules, kept, _extents(r, nest, at), moved)
 
 
 def _extents(r: CompiledRegion, nest: Nest, chooser: Chooser) -> dict[str, int]:

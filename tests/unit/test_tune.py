@@ -343,6 +343,38 @@ def test_rules_are_kept_where_no_choice_is_faster(tmp_path: Path) -> None:
     assert "none is faster than what rules choose" in plain(tuned_lines(made, found))
 
 
+def test_traffic_is_that_of_tiles(tmp_path: Path) -> None:
+    """Of a product of 500 x 500 by 500 x 512 each element of A is loaded for each tile of j, and so on."""
+    task = prepared(tmp_path, PRODUCT)
+    _, (s,) = subjects(task.path, task.options)
+
+    def moved(i: int, j: int) -> float:
+        return 500 * 512 * 500 * (1 / min(i, 500) + 1 / min(j, 512)) + 2 * 500 * 512
+
+    for number in range(0, len(s.space), 9973):
+        tiles = tile(s, number)
+        assert s.moved.elements(tiles) == pytest.approx(moved(tiles["i"], tiles["j"]), rel=1e-5)
+        assert s.traffic(s.space[number]) == pytest.approx(
+            moved(tiles["i"], tiles["j"]) / moved(128, 128), rel=1e-5
+        )
+
+
+def test_traffic_prunes_before_a_choice_is_made(tmp_path: Path) -> None:
+    task, plan = prepared(tmp_path, PRODUCT), Plan("random", 200, 0, Limits(traffic=50))
+    (found,) = search(task, tmp_path / "log", plan)
+    why = "traffic over 50 % above the least"
+    assert dict(found.pruned)[why] > 5
+    for e in found.evaluations:
+        traffic = found.subject.traffic(found.subject.space[e.number])
+        assert (e.pruned != why or traffic > 1.5) and (traffic <= 1.5 or e.pruned)
+
+
+def test_tiles_of_persons_move_what_they_move(tmp_path: Path) -> None:
+    task = prepared(tmp_path, SCALE, Limits(traffic=0), "tile(i: 2, j: 2)")
+    _, (s,) = subjects(task.path, task.options)
+    assert {s.traffic(s.space[number]) for number in range(0, len(s.space), 997)} == {1.0}
+
+
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
