@@ -31,7 +31,7 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import check_writable
 
 if TYPE_CHECKING:
-    from polygpu.pipeline import Compilation
+    from polygpu.pipeline import Compilation, Options
     from polygpu.tune.evaluate import Evaluate
     from polygpu.tune.plan import Limits, Runs, Task
     from polygpu.tune.running import Runner
@@ -132,6 +132,11 @@ _path = click.Path(dir_okay=False, path_type=Path)
     "[default: FILE.tune.jsonl, beside the decisions]",
 )
 @click.option("--plot", type=_path, metavar="FILE.svg", help="Plot the times of all choices.")
+@click.option(
+    "--export",
+    type=click.Choice(("kernel-tuner",)),
+    help="Search nothing: write FILE_kernel_tuner.py, or -o, with which the library Kernel Tuner does.",
+)
 @source_options
 @replay_option
 def command(source: str, arguments: tuple[str, ...], output: Path | None, **values: Any) -> int:
@@ -141,6 +146,9 @@ def command(source: str, arguments: tuple[str, ...], output: Path | None, **valu
     and unrolling; what --decide, --decisions and pragmas decide is kept. Shows the best ten of each nest
     beside what rules choose (-O 1), and writes the best for `polygpu compile --decisions FILE`.
     """
+    if values["export"]:
+        script = output or Path(f"{Path(source).stem}_kernel_tuner.py")
+        return console.diagnosed(lambda: _export(source, script, values), values["style"])
     output = output or Path(f"{Path(source).stem}.decisions")
     values["log_file"] = values["log_file"] or output.with_name(f"{output.stem}.tune.jsonl")
     _check_paths(Path(source), output, values["log_file"], values["plot"])
@@ -158,6 +166,32 @@ def _check_paths(source: Path, *outputs: Path | None) -> None:
         taken.add(path.resolve())
 
 
+def _export(source: str, output: Path, values: dict[str, Any]) -> int:
+    from polygpu.tune.kernel_tuner import COMPILERS, script
+    from polygpu.tune.subjects import subjects
+
+    if values["even"] or values["concurrency"] or values["traffic"] is not None:
+        raise click.UsageError(
+            "Kernel Tuner searches all choices: --even, --concurrency and --traffic are polygpu's"
+        )
+    if values["target"] not in COMPILERS:
+        raise click.UsageError(f"--export kernel-tuner goes with --target {' or '.join(COMPILERS)}")
+    options = _options(values)
+    with console.progress(f"compiling {source}"):
+        made, found = subjects(source, options)
+    _check_subjects(source, found, values)
+    console.show(made.diagnostics, values["style"])
+    write_all({output: script(source, options, found, output)})
+    click.echo(f"polygpu: {output}: for `python {output}`, with kernel_tuner and polygpu installed", err=True)
+    return 0
+
+
+def _options(values: dict[str, Any]) -> Options:
+    sizes = tuple(f"{name}={size}" for name, size in values["sizes"].items())
+    options = pipeline_options(values)
+    return replace(options, assume_typical=(*options.assume_typical, *sizes))
+
+
 def _tune(program: Program, output: Path) -> int:
     from polygpu.report.terminal import print_lines
     from polygpu.report.tuned import tuned_lines, tuned_svg
@@ -169,9 +203,7 @@ def _tune(program: Program, output: Path) -> int:
     with writing():
         for path in (output, *([values["plot"]] if values["plot"] else [])):
             check_writable(path)
-    sizes = tuple(f"{name}={size}" for name, size in values["sizes"].items())
-    options = pipeline_options(values)
-    options = replace(options, assume_typical=(*options.assume_typical, *sizes))
+    options = _options(values)
     task = Task(source, options, _limits(values), _runs(program))
     with console.progress(f"compiling {source}"):
         made, found = subjects(source, options)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polygpu.model.decisions import Decision, listing
+from polygpu.pipeline import File
 from polygpu.tune.search import Tuned
 from polygpu.tune.subjects import compiled
 
@@ -16,6 +17,11 @@ def result(tuned: Sequence[Tuned]) -> str:
     best: dict[str, tuple[Decision, ...]] = defaultdict(tuple)
     for t in tuned:
         best[t.subject.region] += t.best
-    made = compiled(tuned[0].subject.file, best)
+    return listed(tuned[0].subject.file, best)
+
+
+def listed(file: File, best: Mapping[str, tuple[Decision, ...]]) -> str:
+    """The decisions of a file with the best ones for its regions."""
+    made = compiled(file, best)
     nests = [nest for r in made.regions for nest in r.taken]
     return listing([replace(t, by="search") if t.by == "model" else t for t in nest] for nest in nests)

@@ -27,7 +27,7 @@ class Subject:
     """
 
     file: File
-    region: str
+    by_rules: CompiledRegion
     kernel: str
     space: Space
     chooser: Chooser
@@ -35,6 +35,10 @@ class Subject:
     kept: frozenset[str]
     extents: Mapping[str, int]
     moved: Moved
+
+    @property
+    def region(self) -> str:
+        return self.by_rules.scop.name
 
     @property
     def nest(self) -> Nest:
@@ -46,7 +50,10 @@ class Subject:
 
     def decisions(self, number: int) -> tuple[Decision, ...]:
         """Those of a choice, but for what persons decided."""
-        return self._free(self.space[number].decisions(self.nest))
+        return self.of_choice(self.space[number])
+
+    def of_choice(self, choice: Choice) -> tuple[Decision, ...]:
+        return self._free(choice.decisions(self.nest))
 
     @property
     def of_rules(self) -> tuple[Decision, ...]:
@@ -68,7 +75,7 @@ class Subject:
         return elements / self.moved.least if elements else 1.0
 
     def _tiles(self, choice: Choice) -> dict[str, int]:
-        tiles = [item for d in self._free(choice.decisions(self.nest)) if d.key == "tile" for item in d.items]
+        tiles = [item for d in self.of_choice(choice) if d.key == "tile" for item in d.items]
         return {name: int(tile or 1) for name, tile in tiles}
 
 
@@ -106,7 +113,7 @@ def _of_region(file: File, r: CompiledRegion, chooser: Chooser) -> Iterator[Subj
             space, at = Space(nest, chooser.device), replace(chooser, sizes=sizes)
             moved = Moved(r.grids[nest.kernel], space, sizes)
             name = r.region.kernels[nest.kernel].name
-            yield Subject(file, r.scop.name, name, space, at, rules, kept, _extents(r, nest, at), moved)
+            yield Subject(file, r, name, space, at, rules, kept, _extents(r, nest, at), moved)
 
 
 def _extents(r: CompiledRegion, nest: Nest, chooser: Chooser) -> dict[str, int]:
