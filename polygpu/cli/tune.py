@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -124,6 +124,12 @@ _path = click.Path(dir_okay=False, path_type=Path)
     help="Evaluate, or build what is run, in so many processes. [default: that of CPUs]",
 )
 @click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Evaluate by the model on a Dask cluster instead, as in tcp://10.0.0.1:8786; its workers need "
+    "polygpu and the file under the same path. Needs polygpu[tune].",
+)
+@click.option(
     "--log",
     "log_file",
     type=_path,
@@ -152,6 +158,8 @@ def command(source: str, arguments: tuple[str, ...], output: Path | None, **valu
     output = output or Path(f"{Path(source).stem}.decisions")
     values["log_file"] = values["log_file"] or output.with_name(f"{output.stem}.tune.jsonl")
     _check_paths(Path(source), output, values["log_file"], values["plot"])
+    if values["scheduler"] and (values["evaluate"] == "run" or values["workers"]):
+        raise click.UsageError("--evaluate run and --workers are of this machine: leave out --scheduler")
     if arguments and values["evaluate"] != "run":
         raise click.UsageError("ARGS are what the program is run with: they go with --evaluate run")
     program = Program(source, arguments, values)
@@ -248,7 +256,6 @@ def _searched(
     from polygpu.tune.log import head_of, opened
     from polygpu.tune.plan import Plan
     from polygpu.tune.search import searched
-    from polygpu.tune.workers import workers
 
     _check_subjects(task.path, found, values)
     exhaustive = values["strategy"] == "exhaustive"
@@ -256,12 +263,18 @@ def _searched(
     plan = Plan(values["strategy"], candidates, values["seed"], task.limits)
     count = values["workers"] or os.cpu_count() or 1
     with (
-        workers(task, count) as spread,
+        _spread(task, count, values["scheduler"]) as spread,
         _evaluator(task, found, spread, count) as (evaluate, launched, runner),
         opened(values["log_file"], head_of(plan, made, found, runner)) as log,
         console.steps() as say,
     ):
         return searched(launched, plan, evaluate, log, _told(plan.candidates, say)), runner
+
+
+def _spread(task: Task, count: int, scheduler: str | None) -> AbstractContextManager[Spread]:
+    from polygpu.tune.workers import cluster, workers
+
+    return cluster(task, scheduler) if scheduler else workers(task, count)
 
 
 @contextmanager
