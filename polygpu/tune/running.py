@@ -36,6 +36,7 @@ from polygpu.tune.workers import Spread
 
 _SLOWER, _SOON = 10, 10.0  # what takes so many times as long as rules' program, and these seconds, is ended
 _ERROR = re.compile(r"\berror\s*:\s*(.*)")
+_SAID = re.compile(r"^polygpu: (?!warning: )(.*)", re.MULTILINE)
 _PLACE = re.compile(r" \([^()]*\)$")  # in the source, at the end of what a generated program says
 
 
@@ -80,8 +81,9 @@ class Runner:
         except Diagnosed:
             return "it does not end in time"
         if ran.status != self.original.status:
-            said = ran.stderr.decode(errors="replace").rpartition("polygpu: ")[2].strip()
-            return f"it fails: {_PLACE.sub('', said) or f'exit status {ran.status}'}"
+            said = _SAID.findall(ran.stderr.decode(errors="replace"))
+            why = without_numbers(_PLACE.sub("", said[-1])) if said else f"exit status {ran.status}"
+            return f"it fails: {why}"
         expected, found = (execution.stdout.decode(errors="replace") for execution in (self.original, ran))
         if not compare_outputs(expected, found, self.runs.tolerance).agrees:
             return "it prints something else than the original"

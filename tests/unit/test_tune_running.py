@@ -98,8 +98,9 @@ replace() { printf '#!/bin/bash\\n%s\\n' "$1" > "$out"; chmod +x "$out"; }
 case "$directory:$out" in
     scale_0_k0_*.o) [ $((number % 6)) = 0 ] && { echo "k.c:12: error: 3 is too many" >&2; exit 1; };;
     scale_0_k0_*) case $((number % 6)) in
-        1) replace "sleep 100"; exit;;
-        2) replace "echo 'polygpu: region scale, kernel k: too many resources (k.c:7)' >&2; exit 1"; exit;;
+        1) replace "exec sleep 100"; exit;;
+        2) replace "echo 'polygpu: region scale, kernel k: too many resources (k.c:7)
+more' >&2; exit 1"; exit;;
         3) replace "kill -SEGV \\$\\$"; exit;;
         4) replace "echo 0.5 17"; exit;;
         5) replace "exec $(dirname "$(dirname "$out")")/original"; exit;;
