@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-TUNE = ["tune", "-d", "8800gtx", "--evaluate", "run", "--candidates", "12"]
+TUNE = ["tune", "-d", "8800gtx", "--evaluate", "run", "--candidates", "8"]
 
 
 @pytest.fixture
