@@ -171,9 +171,10 @@ def script(path: str, options: Options, found: Sequence[Subject], output: Path) 
 def _arguments(s: Subject) -> Iterator[tuple[str, str]]:
     """What the function is called with, as Python, and its name. Raises Diagnosed (PG917)."""
     r, sizes = s.by_rules, s.chooser.sizes
-    tests = (test_of(c.holds, r.polyhedra.context) for c in r.conditions)
-    if any(not uniform(test, sizes) for test in tests if test is not None):
-        raise _unknown(s, "its region may not run on the device at these sizes")
+    for condition in r.conditions:
+        test = test_of(condition.holds, r.polyhedra.context)
+        if test is not None and not uniform(test, sizes):
+            raise _unknown(s, f"at its sizes {condition.reason}")
     for scalar in r.region.scalars:
         yield f"numpy.{_numpy(s, scalar.type, scalar.name)}({sizes.get(scalar.name, 1)})", scalar.name
     for buffer in (b for b in r.region.buffers if b.host):

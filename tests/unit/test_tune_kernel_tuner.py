@@ -183,6 +183,11 @@ def test_the_program_searches_and_writes_decisions(
             "void f(int n, struct p a[restrict n])\n{ for (int i = 0; i < n; i++) a[i].x = a[i].y; }\n",
             [], 1, "the nest 3 cannot be exported: numpy has no type for 'a' [PG917]",
         ),
+        (
+            "float a[100];\nvoid f(int n)\n{ for (int i = 0; i < n; i++) a[i] += 1; }\n",
+            ["--size", "n=101"], 1,
+            "exported: at its sizes subscript 1 of 'a[i]' must stay inside the array [PG917]",
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_exported_is_not(
