@@ -152,6 +152,8 @@ def command(source: str, arguments: tuple[str, ...], output: Path | None, **valu
     and unrolling; what --decide, --decisions and pragmas decide is kept. Shows the best ten of each nest
     beside what rules choose (-O 1), and writes the best for `polygpu compile --decisions FILE`.
     """
+    if arguments and values["evaluate"] != "run":
+        raise click.UsageError("ARGS are what the program is run with: they go with --evaluate run")
     if values["export"]:
         script = output or Path(f"{Path(source).stem}_kernel_tuner.py")
         return console.diagnosed(lambda: _export(source, script, values), values["style"])
@@ -160,8 +162,6 @@ def command(source: str, arguments: tuple[str, ...], output: Path | None, **valu
     _check_paths(Path(source), output, values["log_file"], values["plot"])
     if values["scheduler"] and (values["evaluate"] == "run" or values["workers"]):
         raise click.UsageError("--evaluate run and --workers are of this machine: leave out --scheduler")
-    if arguments and values["evaluate"] != "run":
-        raise click.UsageError("ARGS are what the program is run with: they go with --evaluate run")
     program = Program(source, arguments, values)
     return console.diagnosed(lambda: _tune(program, output), values["style"])
 
