@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.polybench import Suite, Variant
 from polygpu import pipeline
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
@@ -73,7 +74,7 @@ def outcome_of(place: str, certificate: Certificate) -> Outcome:
 def outcomes_of(task: Task) -> list[Outcome]:
     """Of each region of the file. Raises Diagnosed if it does not compile."""
     start = time.monotonic()
-    options = pipeline.Options(device=task.device, includes=task.includes, defines=task.defines)
+    options = Options(device=task.device, includes=task.includes, defines=task.defines)
     regions = pipeline.compile_file(str(task.source), options).regions
     _progress(task, f"{len(regions)} regions compiled in {time.monotonic() - start:.1f} s")
     return [_certified(task, region) for region in regions]

@@ -20,6 +20,7 @@ from typing import TypeVar
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.wanted import RefusedError
 from polygpu.model.decisions import Decision, parse
@@ -27,7 +28,7 @@ from polygpu.perf.effort import QUICK, look
 from polygpu.perf.launches import Calls
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.resources import resident
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 
 T = TypeVar("T")
 THREADS = {1: ((64, 128, 256),), 2: ((4, 8, 16), (8, 16, 32)), 3: ((1, 2), (2, 4, 8), (16, 32))}

@@ -18,10 +18,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 from polygpu.search.choose import BRIEF, Chooser
 from polygpu.search.price import price
 from polygpu.search.space import Nest, Space, nests_of

@@ -16,8 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.perf.resources import registers_of, resident
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 
 _ENTRY = re.compile(
     r"entry function '_Z(?:N\d+_GLOBAL__N\w*?)?L?(\d+)(\w+)'.*?Used (\d+) registers", re.DOTALL

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from os import PathLike
 
-    from polygpu.pipeline import Compilation
+    from polygpu.compilation import Compilation
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "compile"]
 
 
 def compile(source: str | PathLike[str], **options: Any) -> Compilation:  # noqa: A001
-    """Compiles the C file `source`; `options` are the fields of `polygpu.pipeline.Options`.
+    """Compiles the C file `source`; `options` are the fields of `polygpu.compilation.Options`.
 
     Loops without a pragma are offloaded as by `polygpu compile`, unless `offload` says otherwise.
 
@@ -26,8 +26,8 @@ def compile(source: str | PathLike[str], **options: Any) -> Compilation:  # noqa
     """
     from os import fspath  # noqa: PLC0415
 
+    from polygpu.compilation import Options  # noqa: PLC0415
     from polygpu.compiler import compile_certified  # noqa: PLC0415
-    from polygpu.pipeline import Options  # noqa: PLC0415
     from polygpu.printing.dialects import default_offload  # noqa: PLC0415
 
     chosen = {"offload": default_offload(options.get("target", "cuda")), **options}

@@ -13,10 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from polygpu import pipeline
+from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.remarks import left_out
 from polygpu.model.decisions import CARE
-from polygpu.pipeline import Choose, Compilation, Options
+from polygpu.pipeline import Choose
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:

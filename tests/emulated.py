@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import programs
+from polygpu.compilation import Compilation, Options
 from polygpu.model.facts import AccessFact
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from tests.profiles import KernelProfile, SiteProfile, read_profile
 
 FLAGS = ("-march=native", "-ffp-contract=off", "-w")

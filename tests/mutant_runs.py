@@ -11,10 +11,10 @@ from pathlib import Path
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import is_floating
 from polygpu.model.kernel import Region, Unit
-from polygpu.pipeline import Compilation
 from polygpu.printing.emit import emit_device
 from polygpu.runtime import trial
 from polygpu.runtime.region_driver import Driver, driver
@@ -141,7 +141,7 @@ class Bench:
 
 
 def compiled(source: Path, device: str) -> Compilation:
-    return pipeline.compile_file(str(source), pipeline.Options(target="emulator", device=device))
+    return pipeline.compile_file(str(source), Options(target="emulator", device=device))
 
 
 def _results(program: Path, arguments: tuple[str, ...]) -> list[bytes] | str:

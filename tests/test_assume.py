@@ -9,14 +9,15 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.compilation import Options
 from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import build_checked
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
 
-def options(*values: str) -> pipeline.Options:
-    return pipeline.Options(target="emulator", device="8800gtx", assume=values)
+def options(*values: str) -> Options:
+    return Options(target="emulator", device="8800gtx", assume=values)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.compilation import Compilation, Options
+from polygpu.pipeline import compile_file
 from polygpu.schedule.tree import describe
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.c"))

@@ -14,8 +14,8 @@ from benchmarks import programs
 from benchmarks.constant import constant_form
 from polygpu import pipeline
 from polygpu.analysis import polyhedra
+from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
-from polygpu.pipeline import Compilation
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
 from tests.support_kernels import build_checked
@@ -82,7 +82,7 @@ def assert_offloaded(compiled: Compilation, extent: int) -> None:
 )
 def test_certified(kernel: str, target: str, device: str, extent: int, form: str, tmp_path: Path) -> None:
     source = write_form(kernel, sizes_of(kernel, extent), form, tmp_path)
-    compiled = pipeline.compile_file(str(source), pipeline.Options(target=target, device=device))
+    compiled = pipeline.compile_file(str(source), Options(target=target, device=device))
     assert_offloaded(compiled, extent)
     for r in compiled.regions:
         assert_certified(r)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from polygpu.analysis.places import positions
+from polygpu.compilation import Compilation, Options
 from polygpu.model.decisions import Decision, Value, json_listing, listing, read
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.verify.certificate import certify

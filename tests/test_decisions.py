@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import cli, pipeline
+from polygpu.compilation import Options
 from polygpu.mapping.program import Grid
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError
@@ -86,7 +87,7 @@ def asked(t: Transformation) -> str:
 
 def possible(device: str) -> Iterator[str]:
     """An order, a deal, an access and a strip of those that a search may try, all at once, at random."""
-    path, options = str(KERNELS / "mm.c"), pipeline.Options(target="emulator", device=device)
+    path, options = str(KERNELS / "mm.c"), Options(target="emulator", device=device)
     made = pipeline.compile_file(path, options)
     (grid,) = made.regions[0].grids
     random, choices = Random(device), list(spaces(grid, made.device))
@@ -139,7 +140,7 @@ def test_members_of_the_spaces_keep_the_output(device: str, tmp_path: Path) -> N
     ],
 )
 def test_impossible_decisions_are_refused(decision: str, number: str) -> None:
-    options = pipeline.Options(target="emulator", device="8800gtx", decisions=(decision,))
+    options = Options(target="emulator", device="8800gtx", decisions=(decision,))
     with pytest.raises(Diagnosed) as caught:
         pipeline.compile_file(str(KERNELS / "mm.c"), options)
     assert caught.value.diagnostics[0].id == number
@@ -151,7 +152,7 @@ def test_registers_decide_the_resident_blocks() -> None:
         count: explain(
             pipeline.compile_file(
                 str(KERNELS / "vecadd.c"),
-                pipeline.Options(target="emulator", device="8800gtx", decisions=(f"registers({count})",)),
+                Options(target="emulator", device="8800gtx", decisions=(f"registers({count})",)),
             )
         )
         .regions[0]
@@ -163,7 +164,7 @@ def test_registers_decide_the_resident_blocks() -> None:
 
 
 def test_a_tile_must_be_a_multiple_of_its_threads() -> None:
-    options = pipeline.Options(target="emulator", decisions=("tile(i: 20, j: 20) threads(i: 16, j: 16)",))
+    options = Options(target="emulator", decisions=("tile(i: 20, j: 20) threads(i: 16, j: 16)",))
     with pytest.raises(Diagnosed, match="cannot be dealt"):
         pipeline.compile_file(str(KERNELS / "mm.c"), options)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.mapping.check import check_program
 from polygpu.mapping.program import Program
 from polygpu.model.kernel import Region
 from polygpu.model.kernel_walk import free_names
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 from polygpu.support.passes import Passes
 
 KERNELS = sorted(path.stem for path in programs.KERNELS.glob("*.c"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.footprint import box
 from polygpu.mapping.owned import promote
@@ -29,7 +30,7 @@ from polygpu.mapping.program import (
     reference_key,
 )
 from polygpu.model.kernel import Unit
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 from polygpu.printing.calls import emit
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.schedule.nests import nests

@@ -15,6 +15,7 @@ import islpy as isl
 import pytest
 
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.check import check_program
 from polygpu.mapping.owned import promote
@@ -37,7 +38,7 @@ from polygpu.mapping.program import (
 from polygpu.model.kernel import Barrier, Comment
 from polygpu.model.kernel_walk import map_statements, statements
 from polygpu.perf.predict import predict
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.schedule.tree import Band, Leaf, Member, Sequence
 from polygpu.verify.certificate import certify

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.compilation import Options
 from polygpu.support.diagnostics import Diagnosed
 
 MOST_SECONDS = 10.0
@@ -49,7 +50,7 @@ def survive(count: int, seed: int, directory: Path) -> None:
         target, device = choice.choice(_TARGETS)
         start = time.perf_counter()
         try:
-            found = pipeline.compile_file(str(file), pipeline.Options(target=target, device=device))
+            found = pipeline.compile_file(str(file), Options(target=target, device=device))
             answers["files"] += bool(found.files)
         except Diagnosed as refused:
             answers["diagnostics"] += 1

@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks import programs
 from polygpu import cli, devices
+from polygpu.compilation import Compilation, Options
 from polygpu.perf.coalescing import Coalescing
 from polygpu.perf.predict import predict
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from tests.emulated import FLAGS
 from tests.profiles import KernelProfile, read_profile
 

@@ -18,8 +18,9 @@ import pytest
 
 from benchmarks import programs
 from polygpu import cli
+from polygpu.compilation import Options
 from polygpu.devices import load
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.printing import dialects
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.emit import emit_device

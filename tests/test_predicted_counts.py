@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.perf.predict import Predicted, Work, predict
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.predicted import predict_all
 from tests.emulated import compiled, program

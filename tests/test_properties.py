@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.compilation import Compilation, Options
+from polygpu.pipeline import compile_file
 from tests.legality import broken
 from tests.random_programs import Array, Program, programs, source
 

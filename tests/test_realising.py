@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.decisions import parse
 from polygpu.perf.launches import Calls
 from polygpu.perf.predict import Work, predict_calls
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 
 CHOICES = {
     "mm": ("stage()", "tile(i: 32, j: 32, k: 8) threads(i: 8, j: 8)", "tile(i: 16, j: 16)", "order(j, i)"),

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from polygpu import pipeline
+from polygpu.compilation import Compilation, Options
 from polygpu.support.diagnostics import Diagnosed
 
 
-def compile_text(text: str, directory: Path) -> pipeline.Compilation:
+def compile_text(text: str, directory: Path) -> Compilation:
     file = directory / "k.c"
     file.write_text(text)
-    return pipeline.compile_file(str(file), pipeline.Options(target="emulator"))
+    return pipeline.compile_file(str(file), Options(target="emulator"))
 
 
 REFUSED = [

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import programs
+from polygpu.compilation import Compilation, Options
 from polygpu.model.decisions import Decision, Taken, Value
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 
 KERNELS = sorted(path.stem for path in programs.KERNELS.glob("*.c"))
 DEVICES = ("h100", "8800gtx", "gtx285", "generic")

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.compilation import Options
 from tests import emulated
 
 LARGE = [
@@ -135,7 +136,7 @@ int main(void)
 def test_all_blocks_run_where_addresses_depend_on_data(tmp_path: Path) -> None:
     source = tmp_path / "gather.c"
     source.write_text(HISTOGRAM)
-    made = pipeline.compile_file(str(source), pipeline.Options(target="emulator", device="8800gtx"))
+    made = pipeline.compile_file(str(source), Options(target="emulator", device="8800gtx"))
     for suffix, text in made.files.items():
         (tmp_path / f"gather{suffix}").write_text(text)
     program = tmp_path / "gather"

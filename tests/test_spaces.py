@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.compilation import Compilation, Options
 from polygpu.model.decisions import SPACES, parse
 from polygpu.model.kernel import ArrayArgument, ArraySpace, Region
 from polygpu.perf.predict import predict
@@ -36,7 +37,7 @@ def assumed(kernel: str) -> tuple[str, ...]:
     return tuple(f"{n}={v}" for n, v in zip(names, sizes_of(kernel, LARGER), strict=True))
 
 
-def made(kernel: str, choice: str, device: str = "8800gtx") -> pipeline.Compilation:
+def made(kernel: str, choice: str, device: str = "8800gtx") -> Compilation:
     return compiled(kernel, device, (choice,) if choice else (), (), assumed(kernel))
 
 
@@ -157,7 +158,7 @@ def test_no_certificate_for_what_the_kernel_writes(space: ArraySpace) -> None:
 def test_no_certificate_for_constants_that_change_between_launches(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     file.write_text(CHAIN)
-    r = pipeline.compile_file(str(file), pipeline.Options("emulator")).regions[0]
+    r = pipeline.compile_file(str(file), Options("emulator")).regions[0]
     first, second = r.region.kernels
     (later,) = read_as(replace(r.region, kernels=(second,)), "y", "constant").kernels
     failures = certify(replace(r, region=replace(r.region, kernels=(first, later)))).failures
@@ -166,7 +167,7 @@ def test_no_certificate_for_constants_that_change_between_launches(tmp_path: Pat
 
 
 def test_no_certificate_for_asynchronous_copies_through_a_cache() -> None:
-    options = pipeline.Options("emulator", "h100", decisions=("buffer(ring: 3)",))
+    options = Options("emulator", "h100", decisions=("buffer(ring: 3)",))
     r = pipeline.compile_file(str(programs.source_of("mm")), options).regions[0]
     failures = certify(replace(r, region=read_as(r.region, "B", "texture"))).failures
     messages = [f.message for f in failures if f.property == VALUES]
@@ -219,9 +220,7 @@ def types(target: str, space: str, directory: Path) -> Path:
     """Compiles a program that reads all types of elements through one cache."""
     source = directory / "types.c"
     source.write_text(TYPES)
-    made = pipeline.compile_file(
-        str(source), pipeline.Options(target, decisions=(f"{space}({', '.join(READ)})",))
-    )
+    made = pipeline.compile_file(str(source), Options(target, decisions=(f"{space}({', '.join(READ)})",)))
     assert [d.message for d in made.diagnostics if d.id == "PG313"] == []
     for suffix, text in made.files.items():
         (directory / f"types{suffix}").write_text(text)
@@ -252,9 +251,7 @@ def test_cuda_reads_elements_of_all_types(space: str, tmp_path: Path) -> None:
 
 def refused(text: str, *decisions: str, assume: tuple[str, ...] = (), device: str = "8800gtx") -> list[str]:
     """The warnings PG313 of a compilation; all of its arrays are then in global memory."""
-    done = pipeline.compile_file(
-        text, pipeline.Options("emulator", device, decisions=decisions, assume=assume)
-    )
+    done = pipeline.compile_file(text, Options("emulator", device, decisions=decisions, assume=assume))
     kept = {a.space for r in done.regions for k in r.region.kernels for a in k.arrays}
     assert kept <= {"global"}
     return [d.message.partition(": ")[2] for d in done.diagnostics if d.id == "PG313"]
@@ -313,11 +310,11 @@ def test_constant_memory_is_not_for_what_another_kernel_writes(tmp_path: Path) -
     """The texture cache is: a launch sees what the ones before it wrote."""
     file = tmp_path / "f.c"
     file.write_text(CHAIN)
-    options = pipeline.Options("emulator", decisions=("constant(y)",))
+    options = Options("emulator", decisions=("constant(y)",))
     done = pipeline.compile_file(str(file), options)
     (said,) = [d.message for d in done.diagnostics if d.id == "PG313"]
     assert said.endswith("f_0_k0 writes it")
-    done = pipeline.compile_file(str(file), pipeline.Options("emulator", decisions=("texture(y)",)))
+    done = pipeline.compile_file(str(file), Options("emulator", decisions=("texture(y)",)))
     first, second = done.regions[0].region.kernels
     assert [d for d in done.diagnostics if d.id == "PG313"] == []
     assert {a.name: a.space for a in second.arrays}["y"] == "texture"
@@ -342,7 +339,7 @@ void f(float x[restrict 10000], float y[restrict 10000])
 def test_regions_of_a_file_share_constant_memory(tmp_path: Path) -> None:
     file = tmp_path / "f.c"
     file.write_text(TWO)
-    done = pipeline.compile_file(str(file), pipeline.Options("cuda", decisions=("constant(x)",)))
+    done = pipeline.compile_file(str(file), Options("cuda", decisions=("constant(x)",)))
     (said,) = [d.message for d in done.diagnostics if d.id == "PG313"]
     assert said.endswith("it takes 40000 bytes of constant memory, and 25536 are left")
     assert done.files["_cuda.cu"].count("static __constant__") == 1

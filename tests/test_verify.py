@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import programs
 from polygpu import pipeline
+from polygpu.compilation import Options
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
 
@@ -15,7 +16,7 @@ FEW = ["mm", "mv", "tmv", "transpose", "jacobi-2d", "lu", "symm", "doitgen", "tr
 
 def assert_certified(kernel: str, target: str, device: str) -> None:
     path = str(programs.KERNELS / f"{kernel}.c")
-    compiled = pipeline.compile_file(path, pipeline.Options(target=target, device=device))
+    compiled = pipeline.compile_file(path, Options(target=target, device=device))
     assert compiled.regions
     for r in compiled.regions:
         certificate = certify(r)

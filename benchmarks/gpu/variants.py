@@ -44,9 +44,10 @@ CHECKED: dict[str, Sizes] = {"heat-3d": (67, 3), "doitgen": (67,)}  # the others
 
 def generate(kernel: str, count: int, seed: int, device: str) -> Iterator[Variant]:
     """Writes so many variants of a kernel, and those that rules propose for its nests."""
+    from polygpu.compilation import Options  # noqa: PLC0415
     from polygpu.mapping.wanted import RefusedError  # noqa: PLC0415 - a machine with a GPU may lack all of it
     from polygpu.model.decisions import Decision  # noqa: PLC0415
-    from polygpu.pipeline import File, Options  # noqa: PLC0415
+    from polygpu.pipeline import File  # noqa: PLC0415
     from polygpu.search.choose import Chooser  # noqa: PLC0415
     from polygpu.search.space import Space, nests_of  # noqa: PLC0415
 
@@ -127,8 +128,9 @@ def _timed(built: Variant, kernel: str, right: str) -> Variant:
 
 def modelled(v: Variant, files: dict[str, Any], device: str) -> dict[str, float]:
     """Milliseconds of each kernel of a variant."""
+    from polygpu.compilation import Options  # noqa: PLC0415
     from polygpu.model.decisions import parse  # noqa: PLC0415
-    from polygpu.pipeline import File, Options  # noqa: PLC0415
+    from polygpu.pipeline import File  # noqa: PLC0415
     from polygpu.search.price import price  # noqa: PLC0415
 
     kernel = v["kernel"]

@@ -13,10 +13,11 @@ from typing import Any
 
 from benchmarks import programs
 from benchmarks.published.figures import Binding
+from polygpu.compilation import Compilation, Options
 from polygpu.model.device import Device
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.timing import KernelTime
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.runtime.build import Recipe, build_program
 from polygpu.runtime.execute import run_program

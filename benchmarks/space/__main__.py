@@ -22,9 +22,10 @@ from typing import TypeAlias
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.model.decisions import parse
 from polygpu.perf.resources import registers_of, resident
-from polygpu.pipeline import File, Options
+from polygpu.pipeline import File
 from polygpu.search.price import price
 from polygpu.support.diagnostics import Diagnosed
 

@@ -18,7 +18,7 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.files import check_writable
 
 if TYPE_CHECKING:
-    from polygpu.pipeline import Compilation
+    from polygpu.compilation import Compilation
 
 EMITTED = ("host", "device", "schedule")
 

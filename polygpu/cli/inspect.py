@@ -13,8 +13,8 @@ from polygpu.cli.options import GccStyleCommand, roofline_option, sizes_option, 
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 if TYPE_CHECKING:
+    from polygpu.compilation import Compilation
     from polygpu.model.facts import CompilationFacts
-    from polygpu.pipeline import Compilation
     from polygpu.report.predicted import Prediction
 
 

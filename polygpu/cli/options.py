@@ -11,7 +11,7 @@ import click
 from polygpu.printing import dialects
 
 if TYPE_CHECKING:
-    from polygpu.pipeline import Options
+    from polygpu.compilation import Options
 
 # Options of gcc that take their value in the same word too, and that click would not split.
 _JOINED = ("-include", "-MF", "-MT")
@@ -170,7 +170,7 @@ def pipeline_options(values: dict[str, Any]) -> Options:
     """The compiler's options out of a command's parameters."""
     import os
 
-    from polygpu.pipeline import Options
+    from polygpu.compilation import Options
 
     chosen = {name: values[name] for name in _PIPELINE_FIELDS}
     if values["registers"] is not None:

@@ -11,7 +11,7 @@ from polygpu.cli.options import language_flags
 from polygpu.cli.outputs import place, write_all
 
 if TYPE_CHECKING:
-    from polygpu.pipeline import Compilation
+    from polygpu.compilation import Compilation
     from polygpu.runtime.build import Recipe
 
 

@@ -26,7 +26,7 @@ from polygpu.printing import dialects
 from polygpu.runtime.errors import error, writing
 
 if TYPE_CHECKING:
-    from polygpu.pipeline import Compilation
+    from polygpu.compilation import Compilation
     from polygpu.runtime.build import Recipe
     from polygpu.runtime.compare import Comparison, Difference
     from polygpu.runtime.execute import Execution

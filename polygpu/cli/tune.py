@@ -31,7 +31,7 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import check_writable
 
 if TYPE_CHECKING:
-    from polygpu.pipeline import Compilation, Options
+    from polygpu.compilation import Compilation, Options
     from polygpu.tune.evaluate import Evaluate
     from polygpu.tune.plan import Limits, Runs, Task
     from polygpu.tune.running import Runner

@@ -26,8 +26,8 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from polygpu.compilation import Compilation
     from polygpu.lower.realise import CompiledRegion
-    from polygpu.pipeline import Compilation
     from polygpu.report.verify import Report
     from polygpu.runtime.build import Recipe
     from polygpu.runtime.trial import Attempt, Trial

@@ -8,6 +8,7 @@ from dataclasses import replace
 from polygpu.analysis.assume import parse_assumptions
 from polygpu.analysis.index_sets import Split
 from polygpu.analysis.verdicts import loop_verdicts
+from polygpu.compilation import Compilation
 from polygpu.lower.points import Points
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.program import Axis, Grid, Tiles, walk
@@ -21,7 +22,6 @@ from polygpu.model.rewrite import rewrite, substitute
 from polygpu.offload.offers import Offer, offers, source_names
 from polygpu.perf.launches import typical_launch
 from polygpu.perf.resources import allocated_bytes, registers_of, resident, shared_bytes
-from polygpu.pipeline import Compilation
 from polygpu.printing.calls import overlaps
 from polygpu.printing.host import print_user
 from polygpu.printing.printer import print_expr

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.analysis.jang_patterns import JangReference
+from polygpu.compilation import Compilation
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.jang import ranked, references, spaces, thread_mappings
 from polygpu.mapping.program import Grid
@@ -22,7 +23,6 @@ from polygpu.model.facts import AccessFact, CompilationFacts
 from polygpu.model.kernel import Kernel
 from polygpu.perf.launches import typical_launch
 from polygpu.perf.resources import registers_of
-from polygpu.pipeline import Compilation
 from polygpu.report.layout import Line, Span, indented, line, table
 from polygpu.report.quantities import counted, share
 from polygpu.support.isl_idioms import TooLongError, bounded

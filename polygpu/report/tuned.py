@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor, log10
 
-from polygpu.pipeline import Compilation
+from polygpu.compilation import Compilation
 from polygpu.printing.dialects import find
 from polygpu.report.layout import Line, Span, indented, line, table
 from polygpu.report.quantities import count, duration, significant

@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 
 import jinja2
 
+from polygpu.compilation import Options
 from polygpu.lower.scan import test_of
 from polygpu.model.decisions import Decision
 from polygpu.model.expr import SIZES, is_floating
 from polygpu.model.kernel import Buffer
 from polygpu.perf.lanes import uniform
-from polygpu.pipeline import Options
 from polygpu.printing.calls import call_of
 from polygpu.runtime.errors import error
 from polygpu.search.space import DEALS, Choice, Space

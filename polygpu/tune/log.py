@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from polygpu import __version__
-from polygpu.pipeline import Compilation
+from polygpu.compilation import Compilation
 from polygpu.runtime.errors import error, writing
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import write_files

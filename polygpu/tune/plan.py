@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from polygpu.pipeline import Options
+from polygpu.compilation import Options
 from polygpu.runtime.build import Recipe
 
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from polygpu.compilation import Compilation
 from polygpu.model.device import Device
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.resources import resident
-from polygpu.pipeline import Compilation
 from polygpu.runtime.build import build_original, build_program
 from polygpu.runtime.compare import compare_outputs
 from polygpu.runtime.errors import error

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import Decision
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import loops_in, typical
 from polygpu.perf.lanes import uniform
-from polygpu.pipeline import Compilation, File, Options, decisions_of
+from polygpu.pipeline import File, decisions_of
 from polygpu.search.choose import BRIEF, Chooser
 from polygpu.search.price import price
 from polygpu.search.space import Choice, Nest, Space, nests_of

@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
+from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_chosen
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import RefusedError
-from polygpu.pipeline import Compilation, Options
 from polygpu.printing.emit import emit_device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, render
 from polygpu.verify.certificate import certify

@@ -11,8 +11,8 @@ from time import monotonic
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
-from polygpu.pipeline import Options
 from tests.fuzz.compilation import PATIENCE, Setup, certificate
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.examine import FLAGS as COMPILED

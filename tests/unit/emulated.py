@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.compilation import Compilation, Options
+from polygpu.pipeline import compile_file
 
 
 def compiled(folder: Path, text: str) -> Compilation:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.compilation import Compilation, Options
+from polygpu.pipeline import compile_file
 from polygpu.printing.calls import overlaps
 from tests.unit.frontend_text import errors, only_scop
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary
 from polygpu.model.kernel import If, Kernel, Statement
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.verify.certificate import certify
 from tests.unit.emulated import assert_same, compiled
 

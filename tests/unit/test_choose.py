@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
+from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_certified
 from polygpu.model.decisions import Decision, listing
-from polygpu.pipeline import Compilation, Options
 from polygpu.search import choose
 from polygpu.search.price import price
 

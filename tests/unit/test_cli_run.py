@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from polygpu import cli, pipeline
+from polygpu.compilation import Compilation
 
 SUM = """\
 #include <stdio.h>
@@ -75,7 +76,7 @@ def test_a_wrong_program_has_status_3(
     """As if the compiler had left out a store of the last element."""
     honest = pipeline.File.realise
 
-    def wrong(file: pipeline.File, *words: Any) -> pipeline.Compilation:
+    def wrong(file: pipeline.File, *words: Any) -> Compilation:
         compilation = honest(file, *words)
         host = compilation.files["_host.c"].replace(
             "for (int i = 0; i < n; i++)", "y[4] = 7;\n    for (int i = 0; i < n; i++)"

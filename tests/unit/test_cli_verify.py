@@ -13,6 +13,7 @@ from polygpu import cli, pipeline
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.dependences import compute as compute_dependences
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.compilation import Compilation
 from polygpu.lower import realise
 from polygpu.mapping.padding import Padded, pad
 from polygpu.schedule import prepare
@@ -241,7 +242,7 @@ def test_a_wrong_program_is_found(capfd: pytest.CaptureFixture[str], monkeypatch
     """A mistake in the host file, which no region alone would show."""
     honest = pipeline.File.realise
 
-    def wrong(file: pipeline.File, *words: Any) -> pipeline.Compilation:
+    def wrong(file: pipeline.File, *words: Any) -> Compilation:
         compilation = honest(file, *words)
         host = compilation.files["_host.c"].replace("total, points", "total + 1, points")
         return replace(compilation, files=compilation.files | {"_host.c": host})

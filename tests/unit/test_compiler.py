@@ -12,6 +12,7 @@ import pytest
 
 import polygpu
 from polygpu import cli
+from polygpu.compilation import Options
 from polygpu.compiler import RefutedError, compile_certified
 from polygpu.lower import blocks, kernels
 from polygpu.lower.context import KernelContext
@@ -20,7 +21,6 @@ from polygpu.lower.staging import Copy
 from polygpu.model.decisions import CARE
 from polygpu.model.expr import Binary, Expr, Int, Reference
 from polygpu.model.kernel import Assign, Barrier, Comment, For, If, Kernel, Statement
-from polygpu.pipeline import Options
 from polygpu.report.explain import explain
 
 PRODUCT = """\

@@ -12,7 +12,8 @@ import islpy as isl
 import pytest
 
 from polygpu.analysis.conditions import conditions
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit.emulated import assert_same, compiled
 from tests.unit.middle import analysed

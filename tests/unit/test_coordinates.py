@@ -7,8 +7,9 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from tests.unit.emulated import assert_same, compiled
 
 SUMS = "int does not hold what kernels compute"

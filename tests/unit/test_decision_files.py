@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from polygpu import cli
+from polygpu.compilation import Compilation, Options
 from polygpu.model.decisions import listing, parse, read
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
 
 PRODUCT = """

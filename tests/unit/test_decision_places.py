@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks import programs
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.compilation import Compilation, Options
 from polygpu.lower.remarks import left_out
 from polygpu.mapping.wanted import labels, loop_names, runs_backwards
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.schedule.tree import Member
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.devices import load
 from polygpu.model.kernel import Unit
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.printing.emit import emit_device, fill
 from polygpu.printing.folding import folded
 from polygpu.runtime.toolchain import find_nvcc, opencl_devices

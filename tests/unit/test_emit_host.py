@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.model.expr import Call, Int, Name, Position
 from polygpu.model.kernel import Buffer, Region, ScalarArgument
 from polygpu.model.scop import Array, Scalar, Scop, Structure
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.printing.host import HostCall, emit_host, host_call, overlap_tests, print_user
 from tests.unit.kernel_programs import N, e
 

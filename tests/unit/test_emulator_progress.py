@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 
 CLOCK = """\
 #include <time.h>

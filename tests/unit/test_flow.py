@@ -9,7 +9,8 @@ import pytest
 
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts, dataflow
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 from polygpu.support.isl_idioms import empty_union_map
 from tests.unit.middle import analysed, same_map
 

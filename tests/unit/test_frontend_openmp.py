@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.frontend import lift
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 LOOP = "for (int i = 0; i < 9; i++) x[i] += 1;"

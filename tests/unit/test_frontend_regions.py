@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.frontend import FrontendOptions, lift
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit.frontend_text import bodies, errors, lifted
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 
 PROGRAM = """#include <stdio.h>
 struct P { float x, y; };

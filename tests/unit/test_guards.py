@@ -12,9 +12,10 @@ import pytest
 
 from polygpu.analysis.conditions import conditions
 from polygpu.analysis.polyhedra import build
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Assign, If, Region, Statement
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.verify.certificate import certify
 from tests.unit.emulated import assert_same, compiled
 from tests.unit.middle import VECTORS, analysed, same_set

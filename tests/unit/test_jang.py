@@ -11,9 +11,10 @@ import pytest
 from benchmarks import programs
 from polygpu import devices
 from polygpu.analysis.jang_patterns import JangReference
+from polygpu.compilation import Options
 from polygpu.mapping.jang import ThreadMapping, ranked, references, spaces, thread_mappings
 from polygpu.mapping.program import Grid
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from tests.unit.middle import mapped
 
 GTX285 = devices.load("gtx285")

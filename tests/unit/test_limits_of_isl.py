@@ -8,9 +8,10 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.lower import realise, scan
 from polygpu.lower.realise import Realiser
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.schedule.prepare import Prepared
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from polygpu.analysis.names import with_free_names
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 from polygpu.runtime.toolchain import find_nvcc
 from tests.support_kernels import require_nvcc
 from tests.unit.emulated import assert_same, compiled

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.layout import plain
 from polygpu.report.papers import KernelPapers, papers, papers_lines

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from polygpu import devices
+from polygpu.compilation import Compilation, Options
 from polygpu.lower import work
 from polygpu.model.device import Device
 from polygpu.offload.instances import counter, operations
 from polygpu.offload.offers import Offer, offers
 from polygpu.offload.seconds import Price
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.printing.printer import print_expr
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text

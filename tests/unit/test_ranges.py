@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary, Int, Name
 from polygpu.model.kernel import If
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.support.child import in_child, patience
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import RANGES

@@ -8,11 +8,12 @@ import pytest
 
 from benchmarks import programs
 from polygpu import devices
+from polygpu.compilation import Options
 from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import ArrayArgument, Assign, Declare, DeclareArray, For, Kernel, Statement
 from polygpu.perf.live_ranges import peak_registers
 from polygpu.perf.resources import argument_bytes, registers_of
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 
 DEVICE = devices.load("generic")
 OLD = devices.load("8800gtx")

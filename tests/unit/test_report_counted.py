@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from polygpu.compilation import Compilation, Options
 from polygpu.perf.predict import predict
-from polygpu.pipeline import Compilation, Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.report.counted import with_counts
 from polygpu.report.explain import explain
 from polygpu.report.run import run_json, run_text

@@ -10,11 +10,12 @@ import pytest
 
 from polygpu.analysis.distances import fixed, onward
 from polygpu.analysis.straight import clustered
+from polygpu.compilation import Options
 from polygpu.model.decisions import parse
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.scop import Scop
 from polygpu.perf.predict import predict
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text
 from polygpu.verify.certificate import certify

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.pipeline import Options, compile_file
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit.emulated import assert_same, compiled
 

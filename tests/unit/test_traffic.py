@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.mapping.program import Grid
 from polygpu.mapping.traffic import Images, Traffic, evaluated, symbol, traffic
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from tests.unit.middle import mapped
 
 Element = tuple[object, ...]  # an array's name, and subscripts

@@ -14,8 +14,9 @@ from xml.etree import ElementTree
 import pytest
 
 from polygpu import cli, devices
+from polygpu.compilation import Options
 from polygpu.model.decisions import Place, listing
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.report.layout import plain
 from polygpu.report.tuned import tuned_lines
 from polygpu.search.space import Nest, Space

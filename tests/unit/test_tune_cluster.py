@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from polygpu import cli
-from polygpu.pipeline import Options
+from polygpu.compilation import Options
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.tune import workers
 from polygpu.tune.evaluate import by_model

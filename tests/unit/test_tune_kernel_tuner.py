@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from polygpu import cli, devices
+from polygpu.compilation import Options
 from polygpu.model.decisions import Place
-from polygpu.pipeline import Options
 from polygpu.search.space import Choice, Nest, Space
 from polygpu.tune import kernel_tuner
 from polygpu.tune.kernel_tuner import choice_of, nests, restrictions, tune_params

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from polygpu import cli
+from polygpu.compilation import Options
 from polygpu.perf.effort import THOROUGH
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.search.price import price
 from tests.support_kernels import require_opencl
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.compilation import Options
 from polygpu.frontend.names.device_names import device_name
-from polygpu.pipeline import Options, compile_file
+from polygpu.pipeline import compile_file
 from polygpu.printing.dialects import CUDA, OPENCL
 from polygpu.support.diagnostics import Diagnosed
 from tests.support_kernels import require_nvcc

@@ -16,6 +16,7 @@ from benchmarks import programs
 from polygpu import pipeline
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
 from polygpu.schedule import prepare
@@ -31,7 +32,7 @@ OLD, NEW = ("emulator", "8800gtx"), ("cuda", "h100")
 def compiled(kernel: str, machine: tuple[str, str]) -> CompiledRegion:
     target, device = machine
     path = str(programs.KERNELS / f"{kernel}.c")
-    return pipeline.compile_file(path, pipeline.Options(target=target, device=device)).regions[0]
+    return pipeline.compile_file(path, Options(target=target, device=device)).regions[0]
 
 
 def certified(r: CompiledRegion, region: Region) -> Certificate:
@@ -152,9 +153,9 @@ def test_loops_the_other_way_round(tmp_path: Path) -> None:
     """The coefficients of a polynomial are used row by row."""
     file = tmp_path / "horner.c"
     file.write_text(HORNER)
-    r = pipeline.compile_file(
-        str(file), pipeline.Options(target="emulator", decisions=("stage() reuse(0)",))
-    ).regions[0]
+    r = pipeline.compile_file(str(file), Options(target="emulator", decisions=("stage() reuse(0)",))).regions[
+        0
+    ]
     assert certify(r).holds
     mutants = list(kernel_mutants.kernel_variants(r.region, kernel_mutants.swapped_loops))
     assert mutants
@@ -169,7 +170,7 @@ def dropped(what: str) -> Callable[[Polyhedra], Dependences]:
 def test_a_dependence_the_scheduler_does_not_see(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "compute", dropped("flow"))
     path = str(programs.KERNELS / f"{kernel}.c")
-    r = pipeline.compile_file(path, pipeline.Options(target="cuda", device="h100")).regions[0]
+    r = pipeline.compile_file(path, Options(target="cuda", device="h100")).regions[0]
     failures = certify(r).failures
     assert DEPENDENCES in {f.property for f in failures}
 
@@ -185,7 +186,7 @@ def test_a_barrier_only_some_threads_reach() -> None:
 def test_a_counterexample_names_instances_element_and_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "compute", dropped("flow"))
     path = str(programs.KERNELS / "lu.c")
-    r = pipeline.compile_file(path, pipeline.Options(target="cuda", device="h100")).regions[0]
+    r = pipeline.compile_file(path, Options(target="cuda", device="h100")).regions[0]
     found = next(f for f in certify(r).failures if f.property == DEPENDENCES)
     assert isinstance(found, Failure)
     assert found.source == "S0[i=3, j=1, k=0] at lu.c:18: A[i][j] -= A[i][k] * A[k][j];"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygpu import pipeline
+from polygpu.compilation import Options
 from polygpu.verify.certificate import certify
 
 PROGRAM = """
@@ -33,6 +34,6 @@ def test_names_of_indices(names: tuple[str, str, str], device: str, tmp_path: Pa
         text = text.replace(f"N{k}", name)
     file = tmp_path / "f.c"
     file.write_text(text)
-    options = pipeline.Options(target="emulator", device=device)
+    options = Options(target="emulator", device=device)
     certificate = certify(pipeline.compile_file(str(file), options).regions[0])
     assert certificate.holds, certificate

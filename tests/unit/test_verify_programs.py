@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygpu import pipeline
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.verify.certificate import certify
 
@@ -73,7 +74,7 @@ void f(int n, int A0[restrict n + 2][n + 3], int A1[restrict 2 * n + 1], double 
 def compiled(text: str, device: str, directory: Path) -> CompiledRegion:
     file = directory / "f.c"
     file.write_text(text)
-    return pipeline.compile_file(str(file), pipeline.Options(target="emulator", device=device)).regions[0]
+    return pipeline.compile_file(str(file), Options(target="emulator", device=device)).regions[0]
 
 
 @pytest.mark.parametrize("device", ["8800gtx", "h100"])

@@ -1,0 +1,83 @@
+"""What a compilation is asked for, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from polygpu.frontend import FrontendOptions
+from polygpu.lower.realise import CompiledRegion
+from polygpu.model.device import Device
+from polygpu.model.kernel import Unit
+from polygpu.support.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from polygpu.verify.verdict import Certificate
+
+Certification: TypeAlias = Literal["full", "quick", "off"]
+Offload: TypeAlias = Literal["auto", "always", "never"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a compilation is asked for.
+
+    `decisions` override what the passes would choose, and those of `replayed`, the text of a file of them;
+    `assume` states parameters' values: "n=4096", `assume_typical` those at which regions are priced.
+    `offload`: "auto" leaves what nobody marked on the host unless the device is faster.
+    `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
+    `decisions.CARE`) of regions by name: it raises this for what is refuted.
+    `level` is that of -O: 0 the source's order and nothing staged, 1 what rules choose; `polygpu.compiler`
+    has the model choose among few (2) or many (3).
+    """
+
+    target: str = "cuda"
+    device: str = ""
+    includes: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    undefines: tuple[str, ...] = ()
+    include_files: tuple[str, ...] = ()
+    std: str = ""
+    assume_no_alias: bool = False
+    decisions: tuple[str, ...] = ()
+    replayed: str = ""
+    assume: tuple[str, ...] = ()
+    assume_typical: tuple[str, ...] = ()
+    offload: Offload = "always"
+    time_budget: float = 10.0
+    cc: str | None = None
+    certify: Certification = "quick"
+    care: tuple[tuple[str, int], ...] = ()
+    level: int = 2
+
+    def frontend(self) -> FrontendOptions:
+        return FrontendOptions(
+            self.includes,
+            self.defines,
+            self.undefines,
+            self.include_files,
+            self.std,
+            self.assume_no_alias,
+            self.cc,
+        )
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The result: `files` maps a suffix of the stem to its text. `certificates` are the regions', if any."""
+
+    files: dict[str, str]
+    diagnostics: tuple[Diagnostic, ...]
+    dependencies: tuple[str, ...]
+    system_dependencies: tuple[str, ...]
+    sources: dict[str, str]
+    unit: Unit
+    device: Device
+    options: Options
+    regions: tuple[CompiledRegion, ...]
+    timings: tuple[tuple[str, float], ...]
+    certificates: tuple[Certificate, ...] = ()
+
+    @property
+    def offloaded(self) -> int:
+        return len(self.regions)

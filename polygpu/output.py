@@ -1,0 +1,91 @@
+"""The last passes of a file: price -> spaces -> emit, and all that there is to say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from polygpu.compilation import Compilation, Options
+from polygpu.frontend import Lifted
+from polygpu.lower import remarks
+from polygpu.lower.realise import CompiledRegion
+from polygpu.mapping.spaces import put_in_spaces
+from polygpu.model.decisions import Decision
+from polygpu.model.device import Device
+from polygpu.model.kernel import Unit
+from polygpu.model.scop import Scop
+from polygpu.offload.offers import offers, settled
+from polygpu.printing.calls import emit, emit_original
+from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.passes import Passes
+
+
+@dataclass(frozen=True)
+class Output:
+    """Writes a file whose regions are compiled; regions are priced at sizes of which some are `typical`."""
+
+    path: str
+    options: Options
+    device: Device
+    typical: Mapping[str, int]
+    passes: Passes
+
+    def written(
+        self,
+        lifted: Lifted,
+        compiled: tuple[CompiledRegion, ...],
+        decisions: tuple[Decision, ...],
+        care: Mapping[str, int],
+    ) -> Compilation:
+        """Raises Diagnosed for decisions that nothing follows."""
+        parallel = tuple(r for r in compiled if not lifted.detected or remarks.has_parallelism(r))
+        if self.options.offload != "never":
+            remarks.check_followed(self.path, decisions, parallel)
+        kept, priced = self.passes.run("price", lambda: self._offloaded(parallel, lifted))
+        asked = {k.name: a for r in kept for k, a in zip(r.region.kernels, r.asked, strict=True)}
+        make = partial(put_in_spaces, (r.region for r in kept), self.device, asked)
+        spaced = self.passes.run("spaces", make)
+        regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
+        stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
+        unit = Unit(self.path, stem, tuple(r.region for r in regions))
+        write = partial(emit, lifted.text, unit, regions, self.device, self.options.target)
+        files = self.passes.run("emit", write) if regions else {}
+        if not regions and (parallel or self.options.offload == "never"):
+            files = emit_original(lifted.text, unit, self.options.target)
+        simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)
+        diagnostics = (
+            *lifted.diagnostics,
+            *remarks.simple_schedules(simple),
+            *remarks.left_on_host(r for r in compiled if lifted.detected and not remarks.has_parallelism(r)),
+            *priced,
+            *(d for r in regions for d in remarks.in_one_thread(r)),
+            *spaced.diagnostics,
+        )
+        return Compilation(
+            files,
+            diagnostics,
+            lifted.dependencies,
+            lifted.system_dependencies,
+            lifted.sources,
+            unit,
+            self.device,
+            self.options,
+            regions,
+            tuple(self.passes.seconds.items()),
+        )
+
+    def _offloaded(
+        self, regions: tuple[CompiledRegion, ...], lifted: Lifted
+    ) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
+        """Those to offload, with a test of sizes where no pragma marks them, and what is to say of it."""
+        if self.options.offload != "auto":
+            return regions, ()
+        asked = {r.scop.name for r in regions if _is_marked(r.scop, lifted)}
+        return settled(offers(regions, self.device, self.typical), asked)
+
+
+def _is_marked(scop: Scop, lifted: Lifted) -> bool:
+    """Whether a pragma asks for the region, be it by decisions about one of its loops."""
+    places = {pragma.loop for pragma in lifted.decided}
+    return not lifted.detected or any(loop.position in places for loop in scop.loops)
