@@ -26,7 +26,7 @@ from polygpu.mapping.program import (
     series,
     with_children,
 )
-from polygpu.mapping.rules import buffering, classify, lane, tile_sizes
+from polygpu.mapping.rules import Sizes, buffering, classify, fewer_threads, is_crowded, lane, tile_sizes
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError, Wanted, direction, loop_names, runs_backwards
 from polygpu.model.decisions import Decision
@@ -76,9 +76,18 @@ def map_nest(
     if not nest.parallel:
         return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
-    kind = classify(grid)
-    sizes, step = tile_sizes(len(grid.axes), kind, device)
-    grid = _made(grid, _deal(grid, sizes, asked), device, asked, "threads", "tile", "deal")
+    sizes = tile_sizes(len(grid.axes), classify(grid), device)
+    made = _tiled(grid, sizes, device, asked)
+    if not is_crowded(made, device) or asked.care >= 3 or asked.find("tile") or asked.find("threads"):
+        return made
+    smaller = (_tiled(grid, s, device, asked) for s in fewer_threads(sizes, device))
+    return next((g for g in smaller if not is_crowded(g, device)), made)
+
+
+def _tiled(grid: Grid, sizes: tuple[Sizes, int], device: Device, asked: Wanted) -> Grid:
+    """The grid in tiles of these sizes, unless others are asked for."""
+    kind, (shapes, step) = classify(grid), sizes
+    grid = _made(grid, _deal(grid, shapes, asked), device, asked, "threads", "tile", "deal")
     grid = _made(grid, _access(device, asked), device, asked, "wide")
     strip = _strip(grid, step, buffering(kind, len(grid.axes), device), asked)
     grid = _made(grid, strip, device, asked, "loads", "buffer")

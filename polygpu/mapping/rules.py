@@ -6,15 +6,17 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.mapping.owned import nest_patterns, promote, shape_of
-from polygpu.mapping.program import Buffering, Grid
+from polygpu.mapping.program import Box, Buffering, Grid, Tiles
 from polygpu.model.device import Device
+from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import members_on
 from polygpu.support.isl_idioms import D
 
@@ -162,3 +164,28 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     if wide:
         return [*front, (4, 1, 1), (64, 1, 1)], 16
     return [*front, (8, 1, 1), (32, 1, 1)], 16
+
+
+def fewer_threads(sizes: tuple[Sizes, int], device: Device) -> Iterator[tuple[Sizes, int]]:
+    """The sizes with fewer threads in blocks of one axis, a warp at least, by steps of a request's lanes."""
+    shapes, step = sizes
+    if len(shapes) == 1:
+        (threads, points, group), lanes = shapes[0], device.request_lanes
+        yield from (([(t, points, group)], step) for t in range(threads - lanes, device.warp - 1, -lanes))
+
+
+def is_crowded(m: Grid, device: Device) -> bool:
+    """Whether a multiprocessor has no room for a second block, to compute while one waits for its copies, or
+    copies of rows leave threads without work.
+    """
+    used = sum(prod(box.extents) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes)
+    pairs = [(box.sides[-1].size, prod(m.shape)) for box, tiles in m.boxes if tiles is not None]
+    return 2 * used > device.shared_per_multiprocessor or any(max(p) % min(p) for p in pairs)
+
+
+def _size(m: Grid, box: Box) -> int:
+    return SIZES.get(m.p.array(box.array).element, 4)
+
+
+def _copies(tiles: Tiles | None) -> int:
+    return tiles.stages if tiles is not None and tiles.buffering == "ring" else 1

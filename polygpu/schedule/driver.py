@@ -20,6 +20,7 @@ from polygpu.schedule.adjacency import (
     components,
     solve,
 )
+from polygpu.schedule.fusion import Scope
 from polygpu.schedule.nests import form, nests, parallel_members
 from polygpu.schedule.tree import (
     Band,
@@ -75,15 +76,14 @@ def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
         parts.append(node)
         answers.append((component, solution))
     tree = sequence(parts)
-    host = form(tree, dependences, domains, _written(p))
+    host = form(tree, _scope(p, dependences))
     return Scheduled(tree, host, tuple(answers), tuple(unsearched))
 
 
 def original(p: Polyhedra, d: Dependences) -> Scheduled:
     """The source's own order, whose code is simple."""
-    domains = {s.name: s.domain for s in p.statements}
     tree = bands.original(list(p.statements))
-    return Scheduled(tree, form(tree, d.all, domains, _written(p)), (), fallback=True)
+    return Scheduled(tree, form(tree, _scope(p, d.all)), (), fallback=True)
 
 
 def sequential_loops(s: Scheduled) -> dict[str, float]:
@@ -124,8 +124,8 @@ def _component(
     if solution is None:
         return plain, None, cut or perf_counter() >= deadline
     node = _node(p, names, solution)
-    accesses = _written(p)
-    if _parallelism(node, inside, domains, accesses) < _parallelism(plain, inside, domains, accesses):
+    scope = _scope(p, inside)
+    if _parallelism(node, scope) < _parallelism(plain, scope):
         return plain, solution, cut
     return node, solution, False
 
@@ -195,19 +195,13 @@ def _member(p: Polyhedra, names: tuple[str, ...], row: Row) -> Member:
     return Member(rows)
 
 
-def _written(p: Polyhedra) -> dict[str, list[isl.Map]]:
-    """The accesses of each statement to arrays that the region writes."""
-    written = {array_tuple(a.reference) for s in p.statements for a in s.accesses if a.write}
-    return {
-        s.name: [a.relation for a in s.accesses if array_tuple(a.reference) in written] for s in p.statements
-    }
+def _scope(p: Polyhedra, dependences: isl.UnionMap) -> Scope:
+    return Scope({s.name: s for s in p.statements}, dependences)
 
 
-def _parallelism(
-    node: Node, inside: isl.UnionMap, domains: dict[str, isl.Set], accesses: dict[str, list[isl.Map]]
-) -> tuple[int, int]:
+def _parallelism(node: Node, scope: Scope) -> tuple[int, int]:
     """Parallel dimensions of the least parallel kernel, and minus the number of host loops around."""
-    host = form(node, inside, domains, accesses)
+    host = form(node, scope)
     return min(len(n.parallel) for n in nests(host)), -_host_depth(host)
 
 

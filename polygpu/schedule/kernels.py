@@ -12,7 +12,8 @@ from polygpu.analysis.places import holds, names_statement, place_of, positions
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.verdicts import ends, obstacle
 from polygpu.model.decisions import Decision
-from polygpu.schedule.nests import host_sequence, joined, nests
+from polygpu.schedule.fusion import Scope, joined
+from polygpu.schedule.nests import host_sequence, nests
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -22,7 +23,6 @@ from polygpu.schedule.tree import (
     Member,
     Nest,
     Node,
-    between,
     sequence,
 )
 from polygpu.schedule.tree import Sequence as Series
@@ -166,24 +166,22 @@ class _Change:
         if len(first.parallel) != len(second.parallel):
             counts = f"{len(first.parallel)} and {len(second.parallel)}"
             raise self._refused(at, f"the nests have {counts} parallel loops", "leave them apart")
-        crossing = self._between(first.statements, second.statements, outer)
-        fused = joined(first, second, crossing)
+        fused = joined(first, second, self._scope(outer))
         if fused is None:
-            same = crossing
+            same = crossing = self._between(first.statements, second.statements, outer)
             for a, b in zip(first.parallel, second.parallel, strict=True):
                 same = same.eq_at_multi_union_pw_aff(a.merged(b).function())
             raise self._forbidden(at, crossing.subtract(same), "in another thread", "leave them apart")
         return fused
 
+    def _scope(self, outer: tuple[Member, ...]) -> Scope:
+        return Scope({s.name: s for s in self.p.statements}, self.d.all).inside(*outer)
+
     def _between(
         self, sources: Sequence[str], sinks: Sequence[str], outer: tuple[Member, ...]
     ) -> isl.UnionMap:
         """The dependences inside one iteration of the host's loops."""
-        domains = {s.name: s.domain for s in self.p.statements}
-        found = between(self.d.all, sources, sinks, domains)
-        for member in outer:
-            found = found.eq_at_multi_union_pw_aff(member.function())
-        return found
+        return self._scope(outer).between(sources, sinks)
 
     def _forbidden(self, statement: str, pairs: isl.UnionMap, when: str, advice: str) -> Diagnosed:
         found = obstacle(self.p, self.d, pairs, when)

@@ -3,15 +3,18 @@
 A band with parallel members becomes a kernel over them, the rest of the band and all below runs inside a
 thread. A band without any becomes a host loop over its first member, and the rest is looked at again with
 only the dependences that this loop does not carry: wavefronts and a kernel per time step come out of the
-same rule. Neighbouring kernels whose dependences stay within one parallel point are fused.
+same rule. Kernels of one nest, and those that pass values within a parallel point, become one (`fusion`).
 """
 
 from __future__ import annotations
 
-from itertools import permutations
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.schedule.fusion import Scope, gathered, of_one_nest, of_one_value
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -23,34 +26,25 @@ from polygpu.schedule.tree import (
     Node,
     Sequence,
     band,
-    between,
     has_zero_distance,
-    sequence,
 )
-from polygpu.support.isl_idioms import D, tuple_name
 
-Domains = dict[str, isl.Set]
-Written = dict[str, list[isl.Map]]  # statement -> its accesses of arrays that some statement writes
+Rule: TypeAlias = Callable[[Nest, Nest, Scope], Nest | None]
 
 
-def form(node: Node, dependences: isl.UnionMap, domains: Domains, accesses: Written, limit: int = 3) -> Host:
-    """The host program of `node`, at most `limit` parallel dimensions a kernel.
-
-    `accesses` decides what is worth fusing: not what takes an array out of registers.
-    """
-    inside = between(dependences, node.statements, node.statements, domains)
+def form(node: Node, scope: Scope, limit: int = 3) -> Host:
+    """The host program of `node`, at most `limit` parallel dimensions a kernel."""
     match node:
         case Leaf():
             return Nest((), node)
         case Sequence(children):
-            parts = [form(child, inside, domains, accesses, limit) for child in children]
-            return host_sequence(_fuse_neighbours(parts, inside, domains, accesses))
+            return host_sequence(_fused([form(child, scope, limit) for child in children], scope))
         case Band():
-            return _form_band(node, inside, domains, accesses, limit)
+            return _form_band(node, scope, limit)
 
 
-def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, accesses: Written, limit: int) -> Host:
-    parallel = parallel_members(node, inside)
+def _form_band(node: Band, scope: Scope, limit: int) -> Host:
+    parallel = parallel_members(node, scope.between(node.statements, node.statements))
     if parallel:
         return Nest(
             tuple(node.members[k] for k in parallel[:limit]),
@@ -61,8 +55,7 @@ def _form_band(node: Band, inside: isl.UnionMap, domains: Domains, accesses: Wri
             ),
         )
     first, rest = node.members[0], node.members[1:]
-    left = inside.eq_at_multi_union_pw_aff(first.function())
-    child = form(band(rest, node.permutable, node.child), left, domains, accesses, limit)
+    child = form(band(rest, node.permutable, node.child), scope.inside(first), limit)
     if isinstance(child, Nest) and not child.parallel:
         return Nest((), band((first,), False, child.body))  # one launch of one thread, not one an iteration
     return HostLoop(first, child)
@@ -86,69 +79,26 @@ def host_sequence(parts: list[Host]) -> Host:
     return flat[0] if len(flat) == 1 else HostSequence(tuple(flat))
 
 
-def _fuse_neighbours(
-    parts: list[Host], dependences: isl.UnionMap, domains: Domains, accesses: Written
-) -> list[Host]:
-    result: list[Host] = []
-    for part in parts:
-        fused = _fuse(result[-1], part, dependences, domains, accesses) if result else None
-        if fused is None:
-            result.append(part)
-        else:
-            result[-1] = fused
-    return result
+def _fused(parts: list[Host], scope: Scope) -> list[Host]:
+    """The parts in order, as few as rules want: first those of one nest of the source become one kernel."""
+
+    def follows(source: Host, sink: Host) -> bool:
+        return scope.follows(_statements(source), _statements(sink))
+
+    for rule in (of_one_nest, of_one_value):
+        found: list[Host] = []
+        for part in parts:
+            found = gathered(found, part, partial(_joined, rule, scope), follows)
+        parts = found
+    return parts
 
 
-def _fuse(
-    first: Host, second: Host, dependences: isl.UnionMap, domains: Domains, accesses: Written
-) -> Nest | None:
-    """One kernel for both, when values pass between them only within a parallel point."""
-    if not (isinstance(first, Nest) and isinstance(second, Nest)):
-        return None
-    if len(first.parallel) != len(second.parallel):
-        return None
-    crossing = between(dependences, first.statements, second.statements, domains)
-    if crossing.is_empty() and first.parallel:
-        return None
-    fused = joined(first, second, crossing)
-    return fused if fused is not None and _keeps_owned(first, second, fused, accesses) else None
+def _joined(rule: Rule, scope: Scope, first: Host, second: Host) -> Host | None:
+    return rule(first, second, scope) if isinstance(first, Nest) and isinstance(second, Nest) else None
 
 
-def joined(first: Nest, second: Nest, crossing: isl.UnionMap) -> Nest | None:
-    """One kernel for both, if their `crossing` dependences can stay within a parallel point."""
-    for order in permutations(second.parallel):
-        if all(has_zero_distance(crossing, a, b) for a, b in zip(first.parallel, order, strict=True)):
-            merged = tuple(a.merged(b) for a, b in zip(first.parallel, order, strict=True))
-            return Nest(merged, sequence((first.body, second.body)))
-    return None
-
-
-def _keeps_owned(first: Nest, second: Nest, fused: Nest, accesses: Written) -> bool:
-    """Whether arrays of which each point owns one element in a kernel are still so in the fused one."""
-    before = _owners(first, accesses), _owners(second, accesses)
-    after = _owners(fused, accesses)
-    return all(
-        after[array].is_single_valued()
-        for owners in before
-        for array, relation in owners.items()
-        if relation.is_single_valued()
-    )
-
-
-def _owners(nest: Nest, accesses: Written) -> dict[str, isl.Map]:
-    """For each array the elements that a point of the nest touches."""
-    found: dict[str, isl.Map] = {}
-    for s in nest.statements:
-        points: isl.Map | None = None
-        for member in nest.parallel:
-            row = isl.Map.from_pw_aff(member.rows[s])
-            points = row if points is None else points.flat_range_product(row)
-        for relation in accesses[s] if points is not None else []:
-            assert points is not None
-            touched = points.intersect_domain(relation.domain()).reverse().apply_range(relation)
-            name = tuple_name(relation, D.out)
-            found[name] = found[name].union(touched) if name in found else touched
-    return found
+def _statements(host: Host) -> list[str]:
+    return [s for nest in nests(host) for s in nest.statements]
 
 
 def nests(host: Host) -> list[Nest]:

@@ -126,6 +126,11 @@ def sequence(children: Iterable[Node]) -> Node:
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
 
 
+def parts(node: Node) -> tuple[Node, ...]:
+    """What runs one after the other."""
+    return node.children if isinstance(node, Sequence) else (node,)
+
+
 def row_text(row: isl.PwAff) -> str:
     """`i + j` for the row, as isl writes the value."""
     text = row.to_str()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import islpy as isl
 
+from polygpu.analysis.polyhedra import PolyAccess, PolyStatement
+from polygpu.model.expr import Position, Reference
+from polygpu.schedule.fusion import Scope
 from polygpu.schedule.nests import form, nests, outer_members, parallel_members
 from polygpu.schedule.tree import (
     Band,
@@ -36,9 +39,28 @@ def square(*values: str, permutable: bool = True) -> Band:
     return Band(tuple(member(S=v) for v in values), permutable, Leaf(("S",)))
 
 
+HERE = Position("k.c", 1, 1)
+
+
+def scope(dependences: str, **touched: tuple[str, ...]) -> Scope:
+    """Of statements that read and write elements of an array a."""
+    statements = {}
+    for name, domain in DOMAINS.items():
+        found = []
+        for relation in touched.get(name, ()):
+            element = isl.Map(f"[n] -> {{ {name}[i, j] -> {relation} : 0 <= i, j < n }}")
+            found += [
+                PolyAccess(Reference("a", (), "float"), element, write, write, True, HERE, "a[][]")
+                for write in (False, True)
+            ]
+        order = isl.Map(f"{{ {name}[i, j] -> [i, j] }}")
+        own = name, ("i", "j"), (0, 1), domain, order, (), tuple(found), HERE, ""
+        statements[name] = PolyStatement(*own)
+    return Scope(statements, isl.UnionMap(dependences))
+
+
 def cut(tree: Band | Sequence | Leaf, dependences: str, limit: int = 3) -> list[str]:
-    union = isl.UnionMap(dependences)
-    return describe(form(tree, union, DOMAINS, {"S": [], "T": []}, limit))
+    return describe(form(tree, scope(dependences), limit))
 
 
 NONE = "{ }"
@@ -103,17 +125,16 @@ def test_kernels_whose_points_exchange_with_others_are_not_fused() -> None:
     ]  # fmt: skip
 
 
-def test_kernels_that_share_nothing_stay_apart() -> None:
-    assert len([line for line in cut(both_statements(), NONE) if "kernel" in line]) == 2
+def test_kernels_that_share_neither_values_nor_loops_stay_apart() -> None:
+    assert len([line for line in cut(both_statements("i + j"), NONE) if "kernel" in line]) == 2
+    assert len([line for line in cut(both_statements(), NONE) if "kernel" in line]) == 1  # loops i and j
 
 
 def test_fusion_keeps_arrays_in_registers() -> None:
     """Fused, a point would own two elements of the array: S's and T's."""
-    within = isl.UnionMap("[n] -> { S[i, j] -> T[i, j] : 0 <= i, j < n }")
-    here = {name: isl.Map(f"[n] -> {{ {name}[i, j] -> a[i, j] : 0 <= i, j < n }}") for name in "ST"}
-    there = {**here, "T": isl.Map("[n] -> { T[i, j] -> a[i + 1, j] : 0 <= i, j < n }")}
-    fused = form(both_statements(), within, DOMAINS, {k: [v] for k, v in here.items()})
-    apart = form(both_statements(), within, DOMAINS, {k: [v] for k, v in there.items()})
+    within = "[n] -> { S[i, j] -> T[i, j] : 0 <= i, j < n }"
+    fused = form(both_statements(), scope(within, S=("a[i, j]",), T=("a[i, j]",)))
+    apart = form(both_statements(), scope(within, S=("a[i, j]",), T=("a[i + 1, j]",)))
     assert (len(nests(fused)), len(nests(apart))) == (1, 2)
 
 
