@@ -184,6 +184,14 @@ UNLIKE = """    #pragma scop
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             A[i][j] = 2;
+    for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[j] += A[i][j];
+    #pragma endscop
+"""
+SINGLE = """    #pragma scop
+    for (int i = 1; i < n; i++)
+        y[i] = 0.5f * y[i - 1];
+    for (int i = 0; i < n; i++)
+        x[i] = y[i];
     #pragma endscop
 """
 THREAD = """    #pragma scop
@@ -217,6 +225,9 @@ def kernels(made: Compilation) -> list[str]:
         (CHAIN, "split(y)", ["9 10", "13", "15", "17"]),
         (CHAIN, "fuse(9, 10, 13) split(13)", ["9 10", "13", "15", "17"]),
         (STEPS, "split(12)", ["10", "12", "15"]),
+        (UNLIKE, "unroll(auto)", ["9", "12", "13"]),
+        (UNLIKE, "fuse(9, 12)", ["9 12", "13"]),  # threads run j
+        (UNLIKE, "fuse(12, 13)", ["9", "12 13"]),  # in one loop with j
         (THREAD % "1", "split(11)", ["10", "11"]),
     ],
 )
@@ -240,8 +251,8 @@ def test_kernels_that_cannot_be(tmp_path: Path) -> None:
     assert [note.position.line for note in said.notes if note.position] == [10, 15]
     said = refusal(tmp_path, STEPS, "fuse(12, 15)")
     assert said.message.endswith("loops of the host are around these statements that they do not share")
-    said = refusal(tmp_path, UNLIKE, "fuse(9, 12)")
-    assert said.message == "'fuse(9, 12)': the nests have 1 and 2 parallel loops"
+    said = refusal(tmp_path, SINGLE, "fuse(9, 11)")
+    assert said.message == "'fuse(9, 11)': one of the nests has no parallel loop"
     said = refusal(tmp_path, THREAD % "x[i]", "split(11)")
     why = "anti dependence: x[i] is read, then written in another iteration"
     assert (said.id, said.message) == ("PG304", f"'split(11)': {why}")

@@ -191,6 +191,25 @@ def _share_loops(first: Nest, second: Nest) -> bool:
     return alone and names == _iterators(*second.parallel) and len(names) == len(second.parallel)
 
 
+def evened(first: Nest, second: Nest, scope: Scope) -> Nest | None:
+    """One kernel for both, in which threads run parallel loops of that which has more; None as `joined`.
+
+    before: kernel(i, j) { S }  kernel(i) { for j: T; U }
+    after:  kernel(i) { for j { S; T }; U }
+    """
+    count = min(len(first.parallel), len(second.parallel))
+    pairs = product(_demoted(first, count), _demoted(second, count)) if count else ()
+    found = [fused for a, b in pairs if (fused := joined(a, b, scope)) is not None]
+    return min(found, key=_loops, default=None)
+
+
+def _demoted(nest: Nest, count: int) -> Iterator[Nest]:
+    """The nest with `count` of its parallel loops, in each way: threads run the others, in any order."""
+    for inner in permutations(nest.parallel, len(nest.parallel) - count):
+        left = tuple(m for m in nest.parallel if not any(m is other for other in inner))
+        yield Nest(left, band(inner, False, nest.body))
+
+
 def joined(first: Nest, second: Nest, scope: Scope) -> Nest | None:
     """One kernel for both, if dependences between them can stay within a parallel point."""
     crossing = scope.between(first.statements, second.statements)

@@ -12,7 +12,7 @@ from polygpu.analysis.places import holds, names_statement, place_of, positions
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.verdicts import ends, obstacle
 from polygpu.model.decisions import Decision
-from polygpu.schedule.fusion import Scope, joined
+from polygpu.schedule.fusion import Scope, evened, joined
 from polygpu.schedule.nests import host_sequence, nests
 from polygpu.schedule.tree import (
     Band,
@@ -162,14 +162,13 @@ class _Change:
         return children
 
     def _joined(self, first: Nest, second: Nest, outer: tuple[Member, ...]) -> Nest:
-        at = second.statements[0]
-        if len(first.parallel) != len(second.parallel):
-            counts = f"{len(first.parallel)} and {len(second.parallel)}"
-            raise self._refused(at, f"the nests have {counts} parallel loops", "leave them apart")
-        fused = joined(first, second, self._scope(outer))
+        at, scope = second.statements[0], self._scope(outer)
+        if bool(first.parallel) != bool(second.parallel):
+            raise self._refused(at, "one of the nests has no parallel loop", "leave them apart")
+        fused = evened(first, second, scope) if first.parallel else joined(first, second, scope)
         if fused is None:
-            same = crossing = self._between(first.statements, second.statements, outer)
-            for a, b in zip(first.parallel, second.parallel, strict=True):
+            same = crossing = scope.between(first.statements, second.statements)
+            for a, b in zip(first.parallel, second.parallel, strict=False):
                 same = same.eq_at_multi_union_pw_aff(a.merged(b).function())
             raise self._forbidden(at, crossing.subtract(same), "in another thread", "leave them apart")
         return fused
