@@ -17,7 +17,7 @@ from polygpu.mapping.wanted import (
     runs_backwards,
     source_arrays,
 )
-from polygpu.model.decisions import SPACES, Decision, Taken, Value
+from polygpu.model.decisions import KERNELS, SPACES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
 from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Band
@@ -36,7 +36,8 @@ def taken(
     found = (*((key, items) for key, items in made if items), ("sequential", names), *_all(grid, kernel))
     followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
     decisions = (Decision(key, items, place) for key, items in found)
-    by_model = {d.key for d in asked.decisions if d in chosen}
+    about = (*asked.decisions, *_about_kernels(grid, prepared))
+    by_model = {d.key for d in about if d in chosen}
     return tuple(
         Taken(d, "model" if d.key in by_model else "person" if d.key in followed else "rule")
         for d in decisions
@@ -45,13 +46,19 @@ def taken(
 
 def _followed(grid: Grid, prepared: Prepared) -> set[str]:
     """The keys of the decisions that made the nest."""
-    fused = [d for d in prepared.decisions if d.key == "fuse"]
-    named = any(names_statement(grid.p, d, s) for d in fused for s in grid.statements)
+    named = any(d.key == "fuse" for d in _about_kernels(grid, prepared))
     p, arrays = prepared.before[0], source_arrays(grid.p, grid.statements).values()
     webs = (*prepared.expansions, *(whole(p, a.name) for a in p.arrays if a.name in arrays))
     asked = [d for d in prepared.decisions if d.key == "expand"]
     grown = any(decided_for(p, e, asked) for e in webs if _uses(grid, e))
     return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set())
+
+
+def _about_kernels(grid: Grid, prepared: Prepared) -> Iterator[Decision]:
+    """The decisions that made the nest of others, or of parts of them."""
+    for d in (d for d in prepared.decisions if d.key in KERNELS):
+        if any(names_statement(grid.p, d, s) for s in grid.statements):
+            yield d
 
 
 def _uses(grid: Grid, e: Expansion) -> bool:

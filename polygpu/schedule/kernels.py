@@ -115,7 +115,7 @@ class _Change:
             case HostSequence(children):
                 return host_sequence([self.cut(child, outer, before, cuts) for child in children])
             case Nest():
-                order = list(_order(host.body))
+                order = list(in_order(host.body))
                 place = next((k for k, s in enumerate(order) if s in before), None)
                 cuts.update(order[place : place + 1] if place is not None else ())
                 return self._halves(host, outer, order, place) if place else host
@@ -194,16 +194,16 @@ class _Change:
         return Diagnosed(Diagnostic("PG304", "error", f"'{self.decision}': {why}", position, advice, notes))
 
 
-def _order(body: Node) -> Iterator[str]:
+def in_order(body: Node) -> Iterator[str]:
     """The statements as the code has them."""
     match body:
         case Leaf(statements):
             yield from statements
         case Band(_, _, child):
-            yield from _order(child)
+            yield from in_order(child)
         case Series(children):
             for child in children:
-                yield from _order(child)
+                yield from in_order(child)
 
 
 def _restricted(nest: Nest, names: Sequence[str]) -> Nest:

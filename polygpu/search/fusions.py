@@ -1,0 +1,87 @@
+"""Which kernels of a region might be one, or two: decisions about that, for prices to choose among.
+
+    for d in fusions(r):                             r: as rules have it
+        made = realiser.realise((*d, *decisions))    of the same region
+        seconds(made, device, sizes)                 < seconds(r, device, sizes): d is worth it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice, pairwise
+
+from polygpu.analysis.places import place_of
+from polygpu.lower.realise import CompiledRegion
+from polygpu.mapping.program import Grid
+from polygpu.model.decisions import KERNELS, Decision
+from polygpu.model.device import Device
+from polygpu.perf.effort import QUICK, Patience
+from polygpu.schedule.kernels import decided, in_order
+from polygpu.search.price import price
+from polygpu.support.diagnostics import Diagnosed
+
+MOST = 4  # of a region
+
+
+def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
+    """Legal alternatives to the kernels of a region, each by itself, the most promising first: two that share
+    an array become one, one with several loops becomes two. None where persons have decided about kernels.
+    """
+    if not any(d.key in KERNELS for d in r.prepared.decisions):
+        found = (d for d in (*_fused(r), *_split(r)) if _is_legal(r, d))
+        yield from ((d,) for d in islice(found, MOST))
+
+
+def seconds(
+    r: CompiledRegion, device: Device, sizes: Mapping[str, int], patience: Patience = QUICK
+) -> float:
+    """Of all kernels in one call of the region, their launches included; inf as for `price`."""
+    return sum(price(r, k, device, sizes, patience).seconds for k in range(len(r.region.kernels)))
+
+
+def _is_legal(r: CompiledRegion, d: Decision) -> bool:
+    try:
+        made = decided(r.polyhedra, r.dependences, r.prepared.scheduled.host, [d])
+    except Diagnosed:
+        return False
+    return bool(made.decisions)
+
+
+def _fused(r: CompiledRegion) -> Iterator[Decision]:
+    """Pairs of nests by the dimensions of the largest array that both use, then in the order of the code."""
+    pairs = [(_shared(a, b), a, b) for a, b in combinations(r.grids, 2) if _are_parallel(a, b)]
+    for dimensions, a, b in sorted(pairs, key=lambda pair: -pair[0]):
+        if dimensions:
+            yield _decision(r, "fuse", [next(in_order(g.node)) for g in (a, b)])
+
+
+def _are_parallel(*grids: Grid) -> bool:
+    return all(g.axes for g in grids)
+
+
+def _shared(a: Grid, b: Grid) -> int:
+    """The dimensions of the largest array that both use; 0 for scalars and for none."""
+    dimensions = {array.name: len(array.extents) for array in a.p.arrays}
+    return max((dimensions[name] for name in _used(a) & _used(b)), default=0)
+
+
+def _used(grid: Grid) -> set[str]:
+    return {a.reference.array for s in grid.statements for a in grid.p.statement(s).accesses}
+
+
+def _split(r: CompiledRegion) -> Iterator[Decision]:
+    """Nests with several loops, cut between two of these."""
+    for grid in filter(_are_parallel, r.grids):
+        order = list(in_order(grid.node))
+        looped = [k for k, s in enumerate(order) if _depth(grid, s) > len(grid.axes) + len(grid.outer)]
+        for first, second in pairwise(looped):
+            yield from (_decision(r, "split", order[k : k + 1]) for k in range(first + 1, second + 1))
+
+
+def _depth(grid: Grid, statement: str) -> int:
+    return len(grid.p.statement(statement).iterators)
+
+
+def _decision(r: CompiledRegion, key: str, statements: Sequence[str]) -> Decision:
+    places = (place_of(r.polyhedra, (s,)) for s in statements)
+    return Decision(key, tuple((str(place), None) for place in places))

@@ -1,0 +1,62 @@
+"""Which kernels might be one or two, and what prices say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks import programs
+from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.pipeline import File, Options, decisions_of
+from polygpu.search.fusions import fusions, seconds
+
+SIZES = {"n": 4096, "m": 4096}
+
+
+def realised(kernel: str, device: str, *decisions: str) -> tuple[CompiledRegion, Realiser]:
+    """The region of a kernel as rules have it."""
+    file = File(str(programs.source_of(kernel)), Options(device=device, decisions=decisions))
+    (region,) = file.realise(decisions_of(file.options), {}).regions
+    return region, file.realisers[region.scop]
+
+
+def found(kernel: str, device: str, *decisions: str) -> Iterator[tuple[str, float]]:
+    """What might be decided, and its share of the time."""
+    region, realiser = realised(kernel, device, *decisions)
+    before = seconds(region, realiser.device, SIZES)
+    for choice in fusions(region):
+        yield " ".join(map(str, choice)), seconds(realiser.realise(choice), realiser.device, SIZES) / before
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("gemver", ["fuse(19, 22)"]),  # A is updated by rows, then read by columns; w needs all of x
+        ("mvt", ["fuse(18, 21)"]),  # both read A
+        ("bicg", ["fuse(16, 18)"]),
+        ("gesummv", ["split(21)"]),  # before the second sum
+        ("correlation", ["fuse(20, 35)", "fuse(39, 41)", "fuse(41, 44)", "split(23)"]),
+        ("mm", []),
+    ],
+)
+def test_what_might_be(kernel: str, expected: list[str]) -> None:
+    assert [" ".join(map(str, choice)) for choice in fusions(realised(kernel, "h100")[0])] == expected
+
+
+def test_persons_have_decided() -> None:
+    assert not list(fusions(realised("gemver", "h100", "fuse(19, 22)")[0]))
+
+
+def test_prices_of_gemver() -> None:
+    """An update of A by as many threads as it has columns is slow where there is room for more threads."""
+    (old,) = found("gemver", "8800gtx")
+    (new,) = found("gemver", "h100")
+    assert old[1] < 0.6 and new[1] > 1.5
+
+
+def test_prices_of_sums() -> None:
+    """One loop has two rows in flight."""
+    for device in ("8800gtx", "h100"):
+        ((_, share),) = found("gesummv", device)
+        assert share > 1.1
