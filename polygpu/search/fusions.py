@@ -1,8 +1,7 @@
 """Which kernels of a region might be one, or two: decisions about that, for prices to choose among.
 
-    for d in fusions(r):                             r: as rules have it
-        made = realiser.realise((*d, *decisions))    of the same region
-        seconds(made, device, sizes)                 < seconds(r, device, sizes): d is worth it
+A choice `d` of `fusions(r)` is worth it where `seconds` of `realiser.realise((*d, *decisions))` are less than
+those of `r`, the region as rules have it.
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
         yield from ((d,) for d in islice(found, MOST))
 
 
-def seconds(
-    r: CompiledRegion, device: Device, sizes: Mapping[str, int], patience: Patience = QUICK
-) -> float:
+def seconds(r: CompiledRegion, device: Device, sizes: Mapping[str, int], patience: Patience = QUICK) -> float:
     """Of all kernels in one call of the region, their launches included; inf as for `price`."""
     return sum(price(r, k, device, sizes, patience).seconds for k in range(len(r.region.kernels)))
 

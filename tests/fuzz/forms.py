@@ -71,6 +71,43 @@ def _sweep(v: Values, target: Array, source: Array, uppers: Sequence[Affine]) ->
     return nest
 
 
+def shared_arrays(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+    """All of the first one's type, for `shared`."""
+    ctype = "float" if arrays[0].type == RECORD else arrays[0].type
+    return tuple(replace(a, type=ctype) for a in arrays)
+
+
+def shared(v: Values, upper: Affine, inner: Affine) -> Loop:
+    """for (i) { A0[i] = ...; for (j) A0[i] += A1[i][j - 1]; for (j) A1[i][j] = ... A0[i] ...; A2[i] = ...; }
+
+    Mostly loops are alike, and what is read is of the same iteration of i.
+    """
+    parts: list[Node] = []
+    for _ in range(v.random.choice((3, 4, 5))):
+        if v.chance(0.4):
+            parts.append(_row_store(v, False))
+            continue
+        stores = tuple(_row_store(v, True) for _ in range(v.random.choice((1, 1, 2))))
+        high = inner + constant(v.random.choice((0, 0, 0, 0, -1)))
+        step = v.random.choice((1,) * 8 + (-1,))
+        parts.append(Loop(ITERATORS[1], (constant(1),), (high,), step, stores))
+    return Loop(ITERATORS[0], (constant(1),), (upper,), 1, tuple(parts))
+
+
+def _row_store(v: Values, inside: bool) -> Assign:
+    def element() -> Read:
+        array = v.random.choice(v.arrays)
+        row = name(ITERATORS[0]) + constant(v.random.choice((0,) * 15 + (-1,)))
+        column = name(ITERATORS[1]) + constant(v.random.choice((-1, 0, 0, 1)))
+        place = column if inside and v.chance(0.7) else constant(0)
+        subscripts = (row, place, constant(0)) if v.chance(0.8) else (place, row, constant(0))
+        return Read(array.name, subscripts[: array.rank])
+
+    ctype = v.arrays[0].type
+    reads = tuple(element() for _ in range(v.random.choice((1, 2, 3))))
+    return Assign(element(), v.template(ctype), _weighted(reads, ctype))
+
+
 def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:
     """float t = ...; A[i][0] = ... t ...; A[i][1] = ...; t = ...; ... of new scalars and those of `scope`.
 

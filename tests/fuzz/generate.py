@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.forms import accumulation, stencil, stencil_arrays, straight
+from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -84,6 +84,11 @@ class Author(Values):
             bounds = [self._uppers(Scope())[0] for _ in range(rank)]
             regions[-1].append(stencil(self, bounds))
             self.deepest = rank + 1
+            self.left -= 2
+        if self.style.shared:
+            self.arrays = shared_arrays(self.arrays)
+            regions[-1].append(shared(self, self._uppers(Scope())[0], self._uppers(Scope())[0]))
+            self.deepest = max(self.deepest, 2)
             self.left -= 2
         while self.left > 0:
             if regions[-1] and self.chance(0.2):

@@ -18,7 +18,8 @@ class Style:
     constant extents. `coupled`: subscripts are sums and multiples of iterators. `triangular`: loops start or
     end at an outer iterator. `accumulating`: elements are set before a loop that adds to them. `stencil`:
     a loop over time around two nests that read each other's arrays. `straight`: innermost bodies are long, of
-    stores to a few elements and of scalars that pass values on.
+    stores to a few elements and of scalars that pass values on. `shared`: several loops in one pass values on
+    in its iterations.
     """
 
     constants: tuple[tuple[str, str], ...]
@@ -29,6 +30,7 @@ class Style:
     accumulating: bool
     stencil: bool
     straight: bool
+    shared: bool
 
 
 def random_style(random: Random) -> Style:
@@ -39,5 +41,5 @@ def random_style(random: Random) -> Style:
     known = PARAMETERS if kind < 0.5 else (random.choice(PARAMETERS),) if kind < 0.65 else ()
     alike = random.choice((*SPELLINGS, ""))
     constants = tuple((name, alike or random.choice(SPELLINGS)) for name in known)
-    chances = (0.35, 0.35, 0.3, 0.3, 0.25, 0.1, 0.12)
+    chances = (0.35, 0.35, 0.3, 0.3, 0.25, 0.1, 0.12, 0.12)
     return Style(constants, *map(chance, chances))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,20 @@ def _arrays(nodes: tuple[Node, ...]) -> tuple[set[str], set[str]]:
     return written, {read.array for s in stores for read in reads_of(s.value)}
 
 
+def shared(p: Program) -> bool:
+    """for (i = 1; ...) { for (j) A[i] += ...; for (j) B[i][j] = ... A[i] ...; } with rows of other loops"""
+    return any(
+        sum(isinstance(node, Loop) for node in loop.body) > 1
+        and any(_arrays((a,))[0] & _arrays((b,))[1] for a, b in combinations(loop.body, 2))
+        and any(a.uppers == b.uppers for a, b in combinations(_inner(loop), 2))
+        for loop, _ in loops(p)
+    )
+
+
+def _inner(loop: Loop) -> list[Loop]:
+    return [node for node in loop.body if isinstance(node, Loop)]
+
+
 def straight(p: Program) -> bool:
     """t1 = ...; A[i][0] = ... t1 ...; A[i][2] = ...; in one body, many of them"""
     return any(
@@ -192,7 +207,7 @@ def straight(p: Program) -> bool:
 FORMS: tuple[Callable[[Program], bool], ...] = (
     bounded_twice, triangle_to_a_number, sum_of_iterators, shifted_by_three, flattened_rows_of_a_number,
     parameter_of_constant_rows, global_of_constant_rows, down_to_zero, accumulation, unsigned_bound,
-    narrow_array, scaled_record, stencil, straight,
+    narrow_array, scaled_record, stencil, shared, straight,
 )  # fmt: skip
 
 
