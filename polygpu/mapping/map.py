@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
+from itertools import count, groupby
 from typing import cast
 
 from polygpu.analysis.polyhedra import Polyhedra
@@ -39,7 +39,8 @@ from polygpu.schedule.tree import (
     Member,
     Nest,
     Node,
-    Sequence,
+    parts,
+    sequence,
     single_iterator,
 )
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -80,8 +81,8 @@ def map_nest(
     made = _tiled(grid, sizes, device, asked)
     if not is_crowded(made, device) or asked.care >= 3 or asked.find("tile") or asked.find("threads"):
         return made
-    smaller = (_tiled(grid, s, device, asked) for s in fewer_threads(sizes, device))
-    return next((g for g in smaller if not is_crowded(g, device)), made)
+    tries = [made, *(_tiled(grid, s, device, asked) for s in fewer_threads(sizes, device))]
+    return next((g for g in tries if not is_crowded(g, device)), max(tries, key=lambda g: len(g.boxes)))
 
 
 def _tiled(grid: Grid, sizes: tuple[Sizes, int], device: Device, asked: Wanted) -> Grid:
@@ -114,8 +115,9 @@ def _made(grid: Grid, t: Transformation, device: Device, asked: Wanted, *keys: s
 
 
 def _parts(body: Node) -> Block:
-    """Each child of the body by itself: what is staged for one of them is copied before it."""
-    return series(Run(child) for child in (body.children if isinstance(body, Sequence) else (body,)))
+    """Each loop of the body by itself, and what is between: what is staged for a part is copied before it."""
+    groups = groupby(enumerate(parts(body)), lambda part: part[0] if isinstance(part[1], Band) else -1)
+    return series(Run(sequence(child for _, child in group)) for _, group in groups)
 
 
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> tuple[Axis, ...]:

@@ -167,20 +167,27 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
 
 
 def fewer_threads(sizes: tuple[Sizes, int], device: Device) -> Iterator[tuple[Sizes, int]]:
-    """The sizes with fewer threads in blocks of one axis, a warp at least, by steps of a request's lanes."""
+    """The sizes with fewer threads in blocks of one axis, a warp at least, by as many as a request has lanes;
+    with these also tiles of loops that are no longer.
+    """
     shapes, step = sizes
     if len(shapes) == 1:
         (threads, points, group), lanes = shapes[0], device.request_lanes
-        yield from (([(t, points, group)], step) for t in range(threads - lanes, device.warp - 1, -lanes))
+        for fewer in range(threads - lanes, device.warp - 1, -lanes):
+            yield from (([(fewer, points, group)], s) for s in dict.fromkeys((step, min(step, fewer))))
 
 
 def is_crowded(m: Grid, device: Device) -> bool:
     """Whether a multiprocessor has no room for a second block, to compute while one waits for its copies, or
-    copies of rows leave threads without work.
+    copies of rows leave threads without work. Rows are taken to be padded by an element.
     """
-    used = sum(prod(box.extents) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes)
+    used = sum(_padded(box) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes)
     pairs = [(box.sides[-1].size, prod(m.shape)) for box, tiles in m.boxes if tiles is not None]
     return 2 * used > device.shared_per_multiprocessor or any(max(p) % min(p) for p in pairs)
+
+
+def _padded(box: Box) -> int:
+    return prod((*box.extents[:-1], box.extents[-1] + 1))
 
 
 def _size(m: Grid, box: Box) -> int:

@@ -33,6 +33,7 @@ from polygpu.support.isl_idioms import D, bounded, maps, tuple_name, union_of
 
 Part = TypeVar("Part")
 _STEPS = 100_000  # of isl, to compare two loops
+_COLUMNS = 3  # arrays of which a small chip's shared memory holds tiles, of doubles too
 
 
 @dataclass(frozen=True)
@@ -141,31 +142,37 @@ def of_one_value(first: Nest, second: Nest, scope: Scope) -> Nest | None:
 
 
 def _without_loss(first: Nest, second: Nest, scope: Scope) -> Nest | None:
-    """One kernel for both, in which arrays still are in registers, and lanes read and write as adjacent."""
+    """One kernel for both, in which arrays still are in registers, tiles of others fit into shared memory,
+    and lanes access adjacent elements as before.
+    """
     fused = joined(first, second, scope)
     if fused is None or not _keeps_owned(first, second, fused, scope):
         return None
-    apart = _scattered(first, scope) + _scattered(second, scope)
-    return fused if _scattered(fused, scope) <= apart else None
+    scattered, columns = _scattered(fused, scope)
+    apart = [_scattered(nest, scope) for nest in (first, second)]
+    fits = columns <= max(_COLUMNS, *(c for _, c in apart))
+    return fused if fits and scattered <= sum(weight for weight, _ in apart) else None
 
 
-def _scattered(nest: Nest, scope: Scope) -> int:
-    """Accesses that are not adjacent along the best lanes, those of loops weighing more.
+def _scattered(nest: Nest, scope: Scope) -> tuple[int, int]:
+    """Accesses that are not adjacent along the best lanes, those of loops weighing more, and of how many
+    arrays there are tiles in shared memory, since loops read them by columns.
 
-    Arrays that are only read can be copied to shared memory along their rows: they weigh less. Those in
-    registers do not count.
+    Only arrays that nothing in the nest writes have tiles, and weigh less. Those in registers do not count.
     """
     held = _held(nest, scope)
     written = {array_tuple(a.reference) for a in _accesses(nest, scope) if a.write}
     found = [p for p in _patterns(nest, scope) if array_tuple(p.access.reference) not in held]
 
+    def of_lane(lane: int) -> tuple[int, int]:
+        mine = [p for p in found if p.kind(lane) in ("strided", "reverse")]
+        tiled = {(array_tuple(p.access.reference), p.steps) for p in mine if p.depth}
+        return sum(map(weight, mine)), sum(array not in written for array, _ in tiled)
+
     def weight(p: Pattern) -> int:
         return (16 if array_tuple(p.access.reference) in written else 4) << 2 * min(p.depth, 3)
 
-    def cost(lane: int) -> int:
-        return sum(weight(p) for p in found if p.kind(lane) in ("strided", "reverse"))
-
-    return min(map(cost, range(len(nest.parallel))), default=0)
+    return min(map(of_lane, range(len(nest.parallel))), default=(0, 0))
 
 
 def _accesses(nest: Nest, scope: Scope) -> Iterator[PolyAccess]:

@@ -22,9 +22,9 @@ FOUR = """
 void f(int n, float a[restrict 2 * n], float b[restrict n], float c[restrict 2 * n])
 {
 #pragma scop
-    for (int i = 0; i < n; i++) {
+    for (int i = 1; i < n; i++) {
         a[i] = 1;
-        b[i] = a[n + i] - c[n + i]; c[n - 1 - i] = 3;
+        b[i] = a[i - 1] - c[n-1-i]; c[n - i] = 3;
     }
     for (int j = 1; j < n; j++)
         c[j] += a[j] * b[n - j];
@@ -112,7 +112,7 @@ first:
 third:
 #pragma polygpu wide(0)
     for (int i = 0; i < n; i++)
-        a[i] *= b[0][i];
+        a[n - 1 - i] *= b[0][i];
 #pragma endscop
 }
 void g(int n, float a[restrict n])

@@ -63,6 +63,16 @@ def test_nests_in_one_loop_of_the_source(inner: str, found: list[str]) -> None:
     assert kernels(f"for (int i = 0; i < n; i++) {{ {inner} }}") == found
 
 
+@pytest.mark.parametrize(("count", "found"), [(3, 1), (4, 2), (7, 3)])
+def test_tiles_of_all_arrays_fit_into_shared_memory(count: int, found: int) -> None:
+    arrays = ", ".join(f"float s{k}[restrict n], float A{k}[restrict n][n]" for k in range(count))
+    sums = " ".join(f"s{k}[i] += A{k}[i][j];" for k in range(count))
+    text = host_text(
+        f"int n, {arrays}", f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {{ {sums} }}"
+    )
+    assert sum("kernel" in line for line in text) == found
+
+
 def test_what_stands_between_moves() -> None:
     """As bicg: both sums begin in kernels of their own."""
     body = (

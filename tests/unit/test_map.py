@@ -100,6 +100,21 @@ def test_blocks_fit_every_device(device: str, count: int, bits: int) -> None:
     assert step % 16 == 0
 
 
+@pytest.mark.parametrize(
+    ("device", "one", "two", "doubles"),
+    [("8800gtx", 64, 48, 48), ("gtx285", 64, 48, 48), ("generic", 64, 32, 32), ("h100", 64, 64, 32)],
+)
+def test_a_multiprocessor_has_room_for_two_blocks(device: str, one: int, two: int, doubles: int) -> None:
+    """Or at least a block for tiles of all that it reads by columns."""
+    loops, add = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)", "s[i] += A[i][j];"
+    sums = f"{loops} {{ {add} {add.replace('s', 't').replace('A', 'B')} }}"
+    parameters = f"{MATRICES}, float s[restrict n], float t[restrict n]"
+    grids = [mapped(parameters, f"{loops} {add}", device), mapped(parameters, sums, device)]
+    grids.append(mapped(parameters.replace("float", "double"), sums, device))
+    assert [g.shape[0] for g in grids] == [one, two, doubles]
+    assert {box.array for box, _ in grids[-1].boxes} == {"A", "B"}
+
+
 def test_buffering() -> None:
     old, new = devices.load("8800gtx"), devices.load("h100")
     product = NestClass(True, False, False, True, True)
