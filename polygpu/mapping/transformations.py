@@ -6,7 +6,7 @@ the transformed grid; `space` yields the transformations of its kind that a sear
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -177,15 +177,16 @@ class Strip:
 
     def apply(self, grid: Grid) -> Grid:
         axes = {name for a in grid.axes for name in (a.name, a.origin)}
-        taken = axes | {f.name for f in grid.outer} | grid.p.names()
+        taken, sources = axes | {f.name for f in grid.outer} | grid.p.names(), grid.p.source_names()
         parts = zip(grid.parts, self.widths, strict=True)
-        return replace(grid, block=series(self._part(part, width, taken) for part, width in parts))
+        return replace(grid, block=series(self._part(part, width, taken, sources) for part, width in parts))
 
-    def _part(self, part: Block, width: int, taken: set[str]) -> Block:
+    def _part(self, part: Block, width: int, taken: set[str], sources: Mapping[str, str]) -> Block:
         if not (width and isinstance(part, Run) and isinstance(part.node, Band)):
             return part
         member = part.node.members[0]
-        return Tiles(member, _tile_name(member, taken), width, part, self.buffering, self.stages)
+        name = _tile_name(member, taken, sources)
+        return Tiles(member, name, width, part, self.buffering, self.stages)
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Strip]:
@@ -193,11 +194,11 @@ class Strip:
             yield Strip((width,) * len(grid.parts), buffering)
 
 
-def _tile_name(member: Member, taken: set[str]) -> str:
-    """A name for the first value of a tile."""
-    names = {single_iterator(member.rows[s]) for s in member.statements}
-    name = names.pop() if len(names) == 1 else None
-    candidate = f"{c_name(name) if name else 's'}_tile"
+def _tile_name(member: Member, taken: set[str], sources: Mapping[str, str]) -> str:
+    """A name for the first value of a tile: of loops that have become one that of the source."""
+    names = {single_iterator(row) or "" for row in member.rows.values()}
+    name = names.pop() if len(names) == 1 else min(sources.get(n, n) for n in names)
+    candidate = f"{c_name(name) or 's'}_tile"
     while candidate in taken:
         candidate += "_"
     return candidate
