@@ -132,6 +132,12 @@ def of_one_nest(first: Nest, second: Nest, scope: Scope) -> Nest | None:
     return fused if scope.inside(*outer).alike(first.statements, last, second.statements, last) else None
 
 
+def of_one_nest_and_value(first: Nest, second: Nest, scope: Scope) -> Nest | None:
+    """One kernel for both as `of_one_nest`, if values pass between them."""
+    passes = scope.follows(first.statements, second.statements)
+    return of_one_nest(first, second, scope) if passes else None
+
+
 def of_one_value(first: Nest, second: Nest, scope: Scope) -> Nest | None:
     """One kernel for both if values pass between them, or if both are a single thread."""
     if len(first.parallel) != len(second.parallel):
@@ -144,7 +150,12 @@ def of_one_value(first: Nest, second: Nest, scope: Scope) -> Nest | None:
 def _without_loss(first: Nest, second: Nest, scope: Scope) -> Nest | None:
     """One kernel for both, in which arrays still are in registers, tiles of others fit into shared memory,
     and lanes access adjacent elements as before.
+
+    Where threads have points of several loops, so that these share what a loop loads, results of two loops
+    would take twice the registers.
     """
+    if len(first.parallel) > 1 and _loops(first) and _loops(second):
+        return None
     fused = joined(first, second, scope)
     if fused is None or not _keeps_owned(first, second, fused, scope):
         return None

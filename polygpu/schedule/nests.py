@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygpu.schedule.fusion import Scope, gathered, of_one_nest, of_one_value
+from polygpu.schedule.fusion import Scope, gathered, of_one_nest, of_one_nest_and_value, of_one_value
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -80,12 +80,14 @@ def host_sequence(parts: list[Host]) -> Host:
 
 
 def _fused(parts: list[Host], scope: Scope) -> list[Host]:
-    """The parts in order, as few as rules want: first those of one nest of the source become one kernel."""
+    """The parts in order, as few as rules want: first those of one nest of the source become one kernel, and
+    of these first those that pass values.
+    """
 
     def follows(source: Host, sink: Host) -> bool:
         return scope.follows(_statements(source), _statements(sink))
 
-    for rule in (of_one_nest, of_one_value):
+    for rule in (of_one_nest_and_value, of_one_nest, of_one_value):
         found: list[Host] = []
         for part in parts:
             found = gathered(found, part, partial(_joined, rule, scope), follows)

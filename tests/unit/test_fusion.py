@@ -73,6 +73,18 @@ def test_tiles_of_all_arrays_fit_into_shared_memory(count: int, found: int) -> N
     assert sum("kernel" in line for line in text) == found
 
 
+def test_products_stay_apart() -> None:
+    """The results of a thread's points fill its registers."""
+    body = (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { A[i][j] = 0; B[i][j] = 0;"
+        " for (int k = 0; k < n; k++) { A[i][j] += C[k][i] * s[k]; B[i][j] += C[j][k] * s[k]; } }"
+    )
+    assert kernels(body) == [
+        "kernel [S0: i; S2: i | S0: j; S2: j] S0 loop [S2: k] S2",
+        "kernel [S1: i; S3: i | S1: j; S3: j] S1 loop [S3: k] S3",
+    ]
+
+
 def test_what_stands_between_moves() -> None:
     """As bicg: both sums begin in kernels of their own."""
     body = (
