@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import programs
+from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
-from polygpu.pipeline import File, Options, decisions_of
+from polygpu.pipeline import File, decisions_of
 from polygpu.search.fusions import fusions, seconds
 
 SIZES = {"n": 4096, "m": 4096}
