@@ -20,6 +20,7 @@ from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
+from polygpu.search.fusions import fusions
 from polygpu.search.price import price
 from polygpu.search.proposals import Changes, launches_differ, shaped, staged
 from polygpu.search.space import Nest, Space, nests_of
@@ -105,6 +106,42 @@ class Chooser:
         return 1 << int(log2(threads * _POINTS) / 2)
 
     def chosen(self, r: CompiledRegion) -> tuple[Decision, ...]:
+        """Which kernels there are, where that gains, and what is decided for the nests of each."""
+        kernels, nests = replace(self, drawn=0)._kernels(r)
+        if self.drawn:
+            other = self._beside(kernels)
+            made = other._made(())
+            nests = other._of_nests(made) if made is not None else nests
+        return (*kernels, *nests)
+
+    def _kernels(self, r: CompiledRegion) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
+        """Decisions about kernels, and those for their nests."""
+        best: tuple[Decision, ...] = ()
+        nests, share = self._of_nests(r), 1 - self.device.margin
+        before, least = self._total(r), inf
+        for kernels in fusions(r) if before < inf else ():
+            other = self._beside(kernels)
+            made = other._made(())
+            if made is None or self._total(made) > share * before:
+                continue
+            if least == inf:
+                least = share * self._total(self._made(nests))
+            found = other._of_nests(made)
+            seconds = self._total(other._made(found))
+            if seconds < least:
+                best, nests, least = kernels, found, seconds
+        return best, nests
+
+    def _beside(self, more: tuple[Decision, ...]) -> Chooser:
+        """That for the region with more decisions."""
+        return replace(self, decisions=(*more, *self.decisions))
+
+    def _total(self, r: CompiledRegion | None) -> float:
+        """Seconds of all kernels, with the effort that is left."""
+        kernels = range(len(r.region.kernels)) if r is not None and self.effort.left > 0 else ()
+        return sum(self._seconds(r, k, self.sizes) for k in kernels) if r is not None and kernels else inf
+
+    def _of_nests(self, r: CompiledRegion) -> tuple[Decision, ...]:
         nests = list(_free(r))
         deepest = max((_depth(r, n) for n in nests), default=0)
         looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
@@ -120,7 +157,7 @@ class Chooser:
         sizes = self.looked_at(r, nest)
         if sizes is None:
             return Found()
-        best = Found(seconds=(1 - self.device.margin) * self._seconds(r, nest, sizes))
+        best = Found(seconds=(1 - self.device.margin) * self._seconds(r, nest.kernel, sizes))
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
             tried = range(len(changes)) if like is None else like.won[step : step + 1]
@@ -164,24 +201,28 @@ class Chooser:
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, busy) for name, size in sizes.items()}
-        while self._seconds(r, nest, sizes) == inf:
+        while self._seconds(r, nest.kernel, sizes) == inf:
             if max(sizes.values(), default=0) <= busy or self.effort.left <= 0:
                 return None
             sizes = {name: min(size, max(busy, size // 2)) for name, size in sizes.items()}
         return sizes
 
     def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
+        made = self._made(more)
+        return self._seconds(made, nest.kernel, sizes) if made is not None else inf
+
+    def _made(self, more: tuple[Decision, ...]) -> CompiledRegion | None:
+        """The region with more decisions; None without effort left, or where it cannot be."""
         if self.effort.left <= 0:
-            return inf
+            return None
         self.effort.left -= _MADE
         try:
-            made = self.realiser.realise((*more, *self.decisions))
+            return self.realiser.realise((*more, *self.decisions))
         except Diagnosed:  # refused, or isl finds no code for it
-            return inf
-        return self._seconds(made, nest, sizes)
+            return None
 
-    def _seconds(self, made: CompiledRegion, nest: Nest, sizes: Mapping[str, int]) -> float:
-        found = price(made, nest.kernel, self.device, sizes, BRIEF)
+    def _seconds(self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int]) -> float:
+        found = price(made, kernel, self.device, sizes, BRIEF)
         self.effort.left -= found.looked_at
         return found.seconds
 
