@@ -39,7 +39,6 @@ def seconds(made: Compilation) -> list[float]:
 )
 def test_the_model_prefers_what_it_chooses(kernel: str, most: float) -> None:
     rules, chosen = seconds(compiled(kernel, 1)), seconds(compiled(kernel, 2))
-    assert all(new <= old for old, new in zip(rules, chosen, strict=True))
     assert sum(chosen) <= most * sum(rules)
 
 
@@ -58,6 +57,16 @@ def test_nests_alike_are_chosen_for_alike() -> None:
         for nest in r.taken
     ]
     assert len(shapes) == 3 and shapes[0] and shapes[0] == shapes[1] == shapes[2]
+
+
+def test_kernels_are_fused_where_that_gains() -> None:
+    """The update of A and the product with its columns; which loads coalesce and what shared memory holds is
+    chosen for both before they are compared.
+    """
+    made, apart = compiled("gemver", 2), compiled("gemver", 2, "8800gtx", "split(22)")
+    assert [str(d) for d in by(made, "model") if d.key == "fuse"] == ["19: fuse(19, 22, 24)"]
+    assert sum(seconds(made)) < 0.97 * sum(seconds(apart))
+    assert not any(d.key == "fuse" for d in by(compiled("gemver", 2, "h100"), "model"))
 
 
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
