@@ -32,6 +32,7 @@ _MADE, _LEFT = 2 * 10**6, 2 * 10**8  # elements looked at in the time a kernel i
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
+_SMALLER, _LOSS = 4, 1.03
 _NESTS, _FEW = 3, 2  # of a region; where launches differ only few
 MANY = 1000  # choices of a nest
 
@@ -166,7 +167,14 @@ class Chooser:
         for choice in self._drawn(nest):
             found = Found({}, choice, best.won, self._price(nest, choice, sizes))
             best = min(best, found, key=_time)
-        return best
+        return best if self._is_robust(r, nest, best, sizes) else Found(won=best.won)
+
+    def _is_robust(self, r: CompiledRegion, nest: Nest, found: Found, sizes: Mapping[str, int]) -> bool:
+        """Whether what is better at these sizes is hardly worse at a quarter of them: they are only typical."""
+        made = self._made(found.decisions) if found.decisions else None
+        small = {name: max(size // _SMALLER, 1) for name, size in sizes.items()}
+        kernel = nest.kernel
+        return made is None or self._seconds(made, kernel, small) <= _LOSS * self._seconds(r, kernel, small)
 
     def _tried(
         self, nest: Nest, best: Found, changes: list[Changes], k: int, sizes: Mapping[str, int]
