@@ -13,6 +13,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -20,34 +21,37 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import programs
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.model.decisions import KERNELS, Decision
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.pipeline import File
-from polygpu.search.choose import BRIEF, Chooser
+from polygpu.search.choose import BRIEF, LEFT, Chooser, Effort
 from polygpu.search.price import price
 from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.diagnostics import Diagnosed
 
-KERNELS = "mv,tmv,mvt,mm,transpose,conv2d,jacobi-2d,gemver"
+NAMES = "mv,tmv,mvt,mm,transpose,conv2d,jacobi-2d,gemver"
 
 
-def drawn(space: Space, realiser: Realiser, seed: int) -> Iterator[CompiledRegion]:
-    """Random choices that are legal, none of them twice."""
+def drawn(
+    space: Space, realiser: Realiser, seed: int, kernels: tuple[Decision, ...]
+) -> Iterator[CompiledRegion]:
+    """Random choices that are legal, none of them twice, beside the decisions about kernels."""
     for number in space.drawn(random.Random(f"{seed}:{space.nest.place}")):
         if not space.why_not(space[number]):
             try:
-                yield realiser.realise(space[number].decisions(space.nest))
+                yield realiser.realise((*space[number].decisions(space.nest), *kernels))
             except Diagnosed:
                 continue
 
 
 def best_of(
-    space: Space, realiser: Realiser, sizes: dict[str, int], chosen: argparse.Namespace
+    space: Space, chooser: Chooser, sizes: dict[str, int], chosen: argparse.Namespace
 ) -> tuple[float, int]:
     """The least seconds of so many choices, or as many as there is time for, and how many that were."""
     end, count, least = time.monotonic() + chosen.seconds, 0, float("inf")
-    for made in drawn(space, realiser, chosen.seed):
-        least = min(least, price(made, space.nest.kernel, realiser.device, sizes, BRIEF).seconds)
+    for made in drawn(space, chooser.realiser, chosen.seed, chooser.decisions):
+        least = min(least, price(made, space.nest.kernel, chooser.device, sizes, BRIEF).seconds)
         count += 1
         if count == chosen.candidates or time.monotonic() > end:
             break
@@ -61,10 +65,12 @@ def compare(kernel: str, chosen: argparse.Namespace) -> Iterator[float]:
         if not r.region.name.startswith("polygpu_kernel"):
             continue
         realiser = file.realisers[r.scop]
-        chooser = Chooser(realiser, typical(Ledger(r, file.device), {}), ())
-        new = realiser.realise(chooser.chosen(r))
-        for nest in nests_of(r):
-            yield _of_nest(kernel, nest, chooser, (r, new), chosen)
+        chooser = Chooser(realiser, typical(Ledger(r, file.device), {}), (), effort=Effort(LEFT))
+        found = chooser.chosen(r)
+        kernels = tuple(d for d in found if d.key in KERNELS)
+        both = realiser.realise(kernels), realiser.realise(found)
+        for nest in nests_of(both[0]):
+            yield _of_nest(kernel, nest, replace(chooser, decisions=kernels, effort=Effort()), both, chosen)
 
 
 def _of_nest(
@@ -75,7 +81,7 @@ def _of_nest(
         return 1.0
     device = chooser.realiser.device
     rules, model = (price(r, nest.kernel, device, sizes, BRIEF).seconds for r in made)
-    best, count = best_of(Space(nest, device), chooser.realiser, dict(sizes), chosen)
+    best, count = best_of(Space(nest, device), chooser, dict(sizes), chosen)
     ratio = model / min(best, model)
     times = f"-O1 {rules:.3g} s, -O2 {model:.3g} s, best of {count} {best:.3g} s"
     print(f"{kernel:15} {nest.place!s:8} {', '.join(nest.axes):10} {times}: {ratio:.2f}", flush=True)
@@ -84,7 +90,7 @@ def _of_nest(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernels", default=KERNELS, help="names with commas between them, or all")
+    parser.add_argument("--kernels", default=NAMES, help="names with commas between them, or all")
     parser.add_argument("--device", default="8800gtx")
     parser.add_argument("--candidates", type=int, default=2000, help="of each nest")
     parser.add_argument("--seconds", type=float, default=600, help="at most, of each nest")

@@ -28,7 +28,7 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**24)  # tens of milliseconds
-_MADE, _LEFT = 2 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
+_MADE, LEFT = 2 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -50,7 +50,7 @@ def choose(
     if not realiser.device.calibrated or not any(_free(r)):
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
-    drawn, effort = (MANY, Effort(inf)) if thorough else (0, Effort(_LEFT))
+    drawn, effort = (MANY, Effort(inf)) if thorough else (0, Effort(LEFT))
     return Chooser(realiser, sizes, decisions, drawn, effort).chosen(r)
 
 
@@ -170,7 +170,7 @@ class Chooser:
         return best if self._is_robust(r, nest, best, sizes) else Found(won=best.won)
 
     def _is_robust(self, r: CompiledRegion, nest: Nest, found: Found, sizes: Mapping[str, int]) -> bool:
-        """Whether what is better at these sizes is hardly worse at a quarter of them: they are only typical."""
+        """Whether what is better at these sizes is hardly worse at a quarter of them: none is known."""
         made = self._made(found.decisions) if found.decisions else None
         small = {name: max(size // _SMALLER, 1) for name, size in sizes.items()}
         kernel = nest.kernel

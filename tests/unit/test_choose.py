@@ -70,7 +70,7 @@ def test_kernels_are_fused_where_that_gains() -> None:
 
 
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "_LEFT", 1)
+    monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")
 
 
