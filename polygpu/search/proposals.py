@@ -18,22 +18,25 @@ _FEW = 2  # shapes where launches differ, which take longer to price
 @dataclass(frozen=True)
 class Shape:
     """`threads` and points a thread of the last axes, and how those of the outer ones, and of the lanes', are
-    dealt.
+    dealt; tiles of loops so wide, and unrolled, if `width` is not 0.
     """
 
     threads: tuple[int, ...]
     points: tuple[int, ...]
     outer: str = "cyclic"
     lanes: str = "cyclic"
+    width: int = 0
 
     def changes(self, nest: Nest) -> Changes:
         names = [a.removeprefix("-") for a in nest.axes]
         front = [1] * (nest.depth - len(self.threads))
         each = list(zip(names, [*front, *self.threads], [*front, *self.points], strict=True))
+        unroll: Changes = {"unroll": (("", "full"),)} if self.width else {}
         return {
             "threads": tuple((n, t) for n, t, _ in each),
-            "tile": tuple((n, t * p) for n, t, p in each),
+            "tile": (*((n, t * p) for n, t, p in each), *((n, self.width) for n in nest.loops if self.width)),
             "deal": tuple((n, self.outer if n != names[-1] else self.lanes) for n in names),
+            **unroll,
         }
 
 
@@ -49,7 +52,7 @@ class Shapes:
         return self.lines if nest.depth == 1 else self.looped if nest.loops else self.plain
 
 
-_LINES = tuple(Shape((threads,), (1,)) for threads in (32, 64, 256))
+_LINES = (*(Shape((threads,), (1,)) for threads in (32, 64, 256)), Shape((32,), (1,), width=32))
 
 # Memory wants aligned rows of a half-warp: a thread's points share what it loads.
 _HALF_WARPS = Shapes(
