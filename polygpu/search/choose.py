@@ -32,7 +32,7 @@ _MADE, LEFT = 2 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
-_SMALLER, _LOSS = 4, 1.03
+_SMALLER, _SMALL, _LOSS = 4, 256, 1.03
 _NESTS, _FEW = 3, 2  # of a region; where launches differ only few
 MANY = 1000  # choices of a nest
 
@@ -170,11 +170,15 @@ class Chooser:
         return best if self._is_robust(r, nest, best, sizes) else Found(won=best.won)
 
     def _is_robust(self, r: CompiledRegion, nest: Nest, found: Found, sizes: Mapping[str, int]) -> bool:
-        """Whether what is better at these sizes is hardly worse at a quarter of them: none is known."""
+        """Whether what is better at these sizes is hardly worse at a quarter of them, if that is no small
+        problem: sizes are only typical.
+        """
         made = self._made(found.decisions) if found.decisions else None
         small = {name: max(size // _SMALLER, 1) for name, size in sizes.items()}
+        if made is None or max(small.values(), default=0) < _SMALL:
+            return True
         kernel = nest.kernel
-        return made is None or self._seconds(made, kernel, small) <= _LOSS * self._seconds(r, kernel, small)
+        return self._seconds(made, kernel, small) <= _LOSS * self._seconds(r, kernel, small)
 
     def _tried(
         self, nest: Nest, best: Found, changes: list[Changes], k: int, sizes: Mapping[str, int]
