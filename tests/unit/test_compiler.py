@@ -224,7 +224,7 @@ def test_more_care_until_it_is_right(
         text = text.replace(f"< {name};", "< 256;")
     clean = blocks._copy_context
     monkeypatch.setattr(blocks, "_copy_context", careless)
-    status, files = written(text, "--device", "h100")
+    status, files = written(text, "--device", "h100", "-O1")
     assert (status, files) == (0, {"file_host.c", "file_cuda.cu"})
     said = capfd.readouterr().err
     assert said.count("[PG911]") == 1
