@@ -28,11 +28,11 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**24)  # tens of milliseconds
-_MADE, LEFT = 2 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
+_MADE, LEFT = 3 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
-_SMALLER, _SMALL, _LOSS = 4, 256, 1.03
+_SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
 _NESTS, _FEW = 3, 2  # of a region; where launches differ only few
 MANY = 1000  # choices of a nest
 
@@ -158,7 +158,8 @@ class Chooser:
         sizes = self.looked_at(r, nest)
         if sizes is None:
             return Found()
-        best = Found(seconds=(1 - self.device.margin) * self._seconds(r, nest.kernel, sizes))
+        before = self._seconds(r, nest.kernel, sizes)
+        best = Found(seconds=(1 - self.device.margin) * before)
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
             tried = range(len(changes)) if like is None else like.won[step : step + 1]
@@ -167,7 +168,8 @@ class Chooser:
         for choice in self._drawn(nest):
             found = Found({}, choice, best.won, self._price(nest, choice, sizes))
             best = min(best, found, key=_time)
-        return best if self._is_robust(r, nest, best, sizes) else Found(won=best.won)
+        sure = best.seconds < _SURE * before or self._is_robust(r, nest, best, sizes)
+        return best if sure else Found(won=best.won)
 
     def _is_robust(self, r: CompiledRegion, nest: Nest, found: Found, sizes: Mapping[str, int]) -> bool:
         """Whether what is better at these sizes is hardly worse at a quarter of them, if that is no small

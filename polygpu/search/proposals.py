@@ -58,7 +58,6 @@ _LINES = (*(Shape((threads,), (1,)) for threads in (32, 64, 256)), Shape((32,), 
 _HALF_WARPS = Shapes(
     (
         Shape((1, 64), (16, 1)),
-        Shape((2, 128), (8, 1), "blocked"),
         Shape((8, 32), (4, 1)),
         Shape((8, 32), (8, 4), "blocked"),
     ),
