@@ -6,8 +6,10 @@
 The order of the source stays, so this is always right. Statements stay apart where their loops could be
 distributed for a gain: where one meets the other's elements in other iterations, or where they differ in the
 loops that their writes do not move along, in the loop along which these are consecutive, or in what they
-exchange with other statements of these loops. Scalars that each iteration writes before it reads them become
-locals. All tests look at subscripts alone: what they cost grows with the number of accesses.
+exchange with other statements of these loops; and where one gives a value to a later statement that gives
+something to the other in another iteration, as in `s = a[i]; b[i] = s + t; t = s;`. Scalars that each
+iteration writes before it reads them become locals. All tests look at subscripts alone: what they cost grows
+with the number of accesses.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def clustered(scop: Scop, decisions: Sequence[Decision] = ()) -> Scop:
     while exchanged != before:
         found = [list(_Clustering(private, exchanged, begins).of(b)) for b in blocks]
         exchanged, before = exchanged | _exchanged(found, private), exchanged
-    clusters = [c for block in found for c in block]
+    clusters = [c for block in found for c in _apart(block, private)]
     return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
 
 
@@ -92,6 +94,27 @@ def _exchanged(blocks: Sequence[Sequence[Statements]], private: Collection[str])
                 for key in keys:
                     users.setdefault(key, set()).add(name)
     return frozenset(key for key, names in users.items() if len(names) > 1 and key in written)
+
+
+def _apart(clusters: Sequence[Statements], private: Collection[str]) -> Iterator[Statements]:
+    """The clusters, each cut behind the last private value for a later one that gives something back."""
+    for k, cluster in enumerate(clusters):
+        needed = _needed(cluster, clusters[k + 1 :], private)
+        givers = (
+            n
+            for n, s in enumerate(cluster, 1)
+            if any(a.write and a.reference.array in needed for a in s.accesses)
+        )
+        cut = max(givers, default=0)
+        yield from (part for part in (cluster[:cut], cluster[cut:]) if part)
+
+
+def _needed(cluster: Statements, later: Iterable[Statements], private: Collection[str]) -> set[str]:
+    """The private arrays that later clusters read which write what this one reads."""
+    mine = {_member(a.reference) for a in _shared(cluster, private) if not a.write}
+    giving = [o for o in later if mine & {_member(a.reference) for a in _shared(o, private) if a.write}]
+    reads = (a for other in giving for s in other for a in s.accesses if not a.write)
+    return {a.reference.array for a in reads if a.reference.array in private}
 
 
 def _shared(statements: Statements, private: Collection[str]) -> Iterator[Access]:

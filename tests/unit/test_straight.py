@@ -82,6 +82,9 @@ def test_one_statement(body: str, tmp_path: Path) -> None:
         (I % "a[i] = 1; b[i] = 2; c[i] = a[i - 1]; q[i][0][0] = 3;", [2, 2]),
         # unless it goes round in a circle: b would be in it with a
         (I % "b[i] = 2; a[i] = q[i - 1][0][0]; q[i][0][0] = a[i];", [1, 1, 1]),
+        # a value that is used now and, by way of t, in the next iteration
+        ("float s, t = 0; " + I % "s = a[i] * c[i]; b[i] = s + t; t = s;", [1, 1, 1, 1]),
+        ("float s, t = 0; " + I % "s = a[i]; b[i] = s + t; t = c[i];", [1, 2, 1]),  # nothing goes round
         # a and b belong to different sums
         (
             "for (int i = 0; i < n; i++) { a[i] = 0; b[i] = 0; "
