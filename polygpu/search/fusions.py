@@ -1,22 +1,18 @@
 """Which kernels of a region might be one, or two: decisions about that, for prices to choose among.
 
-A choice `d` of `fusions(r)` is worth it where `seconds` of `realiser.realise((*d, *decisions))` are less than
-those of `r`, the region as rules have it.
+A choice is worth it where all kernels together take less, each with what is chosen for its nest then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, pairwise
 
 from polygpu.analysis.places import place_of
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.program import Grid
 from polygpu.model.decisions import KERNELS, Decision
-from polygpu.model.device import Device
-from polygpu.perf.effort import QUICK, Patience
 from polygpu.schedule.kernels import decided, in_order
-from polygpu.search.price import price
 from polygpu.support.diagnostics import Diagnosed
 
 MOST = 4  # of a region
@@ -29,11 +25,6 @@ def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
     if not any(d.key in KERNELS for d in r.prepared.decisions):
         found = (d for d in (*_fused(r), *_split(r)) if _is_legal(r, d))
         yield from ((d,) for d in islice(found, MOST))
-
-
-def seconds(r: CompiledRegion, device: Device, sizes: Mapping[str, int], patience: Patience = QUICK) -> float:
-    """Of all kernels in one call of the region, their launches included; inf as for `price`."""
-    return sum(price(r, k, device, sizes, patience).seconds for k in range(len(r.region.kernels)))
 
 
 def _is_legal(r: CompiledRegion, d: Decision) -> bool:

@@ -9,10 +9,17 @@ import pytest
 from benchmarks import programs
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.model.device import Device
 from polygpu.pipeline import File, decisions_of
-from polygpu.search.fusions import fusions, seconds
+from polygpu.search.fusions import fusions
+from polygpu.search.price import price
 
 SIZES = {"n": 4096, "m": 4096}
+
+
+def seconds(r: CompiledRegion, device: Device, sizes: dict[str, int]) -> float:
+    """Of all kernels in one call of the region, their launches included."""
+    return sum(price(r, k, device, sizes).seconds for k in range(len(r.region.kernels)))
 
 
 def realised(kernel: str, device: str, *decisions: str) -> tuple[CompiledRegion, Realiser]:
