@@ -147,6 +147,18 @@ def input_option(unless: str = "") -> Callable[[Decorated], Decorated]:
     )
 
 
+def tolerance_option(what: str) -> Callable[[Decorated], Decorated]:
+    """By how much numbers may differ; `what` says which."""
+    return click.option(
+        "--tolerance",
+        type=click.FloatRange(min=0),
+        default=1e-5,
+        show_default=True,
+        metavar="RELATIVE",
+        help=what,
+    )
+
+
 def program_arguments(function: Decorated) -> Decorated:
     """Adds the source of a program and what it is called with."""
     arguments = click.argument("arguments", nargs=-1, metavar="[-- ARGS...]")

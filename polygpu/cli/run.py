@@ -19,6 +19,7 @@ from polygpu.cli.options import (
     replay_option,
     roofline_option,
     source_options,
+    tolerance_option,
 )
 from polygpu.cli.outputs import write_all
 from polygpu.cli.plan import Plan
@@ -43,14 +44,7 @@ DIFFERENT = 3
     "-o", "output", default=None, metavar="DIR/", help="Keep the generated files and the program in DIR."
 )
 @click.option("--check", is_flag=True, help="Run the original too, and compare what both print.")
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0),
-    default=1e-5,
-    show_default=True,
-    metavar="RELATIVE",
-    help="The relative difference of two numbers that --check accepts.",
-)
+@tolerance_option("The relative difference of two numbers that --check accepts.")
 @input_option("; with --check, it reads nothing by default")
 @click.option(
     "--timeout",

@@ -23,6 +23,7 @@ from polygpu.cli.options import (
     replay_option,
     sizes_option,
     source_options,
+    tolerance_option,
 )
 from polygpu.cli.outputs import write_all
 from polygpu.cli.plan import Plan as Program
@@ -92,14 +93,7 @@ _path = click.Path(dir_okay=False, path_type=Path)
     metavar="SECONDS",
     help="With --evaluate run: end a run after so long. [default: 10 s, and 10 times what rules take]",
 )
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0),
-    default=1e-5,
-    show_default=True,
-    metavar="RELATIVE",
-    help="With --evaluate run: by how much printed numbers may differ from the original's.",
-)
+@tolerance_option("With --evaluate run: by how much printed numbers may differ from the original's.")
 @input_option(", with --evaluate run")
 @cflags_option
 @click.option("--even", is_flag=True, help="Only tiles that divide their loops.")
