@@ -3,7 +3,7 @@
     scop      ::= parameters, arrays, loops, statements, context, functions, source range
     statement ::= iterators, domain, schedule, body
     body      ::= action*
-    action    ::= Store target = value | Let local = value | Branch test then else
+    action    ::= Store target = value | Let local = value | Branch test then else | Repeat test body
 
 No isl here: domains and subscripts are expressions, which `analysis.polyhedra` turns into sets.
 """
@@ -131,9 +131,17 @@ class Branch:
     otherwise: tuple[Action, ...] = ()
 
 
-Action: TypeAlias = Store | Let | Branch
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A data-dependent `while` kept inside a statement. What `body` declares is new each time."""
+
+    test: Expr
+    body: tuple[Action, ...]
+
+
+Action: TypeAlias = Store | Let | Branch | Repeat
 Number: TypeAlias = tuple[int, ...]
-# place of an action in a body: (n,), in branches (n, 0 or 1, k)
+# place of an action in a body: (n,), in branches (n, 0 or 1, k), in loops (n, 2, k)
 
 
 @dataclass(frozen=True, slots=True)

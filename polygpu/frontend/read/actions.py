@@ -1,13 +1,11 @@
-"""What a statement does: stores, locals of one instance, data-dependent branches."""
+"""What an expression statement or a declaration does: stores, and changes of locals of one instance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Qualified, fields_of
 from polygpu.frontend.read import declarations
 from polygpu.frontend.read.expressions import Reader
@@ -15,7 +13,7 @@ from polygpu.frontend.read.places import Place, place, reference
 from polygpu.frontend.read.state import Finished, Iterator, Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.model.expr import Expr, Int, Reference
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.scop import Action, Let, Store
 
 
 def effects(reader: Reader, node: Any) -> list[Action]:
@@ -69,9 +67,10 @@ def _check_lvalue(reader: Reader, node: Any) -> None:
     if not isinstance(node, c_ast.ID):
         return
     variable = reader.variable(node)
-    if isinstance(reader.region.bindings.get(variable), Iterator | Finished):
+    binding = reader.region.bindings.get(variable)
+    if isinstance(binding, Iterator | Finished):
         place(reader, node)
-    if variable in reader.region.outer_iterators:
+    if binding is None and variable in reader.region.outer_iterators:
         message = f"'{node.name}' is a loop's iterator elsewhere in the region"
         raise refusal("PG105", reader.region.at(node), message, "use another variable", len(node.name))
 
@@ -117,42 +116,3 @@ def declaration(reader: Reader, node: c_ast.Decl) -> list[Action]:
         site = reader.region.site(target_node)
         stores.append(Store(Reference(array.name, tuple(map(Int, subscripts)), ctype, "", site), value))
     return stores
-
-
-def branches(reader: Reader, node: c_ast.If) -> tuple[list[Action], list[Action]]:
-    """The two branches of a data-dependent if."""
-    then = _block(reader.child(), [node.iftrue])
-    return then, _block(reader.child(), [node.iffalse]) if node.iffalse is not None else []
-
-
-def _block(reader: Reader, nodes: Iterable[Any]) -> list[Action]:
-    return [action for node in nodes for action in _within(reader, node)]
-
-
-def _within(reader: Reader, node: Any) -> list[Action]:
-    match node:
-        case c_ast.Compound():
-            return _block(reader.child(), node.block_items or ())
-        case c_ast.If():
-            test = reader.value(node.cond)
-            then, otherwise = branches(reader, node)
-            return [Branch(test, tuple(then), tuple(otherwise))]
-        case c_ast.EmptyStatement():
-            return []
-        case c_ast.Decl():
-            return _let(reader, node)
-        case c_ast.For():
-            message = "a loop within an if whose condition depends on data"
-            help_text = "put the if inside the loop: 'for (...) if (...) ...'"
-            raise refusal("PG170", reader.region.at(node), message, help_text, 3)
-    return effects(reader, node)
-
-
-def _let(reader: Reader, node: c_ast.Decl) -> list[Action]:
-    variable: Variable = declarations.entered(reader, node)
-    if declarations.substituted(reader, variable):
-        return []
-    local = declarations.local(reader, variable)
-    value = reader.value(node.init) if node.init is not None else Int(0)
-    reader.region.bindings[variable] = local
-    return [Let(local.name, local.type, value)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -16,7 +16,7 @@ from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
 from polygpu.model.expr import Call, Expr
 from polygpu.model.scop import Action, Conversion, Loop
-from polygpu.support.diagnostics import Diagnostic
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
 
@@ -126,7 +126,8 @@ class Region:
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `counters` those that are iterators. `labels` are those of loops, by their nodes'
-    identity, and `jumped_to` those that a `goto` of the function names.
+    identity, and `jumped_to` those that a `goto` of the function names. `inside` says of what loops within an
+    instance set why they are no loops of the nest.
     """
 
     context: FileContext
@@ -150,6 +151,7 @@ class Region:
     conversions: list[Conversion] = field(default_factory=list)
     functions: dict[str, Any] = field(default_factory=dict)
     outer_iterators: dict[Variable, Position] = field(default_factory=dict)
+    inside: dict[str, Diagnosed] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     affine: Affine = field(init=False)
 
@@ -167,6 +169,18 @@ class Region:
             found = f"{name}_{count}"
         self.names.add(found)
         return found
+
+    def saved(self) -> Callable[[], None]:
+        """What forgets all that is found out from now on."""
+        grown = [v for v in vars(self).values() if isinstance(v, dict | list | set)]
+        copies = [v.copy() for v in grown]
+
+        def restore() -> None:
+            for value, copy in zip(grown, copies, strict=True):
+                value.clear()
+                value.extend(copy) if isinstance(value, list) else value.update(copy)
+
+        return restore
 
     def site(self, node: Any) -> int:
         """Numbers one access."""

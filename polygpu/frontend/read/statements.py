@@ -9,7 +9,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.read import actions, conversions, loops
+from polygpu.frontend.read import actions, conversions, loops, within
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
@@ -17,6 +17,7 @@ from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
 from polygpu.model.expr import Expr
 from polygpu.model.scop import Action, Branch, Conversion
+from polygpu.support.diagnostics import Diagnosed
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
         case c_ast.Compound():
             walk(reader.child(), node.block_items or (), path)
         case c_ast.For():
-            _loop(reader.child(), node, path)
+            _loop(reader, node, path)
+        case c_ast.While() | c_ast.DoWhile() if path.iterators:
+            _repeat(reader, node, path, statement_refusal(node, reader.region.at(node)))
         case c_ast.If():
             _test(reader, node, path)
         case c_ast.Pragma():
@@ -95,9 +98,24 @@ def header_text(region: Region, node: Any) -> str:
     return f"for ({'; '.join(parts)})"
 
 
-def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
-    region = reader.region
-    header = loops.read_header(reader, node, header_text(region, node))
+# What keeps a loop from being one of the nest, but not from being within an instance.
+_WITHIN = frozenset({"PG101", "PG103"})
+
+
+def _loop(outer: Reader, node: c_ast.For, path: Path) -> None:
+    """A loop of the nest or, where data bound it or end it, one within an instance of the loops around."""
+    reader, region = outer.child(), outer.region
+    if path.iterators and (leaving := within.leaving(node)) is not None:
+        return _repeat(outer, node, path, statement_refusal(leaving, region.at(leaving)))
+    forget = region.saved()
+    try:
+        header = loops.read_header(reader, node, header_text(region, node))
+    except Diagnosed as why:
+        partial = None in (node.init, node.cond, node.next)
+        if not path.iterators or not (partial or why.diagnostics[0].id in _WITHIN):
+            raise
+        forget()
+        return _repeat(outer, node, path, why)
     index = len(region.loops) - 1
     way = header.iterator if header.step > 0 else f"-{header.iterator}"
     inner = Path(
@@ -114,7 +132,14 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     ):
         _convert(region, part, where, found)
     walk(reader.child(), [node.stmt], inner)
-    loops.leave(reader, header, region.at(node))
+    return loops.leave(reader, header, region.at(node))
+
+
+def _repeat(reader: Reader, node: Any, path: Path, why: Diagnosed) -> None:
+    start, body = within.loop(reader.child(), node, why)
+    _emit(reader, node, start, path)
+    _convert_all(reader.region, node, body, path)
+    _add(reader.region, node, tuple(body), path)
 
 
 def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.Taken]) -> None:
@@ -136,15 +161,15 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
         if node.iffalse is not None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
         return
-    then, otherwise = actions.branches(reader, node)
+    then, otherwise = within.branches(reader, node)
     for case in cases(reader.region.affine, test):
-        within = path.within(case.conditions)
+        inside = path.within(case.conditions)
         if isinstance(case.remaining, bool):
             if body := then if case.remaining else otherwise:
-                _convert_all(reader.region, node, body, within)
-                _add(reader.region, node, tuple(body), within)
+                _convert_all(reader.region, node, body, inside)
+                _add(reader.region, node, tuple(body), inside)
         else:
-            _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], within)
+            _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], inside)
 
 
 def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:

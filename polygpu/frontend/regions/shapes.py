@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.reasons import reason_for
+from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.shape.affine import Affine, polynomial
@@ -24,7 +24,7 @@ from polygpu.frontend.shape.delinearize import (
 from polygpu.frontend.shape.selects import implied
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.rewrite import children, map_references, rewrite, scalars_in
-from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Statement, Store
+from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 
@@ -110,6 +110,9 @@ class _Finder:
                     first = yield from here.where(test, True).of_body(then)
                     second = yield from here.where(test, False).of_body(otherwise)
                     here = replace(here, written=first & second)
+                case Repeat(test, inner):
+                    yield from here.of(test)
+                    yield from here.where(test, True).of_body(inner)
         return here.written
 
     def element(self, r: Reference) -> frozenset[Element]:
@@ -213,6 +216,7 @@ def _check_writes(
         for subscript in final.subscripts:
             if region.affine.value(subscript) is None:
                 site = region.sites[visit.reference.site]
+                _check_inside(region, subscript)
                 reason, help_text = reason_for(region, subscript, "PG102")
                 notes: tuple[Diagnostic, ...] = ()
                 if why.startswith(STRIDES):
@@ -220,6 +224,13 @@ def _check_writes(
                     reason, help_text = why, f"declare its shape, as in 'float (*{array.name})[m]'"
                 message = f"the subscript of the write to '{site.text}' is not affine: {reason}"
                 raise refusal("PG102", site.position, message, help_text, 1, notes)
+
+
+def _check_inside(region: Region, subscript: Expr) -> None:
+    """Raises Diagnosed where a loop within an instance decides: why it is no loop of the nest."""
+    match culprit(region, subscript):
+        case Name(name) | Reference(name, ()) if name in region.inside:
+            raise region.inside[name]
 
 
 def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) -> Reference:
