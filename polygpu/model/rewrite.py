@@ -115,7 +115,7 @@ Change: TypeAlias = Callable[[Expr], Expr]
 ReferenceChange: TypeAlias = Callable[[Reference, bool], Reference]
 
 
-_BODY = 2  # what a loop's actions have in their numbers where those of branches have 0 or 1
+BODY = 2  # what a loop's actions have in their numbers where those of branches have 0 or 1
 
 
 def sides(action: Action) -> tuple[tuple[int, tuple[Action, ...]], ...]:
@@ -124,7 +124,7 @@ def sides(action: Action) -> tuple[tuple[int, tuple[Action, ...]], ...]:
         case Branch(_, then, otherwise):
             return (0, then), (1, otherwise)
         case Repeat(_, body):
-            return ((_BODY, body),)
+            return ((BODY, body),)
     return ()
 
 
@@ -169,8 +169,8 @@ def precedes(one: Number, other: Number) -> bool:
 
 def _again(one: Number, other: Number) -> bool:
     """Whether one loop repeats both, be the other its test."""
-    loops = (k for k in range(1, len(one), 2) if one[k] == _BODY)
-    return any(other[:k] == one[:k] and other[k : k + 1] in ((), (_BODY,)) for k in loops)
+    loops = (k for k in range(1, len(one), 2) if one[k] == BODY)
+    return any(other[:k] == one[:k] and other[k : k + 1] in ((), (BODY,)) for k in loops)
 
 
 def reads_of(action: Action) -> tuple[Expr, ...]:

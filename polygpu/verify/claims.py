@@ -10,6 +10,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.expr import Binary, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Statement, While
+from polygpu.model.rewrite import BODY
 from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
@@ -181,7 +182,7 @@ class Claim:
         except MismatchError as error:
             raise self._wrong(str(error)) from None
         self._emit(matcher, state.at(0), number, None, None)
-        self._in_order(action.body, s.body, (*number, 2), state.at(1))
+        self._in_order(action.body, s.body, (*number, BODY), state.at(1))
         check_cells(self.walk.p.statement(self.origin.statement), self.walk.actions[before:])
 
     def _in_order(

@@ -46,7 +46,7 @@ def loop(reader: Reader, node: _Loop, why: Diagnosed) -> tuple[list[Action], lis
     `why` says what keeps it from being a loop of the nest.
     """
     start, within = _start(reader, node) if isinstance(node, c_ast.For) else ([], [])
-    found = _repeated(reader, node)
+    found = _repeated(reader, node, why)
     for name in _assigned([*start, *within, *found]):
         reader.region.inside.setdefault(name, why)
     _leave(reader, node)
@@ -60,9 +60,13 @@ def leaving(node: Any) -> Any:
 
 @dataclass
 class _Exits:
-    """Of one loop: its flags as far as they are used, and whether tests of them guard what follows."""
+    """Of one loop: its flags as far as they are used, and whether tests of them guard what follows.
+
+    `why` is what keeps it from being a loop of the nest.
+    """
 
     guarded: bool
+    why: Diagnosed
     go: Local | None = None
     rest: Local | None = None
 
@@ -135,11 +139,11 @@ def _leave(reader: Reader, node: _Loop) -> None:
                 reader.region.outer_iterators.setdefault(variable, position)
 
 
-def _repeated(reader: Reader, node: _Loop) -> list[Action]:
+def _repeated(reader: Reader, node: _Loop, why: Diagnosed) -> list[Action]:
     """The loop behind its start, with the flags that it needs."""
     items = _items(node.stmt)
     test: Expr | None = None
-    exits = _Exits(not all(map(_parts, items)))
+    exits = _Exits(not all(map(_parts, items)), why)
     inner = reader.child()
     if isinstance(node, c_ast.DoWhile):
         go = exits.go = _flag(reader, "go")
@@ -322,7 +326,8 @@ def _within(reader: Reader, node: Any, exits: _Exits | None) -> list[Action]:
         case c_ast.Decl():
             return _let(reader, node, exits)
         case c_ast.For() | c_ast.While() | c_ast.DoWhile():
-            start, found = loop(reader.child(), node, _in_an_if(reader, node))
+            why = _in_an_if(reader, node) if exits is None else exits.why
+            start, found = loop(reader.child(), node, why)
             return [*start, *found]
     return effects(reader, node)
 
