@@ -99,7 +99,7 @@ def header_text(region: Region, node: Any) -> str:
 
 
 # What keeps a loop from being one of the nest, but not from being within an instance.
-_WITHIN = frozenset({"PG101", "PG103"})
+_WITHIN = frozenset({"PG101", "PG103", "PG104"})
 
 
 def _loop(outer: Reader, node: c_ast.For, path: Path) -> None:
@@ -111,8 +111,7 @@ def _loop(outer: Reader, node: c_ast.For, path: Path) -> None:
     try:
         header = loops.read_header(reader, node, header_text(region, node))
     except Diagnosed as why:
-        partial = None in (node.init, node.cond, node.next)
-        if not path.iterators or not (partial or why.diagnostics[0].id in _WITHIN):
+        if not path.iterators or why.diagnostics[0].id not in _WITHIN:
             raise
         forget()
         return _repeat(outer, node, path, why)

@@ -65,7 +65,7 @@ def shape(reader: Reader) -> Shaped:
         own = [v for v in visits if v.reference.array == array.name]
         shaped.extents[array] = _extents(reader, array)
         found = _flattened(region, array, own)
-        if isinstance(found, Shape):
+        if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
             shaped.extents[array] = (None, *map(_counted, found.extents))
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
@@ -204,6 +204,14 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     return find_shape(
         map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.parameter, iterators)]
     )
+
+
+def _is_flat(region: Region, visits: list[Visit], found: Shape, extents: tuple[Expr | None, ...]) -> bool:
+    """Whether an array of known size, which the region only reads, is used at places that no row tells."""
+    if None in extents or any(v.write for v in visits):
+        return False
+    places = (p for v in visits for p in subscripts_for(polynomial(v.reference.subscripts[0]), found)[1:])
+    return any(region.affine.value(p) is None for p in places)
 
 
 def _check_writes(
