@@ -18,12 +18,13 @@ from tests.fuzz.program import (
     Value,
     is_floating,
 )
-from tests.fuzz.values import Scope, Values, constant
+from tests.fuzz.ranges import lowest, missing
+from tests.fuzz.values import Scope, Values, constant, name
 
 
 def turning(v: Values, scope: Scope, names: list[str]) -> tuple[Node, ...]:
     """t = ...; for (c = A[i] & 3; c < (B[i] & 7); c++) { if (... A[c & 7] ...) break; t = ...; } C[i] = t;"""
-    target, ctype = v.element(v.random.choice(v.arrays), scope)
+    target, ctype = _target(v, scope)
     others = tuple(a for a in v.arrays if a.name != target.array) or v.arrays
     v.arrays, every = others if v.chance(0.8) else v.arrays, v.arrays
     total, *rest = names
@@ -35,6 +36,16 @@ def turning(v: Values, scope: Scope, names: list[str]) -> tuple[Node, ...]:
     first = Declare(total, ctype, v.value(scope, ctype))
     v.arrays = every
     return first, loop, Assign(target, "{0} += {1};" if is_floating(ctype) else "{0} ^= {1};", Scalar(total))
+
+
+def _target(v: Values, scope: Scope) -> tuple[Read, str]:
+    """Mostly an element of this iteration alone: C[i][j]."""
+    read, ctype = v.element(v.random.choice(v.arrays), scope)
+    iterators = list(scope.iterators)[-len(read.subscripts) :]
+    if len(iterators) < len(read.subscripts) or v.chance(0.2):
+        return read, ctype
+    own = (name(i) + missing(lowest(name(i), scope.iterators)) for i in iterators)
+    return replace(read, subscripts=tuple(own)), ctype
 
 
 def _loop(v: Values, scope: Scope, summed: Read | Scalar, ctype: str, names: list[str]) -> Turn:
