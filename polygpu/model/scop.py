@@ -149,8 +149,9 @@ class Access:
     """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
     of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
-    When `affine` is False the subscripts are data dependent: any element may be touched. `guards` are affine
-    conditions within the body, all of which hold wherever the access happens.
+    When `affine` is False subscripts depend on data: any element may be touched whose other subscripts are
+    what `forms` has for them. `guards` are affine conditions within the body, all of which hold wherever the
+    access happens.
     """
 
     reference: Reference
@@ -161,6 +162,7 @@ class Access:
     text: str
     guards: tuple[Expr, ...] = ()
     exposed: bool = True
+    forms: tuple[Expr | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

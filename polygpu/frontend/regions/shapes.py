@@ -272,7 +272,8 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         must = visit.always or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
-        accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed))
+        forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
+        accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed, forms=forms))
         if visit.reference.array in shapes:
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(
