@@ -164,10 +164,10 @@ def exclusive(one: Number, other: Number) -> bool:
 
 def precedes(one: Number, other: Number) -> bool:
     """Whether an instance may execute both, in this order."""
-    return _again(one, other) or (one < other and not exclusive(one, other))
+    return again(one, other) or (one < other and not exclusive(one, other))
 
 
-def _again(one: Number, other: Number) -> bool:
+def again(one: Number, other: Number) -> bool:
     """Whether one loop repeats both, be the other its test."""
     loops = (k for k in range(1, len(one), 2) if one[k] == BODY)
     return any(other[:k] == one[:k] and other[k : k + 1] in ((), (BODY,)) for k in loops)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 from random import Random
 
-from tests.fuzz.program import PARAMETERS, If, Loop, Node, Program, Turn
+from tests.fuzz.program import PARAMETERS, If, Loop, Node, Program
 from tests.fuzz.ranges import at, extents
 from tests.fuzz.wrapping import within_bounds
 
@@ -84,6 +84,4 @@ def nesting(nodes: tuple[Node, ...]) -> int:
                 deepest = max(deepest, 1 + nesting(body))
             case If(_, then, otherwise):
                 deepest = max(deepest, nesting((*then, *otherwise)))
-            case Turn(body=body):
-                deepest = max(deepest, 1 + nesting(body))
     return deepest
