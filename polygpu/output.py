@@ -16,6 +16,7 @@ from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
 from polygpu.offload.offers import offers, settled
+from polygpu.printing import uses
 from polygpu.printing.calls import emit, emit_original
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.passes import Passes
@@ -61,6 +62,7 @@ class Output:
             *priced,
             *(d for r in regions for d in remarks.in_one_thread(r)),
             *spaced.diagnostics,
+            *self._in_single_precision(regions),
         )
         return Compilation(
             files,
@@ -74,6 +76,15 @@ class Output:
             regions,
             tuple(self.passes.seconds.items()),
         )
+
+    def _in_single_precision(self, regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
+        """A warning about the first region whose doubles the device does not have."""
+        first = next((r for r in regions if uses.doubles(r.region)), None)
+        if self.device.doubles or first is None:
+            return []
+        message = f"{self.device.title} has no double precision: it would compute doubles in float"
+        help_text = "`polygpu devices` has others; the emulator computes in double, whatever the device"
+        return [Diagnostic("PG334", "warning", message, first.scop.position, help_text)]
 
     def _offloaded(
         self, regions: tuple[CompiledRegion, ...], lifted: Lifted

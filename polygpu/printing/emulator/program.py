@@ -15,8 +15,6 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr
 from polygpu.model.kernel import (
     Buffer,
-    Declare,
-    DeclareArray,
     HostFor,
     HostIf,
     HostStatement,
@@ -24,16 +22,14 @@ from polygpu.model.kernel import (
     Launch,
     Region,
     Site,
-    Statement,
     Unit,
 )
-from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.model.text import INTEGERS, PLAIN, c_string
 from polygpu.perf.charges import lockstep
 from polygpu.perf.coalescing import Coalescing, Memory
-from polygpu.perf.cost import CLASSES, accesses
+from polygpu.perf.cost import CLASSES
 from polygpu.perf.lockstep import Access, Row
 from polygpu.perf.oblivious import is_oblivious
 from polygpu.perf.resources import wave
@@ -80,7 +76,6 @@ def print_emulator(unit: Unit, device: Device) -> str:
             regions=regions,
             sized=any(region.sized for region in unit.regions),
             largest=LARGEST_SIZE,
-            doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
         )
     )
 
@@ -229,15 +224,3 @@ def _access(a: Access, rows: Mapping[Row, int], sites: Mapping[int, Site]) -> di
 def _comment(text: str) -> str:
     """`text` inside a C comment."""
     return text.replace("*/", "* /").replace("/*", "/ *")
-
-
-def _uses_doubles(region: Region) -> bool:
-    types = {b.type for b in region.buffers} | {s.type for s in region.scalars}
-    for kernel in region.kernels:
-        types |= {a.type for a in kernel.shared} | {reference.type for reference in accesses(kernel.body)}
-        types |= set(_declared(kernel.body))
-    return "double" in types
-
-
-def _declared(body: tuple[Statement, ...]) -> Iterator[str]:
-    return (s.type for s in statements(body) if isinstance(s, Declare | DeclareArray))
