@@ -17,6 +17,8 @@ MACROS = """#define N 9
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define AT(x, i) x[(i) + 1]
 #define EACH(i) for (int i = 0; i < N; i++)
+#define SPLIT x[8] = 1;
+#define COUNTING(k) int k; for (k = 0; k < N; k++)
 #define SIMD _Pragma("GCC ivdep")
 #define SET(x) (x) = 5;
 #define BUMP(x) (x) += 1; count++
@@ -59,6 +61,9 @@ def regions(directory: Path, body: str, **options: object) -> list[str]:
         f"{LOOP} {{ x[i] = 1 SEMI y[i] = 2; }}",
         f"{LOOP} {{ ID(x[i] = 1; y[i] = 2;) }}",
         f"{LOOP} {{ NOTHING x[i] = \\\n 1; /* ; \n }} */ }}",
+        "EACH(i) x[i] = 0;",
+        "EACH(i) { EACH(j) x[i] = N; }",
+        f"{LOOP} {{\n#if 1\n x[i] = 0;\n#elif 2\n x[i] = 1; }}\n#else\n#ifdef Y\n#endif\n#endif\n }}",
     ],
 )
 @pytest.mark.parametrize("cc", [None, ""])
@@ -78,7 +83,9 @@ def test_a_nest_with_macros_is_replaced_as_a_whole(nest: str, cc: str | None, tm
         f'{LOOP}\n#include "body.inc"\n x[0] = 44;',
         f"ID({LOOP} x[i] = i;)",
         f"ID(\n{LOOP}\n x[i] = i;\n) x[0] = 77;",
-        "EACH(i) x[i] = 0;",
+        "SPLIT EACH(i) x[i] = 0;",
+        "if (y[0] > 0) EACH(i) x[i] = 0;",
+        "COUNTING(k) x[k] = 0;",
         f"{LOOP} {{\n#undef N\n#define N 3\n x[i] = N; }} x[0] = N;",
         f'{LOOP} {{ x[i] = 3;\n#include "none.inc"\n }}',
         f"#if 1\n{LOOP} {{\n#else\n{LOOP[:-4]} i += 2) {{\n#endif\n x[i] = 0; }}",
