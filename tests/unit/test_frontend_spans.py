@@ -158,3 +158,31 @@ def test_marked_regions_hold_no_directive_that_lasts(directive: str, tmp_path: P
     assert (error.id, error.position and error.position.line) == ("PG113", 6)
     (tmp_path / "in.c").write_text(f"{head}/*\n{directive}\n*/{tail}")
     assert len(lift(str(tmp_path / "in.c")).scops) == 1
+
+
+BRANCHES = """
+void f(int n, float *x, float *y)
+{
+    if (n > 3)
+#pragma scop
+        for (int i = 0; i < n; i++) x[i] = y[i];
+#pragma endscop
+    else if (n > 2)
+#pragma scop
+        for (int i = 0; i < n; i++) x[i] = 2 * y[i];
+#pragma endscop
+    else
+        y[0] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "source", [BRANCHES, BRANCHES.replace("#pragma scop\n", "").replace("#pragma endscop\n", "")]
+)
+def test_a_region_may_be_the_branch_of_an_if(source: str, tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(source)
+    done = compile_file(str(tmp_path / "in.c"), Options(target="emulator"))
+    (tmp_path / "host.c").write_text(done.files["_host.c"])
+    assert len(done.regions) == 2
+    subprocess.run(["gcc", "-fsyntax-only", "-Wall", "-Werror", "host.c"], cwd=tmp_path, check=True)
