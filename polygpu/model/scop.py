@@ -252,3 +252,9 @@ class Scop:
     no_alias: bool = False  # --assume-no-alias
     mentions: tuple[str, ...] = ()
     exposed: tuple[Scalar, ...] = ()
+
+
+def promised(scop: Scop) -> tuple[Access, ...]:
+    """The accesses of which only a pragma says that iterations of a loop keep them apart."""
+    apart = (s for s in scop.statements if any(scop.loops[k].independent for k in s.loops))
+    return tuple(a for s in apart for a in s.accesses if not a.affine)

@@ -11,6 +11,7 @@ from polygpu.compilation import Options
 from polygpu.frontend import lift
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.verify.certificate import certify
 
 LOOP = "for (int i = 0; i < 9; i++) x[i] += 1;"
 
@@ -283,3 +284,30 @@ def test_a_program_with_threads_prints_the_same(tmp_path: Path) -> None:
         return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
 
     assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+
+
+PROMISED = """#include <stdio.h>
+int x[300], to[300];
+int main(void)
+{
+    for (int i = 0; i < 300; i++) to[i] = %s;
+#pragma omp parallel for
+    for (int i = 0; i < 300; i++) x[to[i]] = i;
+    printf("%%d", x[7]);
+}
+"""
+
+
+@pytest.mark.parametrize(("place", "status"), [("(7 * i) % 300", 0), ("i / 2", 3)])
+def test_the_checking_emulator_finds_a_promise_that_is_broken(
+    place: str, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / "p.c").write_text(PROMISED % place)
+    done = compile_file(str(tmp_path / "p.c"), Options(target="emulator"))
+    assert certify(done.regions[0]).holds
+    for suffix, text in done.files.items():
+        (tmp_path / f"p{suffix}").write_text(text)
+    command = ["gcc", "-w", "-DPOLYGPU_CHECK=1", "p_host.c", "p_emulator.c", "-o", "p", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    ran = subprocess.run([tmp_path / "p"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, "race" in ran.stderr) == (status, status != 0)
