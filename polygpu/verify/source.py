@@ -79,8 +79,8 @@ class Source:
         return (order, one.domain.identity()) if both else (order,)
 
     def promised(self, first: str, second: str) -> isl.Map | None:
-        """The pairs of instances in different iterations of a loop whose iterations are independent by promise,
-        in the same ones of the loops around it: None where no such loop is around both statements.
+        """Pairs of instances in different iterations of a loop that is independent by promise, in the same
+        ones of the loops around it: None where no such loop is around both statements.
         """
         one, two = self.p.statement(first), self.p.statement(second)
         left = isl.Map.from_domain_and_range(one.domain, two.domain)

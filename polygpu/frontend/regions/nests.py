@@ -12,6 +12,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import Block
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.regions.scops import Extract, lift_region
 from polygpu.frontend.regions.spans import nest_span
@@ -64,8 +65,18 @@ def _search(found: Nests, sequence: Sequence) -> None:
             continue
         item = sequence.items[index]
         _search_within(found, sequence, index)
+        _mention(found, item)
         scope.declare(item, "local")
         index += 1
+
+
+def _mention(found: Nests, item: Any) -> None:
+    """Warns about a loop that is none of `for` and has none inside that might become a region."""
+    if isinstance(item, c_ast.While | c_ast.DoWhile) and not any(
+        isinstance(node, c_ast.For) for node in nodes(item)
+    ):
+        position = found.context.at(item)
+        found.diagnostics.append(not_offloaded(statement_refusal(item, position).diagnostics[0], position))
 
 
 def _search_within(found: Nests, sequence: Sequence, index: int) -> None:

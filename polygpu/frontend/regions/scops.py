@@ -97,7 +97,7 @@ def _check_team(context: FileContext, extract: Extract) -> None:
     """Refuses what a team does another number of times, or leaves another value of, than the C program."""
     for statement, model in replicated(extract.items):
         message = "every thread of the team runs this statement"
-        help_text = f"put '#pragma {model} single' before it, or move it out of the construct"
+        help_text = "if one thread is meant to, put '#pragma omp single' before it"
         if model == "acc":
             help_text = (
                 "put '#pragma acc loop' before the loops of the construct, and move the rest out of it"

@@ -140,7 +140,7 @@ class _Finder:
 
 
 def _written_apart(region: Region) -> frozenset[int]:
-    """The places of the writes of which a pragma says that no two iterations of a loop write the same element."""
+    """The writes, by their places, of which a pragma says that no two iterations write the same element."""
     promised = (raw for raw in region.statements if any(region.loops[k].independent for k in raw.loops))
     visits = (v for raw in promised for v in _Finder(region.affine).of_body(raw.body))
     return frozenset(v.reference.site for v in visits if v.write)
