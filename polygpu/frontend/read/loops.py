@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, describe
 from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.promises import NOTHING
 from polygpu.frontend.read.reasons import nonaffine
 from polygpu.frontend.read.state import Finished, Iterator, Region
 from polygpu.frontend.read.unsupported import refusal
@@ -61,7 +62,11 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
     step = _step(reader, node, variable, position)
     test = _condition(reader, node, position)
     tests = _tests(region, test, Name(name), step, ctype, region.at(node.cond))
-    region.loops.append(Loop(variable.name, position, text, step, region.labels.get(id(node), "")))
+    promise = region.promises.get(id(node), NOTHING)
+    label = region.labels.get(id(node), "")
+    region.loops.append(
+        Loop(variable.name, position, text, step, label, promise.independent, promise.reassociates)
+    )
     domain = (_first(Name(name), first, step), *tests, *_stride(name, first, step))
     return Header(variable, name, ctype, domain, step, start, test)
 

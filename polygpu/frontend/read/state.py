@@ -10,6 +10,7 @@ from pycparser import c_ast, c_generator
 
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType
+from polygpu.frontend.read.promises import Promise
 from polygpu.frontend.shape.affine import Affine
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.parse import Positions
@@ -126,7 +127,7 @@ class Region:
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `counters` those that are iterators. `labels` are those of loops, by their nodes'
-    identity, and `jumped_to` those that a `goto` of the function names.
+    identity, and `jumped_to` those that a `goto` of the function names; `promises` are those of loops.
     """
 
     context: FileContext
@@ -137,6 +138,7 @@ class Region:
     counters: frozenset[str]
     labels: Mapping[int, str] = field(default_factory=dict)
     jumped_to: frozenset[str] = frozenset()
+    promises: Mapping[int, Promise] = field(default_factory=dict)
     bindings: dict[Variable, Binding] = field(default_factory=dict)
     arrays: dict[Variable, RawArray] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.read import actions, conversions, loops
+from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
@@ -61,18 +62,6 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             _emit(reader, node, actions.effects(reader, node), path)
         case _:
             raise statement_refusal(node, reader.region.at(node))
-
-
-def pragma_word(node: Any) -> str:
-    """`scop` of `#pragma scop` or `_Pragma("scop")`."""
-    words = pragma_text(node).split()
-    return words[0] if words else ""
-
-
-def pragma_text(node: Any) -> str:
-    """`omp simd` of `#pragma omp simd` or `_Pragma("omp simd")`."""
-    text = node.string.value.strip('"') if isinstance(node.string, c_ast.Constant) else node.string
-    return text or ""
 
 
 def _pragma(region: Region, node: c_ast.Pragma) -> None:

@@ -26,6 +26,7 @@ from polygpu.frontend.read import statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
 from polygpu.frontend.read.labels import jumped_to, labels
+from polygpu.frontend.read.promises import kept_apart, promises, replicated
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
@@ -54,7 +55,12 @@ def lift_region(
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     changed = changed_names(extract.function.body)
     elsewhere = frozenset(_changed_elsewhere(context, extract))
-    marks = labels(extract.function), jumped_to(extract.function)
+    marks = (
+        labels(extract.function),
+        jumped_to(extract.function),
+        promises(context.root, extract.items),
+    )
+    _check_team(context, extract)
     region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, counters, *marks)
     reader = Reader(region, extract.scope.child())
     statements.walk(reader, extract.items, statements.Path())
@@ -85,6 +91,30 @@ def lift_region(
         mentions=tuple(_mentions(extract)),
         exposed=tuple(s for s in scalars if _exposed(region.scalars[s.name].variable, extract)),
     )
+
+
+def _check_team(context: FileContext, extract: Extract) -> None:
+    """Refuses what a team does another number of times, or leaves another value of, than the C program."""
+    for statement, model in replicated(extract.items):
+        message = "every thread of the team runs this statement"
+        help_text = "if one thread is meant to, put '#pragma omp single' before it"
+        if model == "acc":
+            help_text = (
+                "put '#pragma acc loop' before the loops of the construct, and move the rest out of it"
+            )
+        raise refusal("PG116", context.at(statement), message, help_text)
+    for name, statement, mentioned in kept_apart(extract.items):
+        variable = extract.scope.find(name)
+        if isinstance(variable, Variable) and (mentioned or _is_live(variable, extract)):
+            message = f"'{name}' is private in this construct and used after it"
+            help_text = "use lastprivate, or a variable of its own in the construct"
+            raise refusal("PG116", context.at(statement), message, help_text)
+
+
+def _is_live(variable: Variable, extract: Extract) -> bool:
+    partial = not isinstance(variable.type, Basic)
+    own = variable.place in ("local", "parameter")
+    return own and live_after(extract.function.body, extract.block, variable.node, partial)
 
 
 def _exposed(variable: Variable, extract: Extract) -> bool:
@@ -239,6 +269,4 @@ def _host(array: RawArray) -> str:
 
 
 def _live(array: RawArray, extract: Extract) -> bool:
-    variable, body = array.variable, extract.function.body
-    partial = not isinstance(variable.type, Basic)
-    return escapes(body, variable) or live_after(body, extract.block, variable.node, partial)
+    return escapes(extract.function.body, array.variable) or _is_live(array.variable, extract)

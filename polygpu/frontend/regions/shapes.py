@@ -59,7 +59,8 @@ def shape(reader: Reader) -> Shaped:
     region = reader.region
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
-    visits = [v for statement in region.statements for v in _Finder(region.affine).of_body(statement.body)]
+    visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
+    apart = _written_apart(region)
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
@@ -68,6 +69,7 @@ def shape(reader: Reader) -> Shaped:
         if isinstance(found, Shape):
             shapes[array.name] = found
             shaped.extents[array] = (None, *map(_counted, found.extents))
+        own = [v for v in own if v.reference.site not in apart]
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
         _finish(region, raw, f"S{number}", shapes, shaped)
@@ -135,6 +137,13 @@ class _Finder:
             case _:
                 for part in children(expr):
                     yield from self.of(part)
+
+
+def _written_apart(region: Region) -> frozenset[int]:
+    """The writes, by their places, of which a pragma says that no two iterations write the same element."""
+    promised = (raw for raw in region.statements if any(region.loops[k].independent for k in raw.loops))
+    visits = (v for raw in promised for v in _Finder(region.affine).of_body(raw.body))
+    return frozenset(v.reference.site for v in visits if v.write)
 
 
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
@@ -250,7 +259,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
     visits, sure = _collected(finder.of_body(body))
     for visit in visits:
         element = finder.element(visit.reference)
-        must = visit.always or (visit.write and bool(element & sure))
+        must = (visit.always and (bool(element) or not visit.write)) or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
         accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed))
