@@ -18,8 +18,8 @@ from polygpu.support.diagnostics import Diagnosed
 ARCHITECTURES = ("sm_75", "sm_90")
 _HEADER = re.compile(r"^#include <.*>$", re.MULTILINE)
 _SHARED = (
-    "assumption_failed", "profiled_regions", "images", "scopes", "pool", "reasons", "locked", "keep", "release",
-    "host_reads", "host_writes", "pause", "resume",
+    "assumption_failed", "profiled_regions", "images", "scopes", "pool", "reasons", "locked", "keep",
+    "release", "host_reads", "host_writes", "pause", "resume",
 )  # fmt: skip
 _WEAK = tuple(f"polygpu_{name}" for name in _SHARED)  # what all device files define
 
