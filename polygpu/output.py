@@ -50,8 +50,9 @@ class Output:
         regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
         unit = Unit(self.path, stem, tuple(r.region for r in regions))
-        write = partial(emit, lifted.text, unit, regions, self.device, self.options.target)
-        files = self.passes.run("emit", write) if regions else {}
+        stays = self.passes.run("keep", lambda: lifted.kept([r.scop for r in regions]))
+        printed = partial(emit, lifted.text, unit, regions, self.device, self.options.target, stays)
+        files = self.passes.run("emit", printed) if regions else {}
         if not regions and (parallel or self.options.offload == "never"):
             files = emit_original(lifted.text, unit, self.options.target)
         simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)

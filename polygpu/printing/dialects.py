@@ -39,8 +39,9 @@ _HOST_NAMES = words("""
     _RUNTIME := words("""
     name_device write_string write_kernel write_region write_profile write_sizes open_profile
     profile_launch profile_sizes profiled_device
-    open_region close_region check allocate upload download begin_launch end_launch set_argument open_kernel
-    run_kernel find_device device_of open_device close_device status_text build_program print_build_log source
+    open_region close_region check allocate hold image_of upload download begin_launch end_launch
+    set_argument open_kernel run_kernel find_device device_of open_device close_device status_text
+    build_program print_build_log source
 """)
 )
 

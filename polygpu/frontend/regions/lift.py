@@ -20,6 +20,7 @@ from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
 from polygpu.frontend.regions.nests import Vetoed, find_nests
 from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
+from polygpu.frontend.residency.plan import kept
 from polygpu.frontend.text.clean import Clean, clean
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.nodes import nodes
@@ -81,6 +82,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         {file: source.text for file, source in sources.items()},
         detected,
         tuple(decided(context)),
+        partial(kept, context),
     )
 
 

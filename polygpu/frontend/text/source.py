@@ -113,6 +113,21 @@ class Source:
                 found.append(match.end())
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def gaps(self) -> tuple[int, ...]:
+        """The offsets outside of parentheses after semicolons, braces, `else`, `do` and after parentheses."""
+        found = []
+        depths = [0]
+        for match in _SCAN.finditer(self.text):
+            text = match[0].lstrip()
+            if text.startswith("#"):
+                _branch(text, depths)
+            elif text in ("(", ")"):
+                depths[-1] += 1 if text == "(" else -1
+            if text in (";", "{", "}", "else", "do", ")") and depths[-1] == 0:
+                found.append(match.end())
+        return tuple(found)
+
     def directives(self, start: int, end: int) -> list[tuple[str, int]]:
         """The words of the preprocessor's directives that start between two offsets, and where."""
         found = []

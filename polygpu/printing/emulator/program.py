@@ -40,6 +40,7 @@ from polygpu.printing.emulator.symbols import spell
 from polygpu.printing.emulator.writer import KernelWriter
 from polygpu.printing.layout import place_of
 from polygpu.printing.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
+from polygpu.printing.transfers import is_kept, transfers
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
 
@@ -74,6 +75,11 @@ def print_emulator(unit: Unit, device: Device) -> str:
             structures=list(structures.values()),
             functions=[f"static inline {text}" for text in functions],
             regions=regions,
+            most_buffers=1,
+            kept=True,
+            uploads=True,
+            downloads=True,
+            poisons='!polygpu_sampled() && (POLYGPU_CHECK || getenv("POLYGPU_POISON") != NULL)',
             sized=any(region.sized for region in unit.regions),
             largest=LARGEST_SIZE,
         )
@@ -151,9 +157,17 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
         "rows": " * ".join(rows) or "1",
         "poison": poison(buffer.type),
         "last": [print_expr(e) for e in last_row(buffer)] if buffer.last else ["-1", "0"],
+        "kept": _kept(buffer, name) if is_kept(buffer) else (),
         "copy_in": buffer.host and buffer.copy_in,
         "copy_out": buffer.host and buffer.copy_out,
     }
+
+
+def _kept(buffer: Buffer, name: str) -> tuple[str, str]:
+    """Where the first element is that is copied, and how many a row has; 0 where there are no rows."""
+    offset = print_expr(next(transfers(buffer)).offset)
+    row = f"pg_extent_{name}[{len(buffer.extents) - 1}]" if len(buffer.extents) > 1 else "0"
+    return name if offset == "0" else f"{name} + ({offset})", row
 
 
 def _host_extent(extents: tuple[Expr | None, ...], dimension: int) -> str:
