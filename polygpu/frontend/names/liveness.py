@@ -251,6 +251,8 @@ class _Analysis:
                     after = self._simple(part, after)
                 return after
             case c_ast.Decl():
+                if node is self.declaration:  # whatever was there before is another value
+                    after = False
                 return after or (node.init is not None and self._reads(node.init)) or self._extent_reads(node)
         return after or self._reads(node)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from pycparser import c_ast
+
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read.expressions import Reader
@@ -57,7 +59,8 @@ def _settle(
         return
     _forget(region, array)
     if live and isinstance(final, Substitute) and isinstance(variable.type, Basic):
-        target = Reference(array.name, (), variable.type.name, "", region.site(variable.node))
+        node = c_ast.ID(variable.name, variable.node.coord)
+        target = Reference(array.name, (), variable.type.name, "", region.site(node))
         keep(region, path, Store(target, final.value), position, variable.name)
 
 

@@ -12,6 +12,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import Block
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.regions.scops import Extract, lift_region
 from polygpu.frontend.regions.spans import nest_span
@@ -63,9 +64,22 @@ def _search(found: Nests, sequence: Sequence) -> None:
             index = end
             continue
         item = sequence.items[index]
+        if isinstance(item, c_ast.While | c_ast.DoWhile) and _accesses_arrays(item.stmt):
+            (problem,) = statement_refusal(item, found.context.at(item)).diagnostics
+            _refuse(found, item, problem)
         _search_within(found, sequence, index)
         scope.declare(item, "local")
         index += 1
+
+
+def _accesses_arrays(node: Any) -> bool:
+    """Whether statements access arrays, other than in loops of their own."""
+    match node:
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+            return True
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            return False
+    return any(map(_accesses_arrays, node))
 
 
 def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
@@ -164,7 +178,8 @@ def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
     if problem.position in found.reported:
         return
     found.reported.add(problem.position)
-    found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
+    length = {"While": 5, "DoWhile": 2}.get(type(loop).__name__, 3)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop), length))
 
 
 def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
@@ -175,8 +190,8 @@ def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
     found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
 
 
-def not_offloaded(problem: Diagnostic, loop: Position | None) -> Diagnostic:
-    """The warning that a loop stays on the host."""
+def not_offloaded(problem: Diagnostic, loop: Position | None, length: int = 3) -> Diagnostic:
+    """The warning that a loop stays on the host; `length` is its keyword's."""
     why = replace(problem, severity="note", help="", notes=())
     message = "this loop is not offloaded"
-    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), 3)
+    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), length)

@@ -41,7 +41,7 @@ def _pragma(source: Source, position: Position) -> tuple[int, int]:
 
 
 def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tuple[int, int]:
-    """From `leading` (a pragma before the loop, or None) and the first `for` to the end of the last."""
+    """From `leading` (a pragma before the loop, or None) and the first loop to the end of the last."""
     start, _ = _loop(context, first)
     if leading is not None:
         start, _ = _pragma(context.source, context.at(leading))
@@ -55,7 +55,7 @@ def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tupl
 def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
     source, position = context.source, context.at(loop)
     start = source.offset(position.line, position.column)
-    if position.file != source.path or not source.text.startswith("for", start):
+    if position.file != source.path or not source.text.startswith(("for", "while"), start):
         raise _hidden(position, "the loop comes from a macro")
     end = context.expansion.end(start, loop.coord.line, loop.coord.column)
     if end is None:

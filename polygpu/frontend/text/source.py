@@ -89,7 +89,7 @@ class Source:
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
-        """The offsets of each `for` and after each semicolon and closing brace, outside of parentheses.
+        """The offsets of each `for` and `while` and after each `;` and `}`, outside of parentheses.
 
         What stands in parentheses may be the argument of a macro.
         """
@@ -101,7 +101,7 @@ class Source:
                 _branch(text, depths)
             elif text in ("(", ")"):
                 depths[-1] += 1 if text == "(" else -1
-            elif text == "for" and depths[-1] == 0:
+            elif text in ("for", "while") and depths[-1] == 0:
                 found.append(match.start())
             elif text in (";", "}") and depths[-1] == 0:
                 found.append(match.end())
