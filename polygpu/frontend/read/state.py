@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator as Iterable
 from collections.abc import Mapping
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -17,7 +20,6 @@ from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
 from polygpu.model.expr import Call, Expr
 from polygpu.model.scop import Action, Conversion, Loop
-from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
 
 
@@ -30,13 +32,6 @@ class Iterator:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A counter after its loop."""
-
-    position: Position
-
-
-@dataclass(frozen=True)
 class Local:
     """A variable of one statement instance (Let)."""
 
@@ -46,7 +41,7 @@ class Local:
 
 @dataclass(frozen=True)
 class Substitute:
-    """A local integer that is never changed: `value` stands for it, converted to `type`."""
+    """An integer whose value is known: `value` stands for it, converted to `type`."""
 
     value: Expr
     type: str
@@ -62,6 +57,18 @@ class Address:
     array: RawArray
     subscripts: tuple[Expr, ...]
     element: CType
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A value that is data: what the variable's element in memory holds."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A value that nothing holds: of an iterator after its loop, or of a pointer that goes anywhere."""
+
+    position: Position
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,8 @@ class RawArray:
     position: Position
 
 
-Binding: TypeAlias = Iterator | Finished | Local | Substitute | Address | Scalar | RawArray
+Binding: TypeAlias = Iterator | Local | Substitute | Address | Scalar | RawArray
+Value: TypeAlias = Substitute | Address | InMemory | Lost
 
 
 @dataclass(frozen=True)
@@ -126,8 +134,13 @@ class Region:
 
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
-    that the region uses, `counters` those that are iterators. `labels` are those of loops, by their nodes'
-    identity, and `jumped_to` those that a `goto` of the function names; `promises` are those of loops.
+    that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
+    loops, by their nodes' identity, and `jumped_to` those that a `goto` of the function names; `promises`
+    are those of loops.
+
+    `values` has what is known at the statement that is read now of the scalars and pointers that the region
+    assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
+    names, `pending` what `k++` within the expression that is read changes after it.
     """
 
     context: FileContext
@@ -135,7 +148,7 @@ class Region:
     changed: frozenset[str]
     elsewhere: frozenset[str]
     reserved: frozenset[str]
-    counters: frozenset[str]
+    kept: frozenset[str] = frozenset()
     labels: Mapping[int, str] = field(default_factory=dict)
     jumped_to: frozenset[str] = frozenset()
     promises: Mapping[int, Promise] = field(default_factory=dict)
@@ -151,12 +164,27 @@ class Region:
     statements: list[RawStatement] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     functions: dict[str, Any] = field(default_factory=dict)
-    outer_iterators: dict[Variable, Position] = field(default_factory=dict)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    values: dict[Variable, Value] = field(default_factory=dict)
+    starts: dict[str, Scalar] = field(default_factory=dict)
+    pending: list[Action] = field(default_factory=list)
+    following: bool = True
     affine: Affine = field(init=False)
 
     def __post_init__(self) -> None:
         self.affine = Affine(self.locals, self.inlined)
+
+    @contextmanager
+    def trial(self) -> Iterable[None]:
+        """Forgets all that is read within."""
+        grown = {name: value for name, value in vars(self).items() if isinstance(value, dict | set | list)}
+        saved = [copy(value) for value in grown.values()]
+        try:
+            yield
+        finally:
+            for (name, value), before in zip(grown.items(), saved, strict=True):
+                value.clear()
+                (value.extend if isinstance(value, list) else value.update)(before)
+                setattr(self, name, value)
 
     def at(self, node: Any) -> Position:
         return self.context.at(node)

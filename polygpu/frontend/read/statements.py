@@ -9,15 +9,18 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.read import actions, conversions, loops
+from polygpu.frontend.names.liveness import iterator_name, parts_of
+from polygpu.frontend.names.scopes import Variable
+from polygpu.frontend.read import actions, conversions, courses, loops, values
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.state import RawStatement, Region, source_text
+from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
-from polygpu.model.expr import Expr
-from polygpu.model.scop import Action, Branch, Conversion
+from polygpu.model.expr import Expr, Reference
+from polygpu.model.scop import Action, Branch, Conversion, Store
+from polygpu.support.position import Position
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def header_text(region: Region, node: Any) -> str:
     source = region.context.source
     position = region.at(node)
     offset = source.offset(position.line, position.column)
-    if position.file == source.path and source.text.startswith("for", offset):
+    if position.file == source.path and source.text.startswith(("for", "while"), offset):
         end = source.header_end(offset)
         if end is not None and end - offset < 400:
             return " ".join(source.text[offset:end].split())
@@ -85,25 +88,110 @@ def header_text(region: Region, node: Any) -> str:
 
 
 def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
+    region, text = reader.region, header_text(reader.region, node)
+    counter = _begin(reader, node, path)
+    changed = courses.changed(reader, counter, node)
+    step = _step(reader, node, counter, changed)
+    place = next(path.places)
+
+    def iteration() -> loops.Header:
+        return _iteration(reader, node, _Begun(counter, step, text, place), path)
+
+    outside = dict(region.values)
+    where = text, region.at(node)
+    found = courses.courses(reader, counter, step, changed, iteration, where) if changed else {}
+    region.values |= {variable: course.entry for variable, course in found.items()}
+    header = iteration()
+    region.values = outside | courses.after(region, header, found)
+    loops.leave(region, counter)
+    _keep(reader, node, header, path)
+
+
+def _begin(reader: Reader, node: c_ast.For, path: Path) -> loops.Counter:
+    """Reads what the header of a loop does first; what is not about its iterator are statements before it."""
+    name, counter = iterator_name(node), None
+    for part in parts_of(node.init):
+        if loops.sets(part, name):
+            counter = loops.begin(reader, node, part)
+        else:
+            _item(reader, part, path)
+    return counter or loops.begin(reader, node, None)
+
+
+def _step(reader: Reader, node: c_ast.For, counter: loops.Counter, changed: Iterable[Variable]) -> int:
+    """What the header adds to the iterator, whatever the variables are that the loop changes."""
     region = reader.region
-    header = loops.read_header(reader, node, header_text(region, node))
+    before = dict(region.values)
+    for variable in changed:
+        region.values[variable] = values.unknown(region, variable)
+    loops.enter(reader, counter)
+    step = loops.read_step(reader, node, counter.variable)
+    region.values = before
+    return step
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A loop whose header is read but for its condition; `place` is the loop's among its siblings."""
+
+    counter: loops.Counter
+    step: int
+    text: str
+    place: int
+
+
+def _iteration(reader: Reader, node: c_ast.For, begun: _Begun, path: Path) -> loops.Header:
+    """Reads one iteration: the condition, the body, and what else the header does behind it."""
+    region, counter = reader.region, begun.counter
+    loops.enter(reader, counter)
+    header = loops.read_header(reader, node, counter, begun.step, begun.text)
     index = len(region.loops) - 1
-    way = header.iterator if header.step > 0 else f"-{header.iterator}"
+    way = counter.name if header.step > 0 else f"-{counter.name}"
     inner = Path(
-        (*path.iterators, header.iterator),
+        (*path.iterators, counter.name),
         (*path.loops, index),
         (*path.domain, *header.domain),
-        (*path.prefix, next(path.places), way),
+        (*path.prefix, begun.place, way),
     )
+    reached = (conversions.Taken(distance, "unsigned int") for distance in header.reached)
     for part, where, found in (
-        (node.init, path, conversions.of_start(region.affine, header)),
+        (node.init or node.cond, path, conversions.of_start(region.affine, header)),
         (node.cond, path, conversions.of_first_test(region.affine, header)),
+        (node.cond, path, reached),
         (node.cond, inner, conversions.of_tests(region.affine, header)),
         (node.next, inner, conversions.of_step(header)),
     ):
         _convert(region, part, where, found)
     walk(reader.child(), [node.stmt], inner)
-    loops.leave(reader, header, region.at(node))
+    for part in parts_of(node.next):
+        if loops.steps(part, counter.variable.name):
+            loops.step_past(reader, counter, header.step)
+        else:
+            _item(reader, part, inner)
+    return header
+
+
+def _keep(reader: Reader, node: c_ast.For, header: loops.Header, path: Path) -> None:
+    """Stores the value that the iterator has after the loop, if it matters there."""
+    region, counter, final = reader.region, header.counter, header.final
+    if not isinstance(counter.outside, RawArray):
+        return
+    if final is None:
+        region.values[counter.variable] = Lost(region.at(node))
+        return
+    name = counter.variable.name
+    target = Reference(counter.outside.name, (), counter.type, "", region.site(c_ast.ID(name, node.coord)))
+    keep(region, path, Store(target, final), region.at(node), name)
+    values.assign(region, counter.variable, final)
+
+
+def keep(region: Region, path: Path, store: Store, position: Position, name: str) -> None:
+    """Adds a statement that the source does not spell out: the variable gets a value that is known."""
+    schedule = (*path.prefix, next(path.places))
+    text = f"{name} keeps its value"
+    region.statements.append(
+        RawStatement(path.iterators, path.loops, path.domain, schedule, (store,), position, text)
+    )
 
 
 def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.Taken]) -> None:
@@ -117,13 +205,16 @@ def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     """An affine test bounds the domains of its branches, any other stays within a statement."""
-    test = reader.value(node.cond)
-    _convert(reader.region, node.cond, path, conversions.of_if(reader.region.affine, test))
-    condition = reader.region.affine.condition(test)
+    region, test = reader.region, reader.certain(node.cond)
+    _convert(region, node.cond, path, conversions.of_if(region.affine, test))
+    condition = region.affine.condition(test)
     if condition is not None:
+        before = dict(region.values)
         walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
+        yes, region.values = region.values, before
         if node.iffalse is not None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
+        region.values = values.joined(reader, test, yes, region.values)
         return
     then, otherwise = actions.branches(reader, node)
     for case in cases(reader.region.affine, test):

@@ -22,6 +22,7 @@ from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
 from polygpu.frontend.residency.plan import kept
 from polygpu.frontend.text.clean import Clean, clean
+from polygpu.frontend.text.counting import count
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.nodes import nodes
 from polygpu.frontend.text.preprocess import preprocess, read_source
@@ -59,6 +60,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
     parsed = parse_tolerantly(path, cleaned, sources, options)
     expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
     tree, cleaned = parsed.tree, parsed.clean
+    count(tree.root)
     scope = file_scope(tree.root, _hidden(cleaned))
     context = FileContext(sources[path], expansion, tree.root, tree.positions, scope)
     detected = not has_pragmas(tree.root)

@@ -64,19 +64,22 @@ def _search(found: Nests, sequence: Sequence) -> None:
             index = end
             continue
         item = sequence.items[index]
+        if isinstance(item, c_ast.While | c_ast.DoWhile) and _accesses_arrays(item.stmt):
+            (problem,) = statement_refusal(item, found.context.at(item)).diagnostics
+            _refuse(found, item, problem)
         _search_within(found, sequence, index)
-        _mention(found, item)
         scope.declare(item, "local")
         index += 1
 
 
-def _mention(found: Nests, item: Any) -> None:
-    """Warns about a loop that is none of `for` and has none inside that might become a region."""
-    if isinstance(item, c_ast.While | c_ast.DoWhile) and not any(
-        isinstance(node, c_ast.For) for node in nodes(item)
-    ):
-        position = found.context.at(item)
-        found.diagnostics.append(not_offloaded(statement_refusal(item, position).diagnostics[0], position))
+def _accesses_arrays(node: Any) -> bool:
+    """Whether statements access arrays, other than in loops of their own."""
+    match node:
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+            return True
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            return False
+    return any(map(_accesses_arrays, node))
 
 
 def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
@@ -183,8 +186,9 @@ def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
     if problem.position in found.reported:
         return
     found.reported.add(problem.position)
-    what = "loop" if isinstance(loop, c_ast.For) else "construct"
-    found.diagnostics.append(not_offloaded(problem, found.context.at(loop), what))
+    what = "loop" if isinstance(loop, c_ast.For | c_ast.While | c_ast.DoWhile) else "construct"
+    length = {"While": 5, "DoWhile": 2}.get(type(loop).__name__, 3)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop), what, length))
 
 
 def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
@@ -195,8 +199,10 @@ def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
     found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
 
 
-def not_offloaded(problem: Diagnostic, loop: Position | None, what: str = "loop") -> Diagnostic:
-    """The warning that a loop stays on the host."""
+def not_offloaded(
+    problem: Diagnostic, loop: Position | None, what: str = "loop", length: int = 3
+) -> Diagnostic:
+    """The warning that a loop or another construct stays on the host; `length` is its keyword's."""
     why = replace(problem, severity="note", help="", notes=())
     message = f"this {what} is not offloaded"
-    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), 3)
+    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), length)

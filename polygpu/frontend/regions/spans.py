@@ -44,7 +44,7 @@ def _pragma(source: Source, position: Position) -> tuple[int, int]:
 
 
 def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tuple[int, int]:
-    """From `leading` (a pragma before the loop, or None) and the first `for` to the end of the last."""
+    """From `leading` (a pragma before the loop, or None) and the first loop to the end of the last."""
     start, _ = _loop(context, first)
     if leading is not None:
         start, _ = _pragma(context.source, context.at(leading))
@@ -61,7 +61,7 @@ def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
     if position.file != source.path:
         raise _hidden(position, "the loop comes from a macro")
     end = context.expansion.end(start, loop.coord.line, loop.coord.column)
-    if end is None and not source.text.startswith(("for", "{"), start):
+    if end is None and not source.text.startswith(("for", "while", "{"), start):
         raise _hidden(position, "the loop comes from a macro")
     if end is None:
         raise _hidden(position, "where the loop ends is not plain to see: a macro or a directive hides it")

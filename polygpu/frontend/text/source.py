@@ -89,8 +89,8 @@ class Source:
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
-        """The offsets of each `for`, of words behind a brace, a semicolon or a directive, and after each
-        semicolon and closing brace, outside of parentheses.
+        """The offsets of each `for` and `while`, of words behind a brace, a semicolon or a directive, and
+        after each semicolon and closing brace, outside of parentheses.
 
         What stands in parentheses may be the argument of a macro.
         """
@@ -101,7 +101,7 @@ class Source:
             text = match[0].lstrip()
             if text.startswith(("//", "/*")):
                 continue
-            if (text == "for" or (follows and _starts(text))) and depths[-1] == 0:
+            if (text in ("for", "while") or (follows and _starts(text))) and depths[-1] == 0:
                 found.append(match.start())
             follows = text in ("{", "}", ";") or text.startswith("#") or (pragma and text == ")")
             pragma = text == "_Pragma" or (pragma and text[0] in '("')
