@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector, element_of
+from polygpu.frontend.read import pointers
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Local, Substitute
 from polygpu.frontend.read.unsupported import refusal
@@ -45,7 +46,7 @@ def substituted(reader: Reader, variable: Variable) -> bool:
             message = f"the pointer '{variable.name}' is changed in the region"
             help_text = "initialise it where it is declared and subscript it instead of moving it"
             raise refusal("PG157", region.at(variable.node), message, help_text, len(variable.name))
-        region.bindings[variable] = reader.address(variable.initial)
+        pointers.entered(reader, variable, reader.address(variable.initial))
         return True
     if not isinstance(variable.type, Basic) or is_floating(variable.type.name):
         return False

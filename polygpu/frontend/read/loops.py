@@ -61,7 +61,7 @@ def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
     step = _step(reader, node, variable, position)
     test = _condition(reader, node, position)
     tests = _tests(region, test, Name(name), step, ctype, region.at(node.cond))
-    region.loops.append(Loop(variable.name, position, text, step, region.labels.get(id(node), "")))
+    region.loops.append(Loop(variable.name, position, text, step, region.labels.get(str(node.coord), "")))
     domain = (_first(Name(name), first, step), *tests, *_stride(name, first, step))
     return Header(variable, name, ctype, domain, step, start, test)
 

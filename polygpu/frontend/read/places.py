@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe
+from polygpu.frontend.read import pointers
 from polygpu.frontend.read.state import Address, Finished, Iterator, Local, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
 from polygpu.frontend.shape.affine import add, subtract
@@ -56,7 +57,10 @@ def _variable(reader: Reading, node: c_ast.ID) -> Place:
             message = f"'{node.name}' is a loop's iterator elsewhere in the region"
             raise refusal("PG105", reader.region.at(node), message, "use another variable", len(node.name))
         case Local():
-            raise AssertionError(f"{node.name} is assigned by Let, not by Store")
+            message = (
+                f"the address of '{node.name}' is taken, which is declared within an if that depends on data"
+            )
+            raise refusal("PG154", reader.region.at(node), message, "name it itself", len(node.name))
     message = f"the pointer '{node.name}' is used as a whole"
     raise refusal("PG141", reader.region.at(node), message, "name one element of it", len(node.name))
 
@@ -199,11 +203,9 @@ def _element_type(scope: Scope, node: Any) -> CType | None:
 def _cast(reader: Reading, node: c_ast.Cast) -> Address:
     wanted = reader.scope.resolve(node.to_type)
     pointer = address(reader, node.expr)
-    if isinstance(wanted, Pointer) and describe(wanted.target) == describe(pointer.element):
+    if isinstance(wanted, Pointer) and pointers.same(reader, wanted.target, pointer.element):
         return pointer
-    message = f"memory is read as another type: {describe(pointer.element)} through {describe(wanted)}"
-    help_text = "declare a pointer of that type before the region"
-    raise refusal("PG149", reader.region.at(node), message, help_text)
+    raise pointers.retyped(reader, node, wanted, pointer.element)
 
 
 def reference(reader: Reading, target: Place, node: Any, site: int) -> Reference:

@@ -125,8 +125,8 @@ class Region:
 
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
-    that the region uses, `counters` those that are iterators. `labels` are those of loops, by their nodes'
-    identity, and `jumped_to` those that a `goto` of the function names.
+    that the region uses, `counters` those that are iterators. `labels` are those of loops, by their
+    coordinates, and `jumped_to` those that a `goto` of the function names.
     """
 
     context: FileContext
@@ -135,7 +135,7 @@ class Region:
     elsewhere: frozenset[str]
     reserved: frozenset[str]
     counters: frozenset[str]
-    labels: Mapping[int, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     jumped_to: frozenset[str] = frozenset()
     bindings: dict[Variable, Binding] = field(default_factory=dict)
     arrays: dict[Variable, RawArray] = field(default_factory=dict)
