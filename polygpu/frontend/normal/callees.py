@@ -33,7 +33,6 @@ from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.frontend.text.nodes import nodes
 
 RESULT = "return"  # what a body assigns its value to, which is the name of no variable
-OF_MEMORY = frozenset({"memset", "memcpy", "memmove"})
 _TYPES = (c_ast.Struct, c_ast.Union, c_ast.Enum)
 
 
@@ -163,7 +162,7 @@ def _unnamed(context: FileContext, node: Any) -> str:
     symbol = context.scope.find(name)
     if isinstance(symbol, Function) and symbol.definition is not None:
         return ""
-    known = mathematics.is_known(name) or mathematics.library_name(name) in OF_MEMORY
+    known = mathematics.is_known(name) or mathematics.library_name(name) in mathematics.OF_MEMORY
     return "" if known else f"it calls '{name}'"
 
 
@@ -256,7 +255,7 @@ def _pointers(definition: Any) -> Iterator[str]:
 
 def _call_stores(context: FileContext, node: c_ast.FuncCall, name: str) -> bool:
     if not is_called_inline(context, node):
-        return mathematics.library_name(name) in OF_MEMORY
+        return mathematics.library_name(name) in mathematics.OF_MEMORY
     found = callee(context, name)
     return isinstance(found, Impure) or found.stores
 

@@ -11,6 +11,7 @@ from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.inline import Inliner
+from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.sequences import in_sequence
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, used_names
@@ -43,4 +44,4 @@ def normal(context: FileContext, function: Any, scope: Scope, region: Sequence[A
     every = outside + jumps_to(block(items, None))
     items = blocks(items, scope, lambda found, _: without_goto(found, names, every))
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
-    return tuple(items)
+    return tuple(blocks(items, scope, lambda found, inner: as_loops(found, inner, names)))

@@ -26,6 +26,8 @@ from polygpu.frontend.normal.trees import (
     blocks,
     changed,
     converted,
+    is_free,
+    is_place,
     mapped,
     negated,
     renamed,
@@ -211,7 +213,7 @@ class Before:
         match wanted, argument:
             case Pointer(target), c_ast.UnaryOp(op="&", expr=part):
                 return argument if _is_one(target, _type_of(part, self.scope)) else None
-            case Basic(), _ if found.is_one and (_is_free(argument) or found.uses(parameter.name) < 2):
+            case Basic(), _ if found.is_one and (is_free(argument) or found.uses(parameter.name) < 2):
                 return converted(parameter.type, argument, argument)
         return None
 
@@ -295,40 +297,11 @@ def _replaced(tree: Any, name: str, pointer: Any) -> Any:
     return change(tree)
 
 
-def _is_free(value: Any) -> bool:
-    """Whether to compute the value reads no memory and cannot fail: of names, constants and sums."""
-    match value:
-        case c_ast.ID() | c_ast.Constant():
-            return True
-        case c_ast.BinaryOp(op="+" | "-" | "*"):
-            return _is_free(value.left) and _is_free(value.right)
-        case c_ast.UnaryOp(op="-" | "+" | "!" | "~"):
-            return _is_free(value.expr)
-        case c_ast.Cast():
-            return _is_free(value.expr)
-    return False
-
-
-def _is_place(pointer: Any) -> bool:
-    """Whether a pointer is made of an array, or a row of one, without data."""
-    match pointer:
-        case c_ast.ID():
-            return True
-        case c_ast.UnaryOp(op="&", expr=inner) | c_ast.Cast(expr=inner):
-            return _is_place(inner)
-        case (
-            c_ast.ArrayRef(name=whole, subscript=offset)
-            | c_ast.BinaryOp(op="+" | "-", left=whole, right=offset)
-        ):
-            return _is_place(whole) and _is_free(offset)
-    return False
-
-
 def _is_harmless(item: Any) -> bool:
     """Whether a declaration may stand where its function is not called: it reads no memory."""
     match item:
         case c_ast.Decl(type=c_ast.PtrDecl(), init=value):
-            return _is_place(value)
+            return is_place(value)
         case c_ast.Decl(init=c_ast.Node() as value):
-            return _is_free(value)
+            return is_free(value)
     return False

@@ -198,6 +198,35 @@ def converted(spelled: Any, value: Any, node: Any) -> Any:
     return c_ast.Cast(c_ast.Typename(None, [], None, ctype, coord=node.coord), value, node.coord)
 
 
+def is_free(value: Any) -> bool:
+    """Whether to compute the value reads no memory and cannot fail: of names, constants and sums."""
+    match value:
+        case c_ast.ID() | c_ast.Constant():
+            return True
+        case c_ast.BinaryOp(op="+" | "-" | "*"):
+            return is_free(value.left) and is_free(value.right)
+        case c_ast.UnaryOp(op="-" | "+" | "!" | "~"):
+            return is_free(value.expr)
+        case c_ast.Cast():
+            return is_free(value.expr)
+    return False
+
+
+def is_place(pointer: Any) -> bool:
+    """Whether a pointer is made of an array, or a row of one, without data."""
+    match pointer:
+        case c_ast.ID():
+            return True
+        case c_ast.UnaryOp(op="&", expr=inner) | c_ast.Cast(expr=inner):
+            return is_place(inner)
+        case (
+            c_ast.ArrayRef(name=whole, subscript=offset)
+            | c_ast.BinaryOp(op="+" | "-", left=whole, right=offset)
+        ):
+            return is_place(whole) and is_free(offset)
+    return False
+
+
 @dataclass
 class Names:
     """Names that are taken: what a form declares has other ones."""

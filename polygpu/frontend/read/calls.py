@@ -74,8 +74,12 @@ def _floating(expr: Expr) -> Expr:
 
 
 def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
+    if mathematics.library_name(name) in mathematics.OF_MEMORY:
+        message = f"which elements '{name}' changes here is not certain"
+        help_text = "write its size as a number of elements times 'sizeof' of one, or write a loop"
+        return refusal("PG130", reader.region.at(node), message, help_text, len(name))
     message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
-    help_text = "end the region before the call, or define the function in this file, free of side effects"
+    help_text = "end the region before the call, or define the function in this file"
     return refusal("PG130", reader.region.at(node), message, help_text, len(name))
 
 
