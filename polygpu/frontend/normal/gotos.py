@@ -6,6 +6,7 @@ if (t) goto a; X; goto b; a: Y; b: Z   ->   if (t) { Y } else { X } Z
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from pycparser import c_ast
@@ -28,21 +29,40 @@ def without_goto(items: list[Any], names: Names, every: Counter[str]) -> list[An
     plain, places = _unlabelled(items, every)
     if not places:
         return items
-    last = max(places.values())
-    first = next(index for index in range(last) if places.keys() & jumps_to(plain[index]).keys())
+    first = next(index for index, item in enumerate(plain) if places.keys() & jumps_to(item).keys())
     if _skips_declaration(plain, places, first):
         return items
+    done, start = plain[:first], first
+    try:
+        for end in _joins(plain, places):
+            done += Structured(_within(plain, places, end), lambda _: False, names).of(plain[start:end])
+            start = end
+    except UnstructuredError:
+        return items
+    return [*done, *plain[start:]]
+
+
+def _within(items: list[Any], places: dict[str, int], end: int) -> Callable[[Any], list[Any] | None]:
+    """What runs from a jump on up to an end that none goes beyond."""
 
     def follow(node: Any) -> list[Any] | None:
         if isinstance(node, c_ast.Goto) and node.name in places:
-            return plain[places[node.name] : last]
+            return items[places[node.name] : end]
         return None
 
-    try:
-        structured = Structured(follow, lambda _: False, names).of(plain[first:last])
-    except UnstructuredError:
-        return items
-    return [*plain[:first], *structured, *plain[last:]]
+    return follow
+
+
+def _joins(items: list[Any], places: dict[str, int]) -> list[int]:
+    """The places that no jump goes over, in order."""
+    jumps = [
+        (index, places[name]) for index, item in enumerate(items) for name in jumps_to(item) if name in places
+    ]
+    return [
+        place
+        for place in sorted(set(places.values()))
+        if all(end <= place or start >= place for start, end in jumps)
+    ]
 
 
 def _unlabelled(items: list[Any], every: Counter[str]) -> tuple[list[Any], dict[str, int]]:
