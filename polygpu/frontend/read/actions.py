@@ -47,6 +47,7 @@ def _effects(reader: Reader, node: Any) -> list[Action]:
             return []
         case c_ast.FuncCall():
             reader.value(node)  # raises for a call with side effects
+            return []
     raise statement_refusal(node, reader.region.at(node))
 
 

@@ -9,7 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector, element_of
-from polygpu.frontend.read import places
+from polygpu.frontend.read import places, pointers
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Local, Substitute
 from polygpu.frontend.read.unsupported import refusal
@@ -48,7 +48,7 @@ def substituted(reader: Reader, variable: Variable) -> bool:
             if is_followed(region, variable):
                 places.point(reader, c_ast.ID(variable.name, variable.node.coord), pointer)
             else:
-                region.bindings[variable] = pointer
+                pointers.entered(reader, variable, pointer)
         return True
     if not isinstance(variable.type, Basic) or is_floating(variable.type.name):
         return False

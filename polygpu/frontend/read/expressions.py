@@ -277,7 +277,7 @@ class Reader:
     def cast(self, node: c_ast.Cast) -> Expr:
         ctype = self.scope.resolve(node.to_type)
         if isinstance(ctype, Basic):
-            return Cast(ctype.name, self.value(node.expr))
+            return converted(self.value(node.expr), ctype.name)
         message = f"a conversion to {describe(ctype)} in a region"
         raise refusal(
             "PG140", self.region.at(node), message, "use int, unsigned, long, char, float or double"

@@ -163,7 +163,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     reached = tuple(_distance(t, name, step, counter.first) for t in tests if _is_unequal(t, name))
     tests = tuple(_ordered(t, name, step) if _is_unequal(t, name) else t for t in tests)
     promise = region.promises.get(id(node), NOTHING)
-    label = region.labels.get(id(node), "")
+    label = region.labels.get(str(node.coord), "")
     region.loops.append(
         Loop(counter.variable.name, position, text, step, label, promise.independent, promise.reassociates)
     )

@@ -9,9 +9,10 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe
+from polygpu.frontend.read import pointers
 from polygpu.frontend.read.state import Address, Iterator, Local, Lost, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
-from polygpu.frontend.read.values import current, is_followed, pointed
+from polygpu.frontend.read.values import current, is_followed, is_known, pointed
 from polygpu.frontend.shape.affine import add, subtract
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.support.diagnostics import Diagnosed
@@ -54,7 +55,10 @@ def _variable(reader: Reading, node: c_ast.ID) -> Place:
             help_text = "let only the loop's header change it; use another variable for other values"
             raise refusal("PG105", reader.region.at(node), message, help_text, len(node.name))
         case Local():
-            raise AssertionError(f"{node.name} is assigned by Let, not by Store")
+            message = (
+                f"the address of '{node.name}' is taken, which is declared within an if that depends on data"
+            )
+            raise refusal("PG154", reader.region.at(node), message, "name it itself", len(node.name))
     message = f"the pointer '{node.name}' is used as a whole"
     raise refusal("PG141", reader.region.at(node), message, "name one element of it", len(node.name))
 
@@ -149,13 +153,10 @@ def point(reader: Reading, node: c_ast.ID, pointer: Address) -> None:
     if target is None or not is_followed(region, variable):
         _variable(reader, node)
         raise _moves(reader, node)
-    if _unqualified(target) != _unqualified(pointer.element):
-        raise _reinterpreted(reader, node, pointer, target)
-    region.values[variable] = pointer
-
-
-def _unqualified(ctype: CType) -> str:
-    return describe(ctype).removeprefix("const ")
+    if not pointers.same(reader, target, pointer.element):
+        raise pointers.retyped(reader, node, variable.type, pointer.element)
+    known = all(is_known(region, subscript) for subscript in pointer.subscripts)
+    region.values[variable] = pointer if known else Lost(region.at(node))
 
 
 def _moves(reader: Reading, node: c_ast.ID) -> Diagnosed:
@@ -228,15 +229,9 @@ def _element_type(scope: Scope, node: Any) -> CType | None:
 def _cast(reader: Reading, node: c_ast.Cast) -> Address:
     wanted = reader.scope.resolve(node.to_type)
     pointer = address(reader, node.expr)
-    if isinstance(wanted, Pointer) and describe(wanted.target) == describe(pointer.element):
+    if isinstance(wanted, Pointer) and pointers.same(reader, wanted.target, pointer.element):
         return pointer
-    raise _reinterpreted(reader, node, pointer, wanted)
-
-
-def _reinterpreted(reader: Reading, node: Any, pointer: Address, wanted: CType) -> Diagnosed:
-    message = f"memory is read as another type: {describe(pointer.element)} through {describe(wanted)}"
-    help_text = "declare a pointer of that type before the region"
-    return refusal("PG149", reader.region.at(node), message, help_text)
+    raise pointers.retyped(reader, node, wanted, pointer.element)
 
 
 def reference(reader: Reading, target: Place, node: Any, site: int) -> Reference:

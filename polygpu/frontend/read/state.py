@@ -135,8 +135,8 @@ class Region:
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
-    loops, by their nodes' identity, and `jumped_to` those that a `goto` of the function names; `promises`
-    are those of loops.
+    loops, by their coordinates, and `jumped_to` those that a `goto` of the function names; `promises` are
+    those of loops, by the identity of their nodes.
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
@@ -149,7 +149,7 @@ class Region:
     elsewhere: frozenset[str]
     reserved: frozenset[str]
     kept: frozenset[str] = frozenset()
-    labels: Mapping[int, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     jumped_to: frozenset[str] = frozenset()
     promises: Mapping[int, Promise] = field(default_factory=dict)
     bindings: dict[Variable, Binding] = field(default_factory=dict)

@@ -86,11 +86,12 @@ def _at_start(reader: Binds, variable: Variable) -> Value:
 def assign(region: Region, variable: Variable, value: Expr) -> None:
     """After an assignment of `value`."""
     if is_followed(region, variable) and isinstance(variable.type, Basic):
-        known = _is_known(region, value)
+        known = is_known(region, value)
         region.values[variable] = Substitute(value, variable.type.name) if known else InMemory()
 
 
-def _is_known(region: Region, value: Expr) -> bool:
+def is_known(region: Region, value: Expr) -> bool:
+    """Whether a value stays what it is: no memory and no local of an instance is read for it."""
     return is_small(value) and not reads_memory(value) and not scalars_in(value) & region.locals
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,8 @@ from polygpu.frontend.names.types import (
     fields_of,
     rank,
 )
-from polygpu.frontend.read import statements
+from polygpu.frontend.normal.forms import normal
+from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
 from polygpu.frontend.read.labels import jumped_to, labels
@@ -53,6 +54,8 @@ def lift_region(
     context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
 ) -> Scop:
     """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
+    items = normal(context, extract.function, extract.scope, extract.items)
+    extract = replace(extract, items=items)
     written = frozenset(name for item in extract.items for name in assigned_names(item))
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     changed = changed_names(extract.function.body)
@@ -68,6 +71,7 @@ def lift_region(
     region.names.update(name for name in kept if _starts_with(extract, name))
     reader, path = Reader(region, extract.scope.child()), statements.Path()
     statements.walk(reader, extract.items, path)
+    pointers.check(region)
     settle(reader, path, partial(_lives, extract), extract.position)
     shaped = shape(reader)
     _check_declarations(region, extract)
