@@ -3,7 +3,7 @@
 A loop that runs regions several times opens a scope: `polygpu_keep();` before and `polygpu_release(why);`
 behind. All that the host does within, in functions of the file that it calls there too, must be plain to see.
 Before a statement that may touch an element, the host file says so; around one that may do anything, the
-scope is paused. Functions that run regions have such calls whoever calls them: without a scope they do nothing.
+scope is paused. Functions that run regions have such calls whoever calls them: idle where no scope is open.
 """
 
 from __future__ import annotations
