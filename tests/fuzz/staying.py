@@ -211,7 +211,7 @@ def program(seed: int) -> str:
 
 
 def differs(seed: int, folder: Path, text: Callable[[int], str] = program) -> str:
-    """What is wrong with the program of that seed, "" for nothing. Raises Diagnosed where it does not build."""
+    """What is wrong with the program of that seed, "" for nothing. Raises Diagnosed."""
     source, other = folder / f"p{seed}.c", folder / "other.c"
     source.write_text(text(seed))
     other.write_text(OTHER)
