@@ -117,6 +117,9 @@ class Writer:
         b = self.array(arrays)
         return self.pick(
             f'printf("%g\\n", {a}[{k}]);',
+            f'for (int k = {k % 9}; k < n * n; k += 41) printf("%g ", {a}[k]);',
+            f"for (int k = {k % 9}; k < n * n; k += 43) {{ if (k > 900) break; s += {a}[k]; }}",
+            f"for (int k = {k % 9}; k < n * n; k += 47) {a}[k] = k % 5 + s * 0.125f;",
             f"{a}[{k}] = t;",
             f"{a}[{k}] += {b}[{self.place()}];",
             f"s += {a}[{k}] * 0.5f;",
@@ -139,11 +142,11 @@ class Writer:
 
     def statement(self, arrays: tuple[str, ...], depth: int, loop: bool) -> str:
         draw = self.random.random()
-        if draw < 0.42:
+        if draw < 0.5:
             return self.call(arrays)
-        if draw < 0.62:
+        if draw < 0.66:
             return self.host(arrays)
-        if draw < 0.74:
+        if draw < 0.75:
             a, b = self.random.sample([x for x in arrays if x != "ga"], 2)
             self.count += 1
             return self.pick(
@@ -185,10 +188,10 @@ def program(seed: int) -> str:
         for name in ("helper", "second")
         for a, b in (("a", "b"), ("c", "ga"))
     ]
-    drawn = [w.statement(arrays, 0, True) for _ in range(w.random.randrange(2, 7))]
+    drawn = [w.statement(arrays, 0, True) for _ in range(w.random.randrange(3, 9))]
     drawn += [w.random.choice(calls) for _ in range(w.random.randrange(3))]
     drawn += w.random.choice(
-        ([], ["if (s > 1e20f) return 3;"], ["free(c); c = new_array(n, t);"], ["if (t == 3) exit(0);"])
+        ([], [], ["if (s > 1e20f) return 3;"], ["if (s < -1e9f) break;"], ["free(c); c = new_array(n, t);"], ["if (t == 3) exit(0);"])
     )
     w.random.shuffle(drawn)
     body = "\n    ".join(drawn)
