@@ -191,7 +191,14 @@ def program(seed: int) -> str:
     drawn = [w.statement(arrays, 0, True) for _ in range(w.random.randrange(3, 9))]
     drawn += [w.random.choice(calls) for _ in range(w.random.randrange(3))]
     drawn += w.random.choice(
-        ([], [], ["if (s > 1e20f) return 3;"], ["if (s < -1e9f) break;"], ["free(c); c = new_array(n, t);"], ["if (t == 3) exit(0);"])
+        (
+            [],
+            [],
+            ["if (s > 1e20f) return 3;"],
+            ["if (s < -1e9f) break;"],
+            ["free(c); c = new_array(n, t);"],
+            ["if (t == 3) exit(0);"],
+        )
     )
     w.random.shuffle(drawn)
     body = "\n    ".join(drawn)

@@ -43,6 +43,19 @@ def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:
     return planner.plan()
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A statement of a block, the pragma that has threads of OpenMP run it, and the scope before it."""
+
+    statement: Statement
+    pragma: Any
+    scope: Scope
+
+    @property
+    def node(self) -> Any:
+        return self.statement.nodes[0]
+
+
 @dataclass
 class _Planner:
     program: Program
@@ -68,7 +81,7 @@ class _Planner:
         """The walks of loops that open scopes, and of functions that are called in them."""
         needed, names = list(self.opened), set[str]()
         for walk in needed:
-            for name in _called(walk.within) - names:
+            for name in set().union(*map(_called, walk.within)) - names:
                 names.add(name)
                 if (found := self.functions.get(name)) is not None:
                     needed.append(found)
@@ -83,24 +96,25 @@ class _Planner:
             return
 
     def _search_block(self, function: Any, block: Any, brace: int, scope: Scope) -> None:
+        """Opens a scope for each run of plain statements with a loop of regions, or else within."""
         items = tuple(block.block_items or ())
+        run: list[_Placed] = []
         for statement in self.text.statements(items, brace):
-            node = statement.nodes[0]
-            threads = openmp.entered(items, items.index(node))
-            if threads is None and self.program.region(node) is None:
-                self._search_statement(function, node, statement, scope)
+            node, before = statement.nodes[0], scope.copy()
+            pragma = openmp.entered(items, items.index(node))
             for declared in statement.nodes:
                 scope.declare(declared, "local")
+            if self._is_plain(function, statement, pragma, before.copy()):
+                run.append(_Placed(statement, pragma, before))
+                continue
+            self._open(function, run)
+            run = []
+            if pragma is None and self.program.region(node) is None:
+                self._search_within(function, node, statement, before)
+        self._open(function, run)
 
-    def _search_statement(
-        self, function: Any, node: Any, statement: Statement, scope: Scope, alone: bool = False
-    ) -> None:
-        """`alone` is a statement without braces."""
-        if not isinstance(node, _LOOPS | c_ast.If | c_ast.Compound) or self.program.region(node) is not None:
-            return
-        if not self.program.effects(node, scope.child()).runs:
-            return
-        if isinstance(node, _LOOPS) and self._opened(function, node, statement, scope, alone):
+    def _search_within(self, function: Any, node: Any, statement: Statement, scope: Scope) -> None:
+        if not isinstance(node, _LOOPS | c_ast.If | c_ast.Compound) or not self._runs(node, scope):
             return
         inner = scope.child()
         for declared in node.init.decls if isinstance(getattr(node, "init", None), c_ast.DeclList) else ():
@@ -108,35 +122,56 @@ class _Planner:
         for part, start in _parts(self.text, node, statement.start):
             if isinstance(part, c_ast.Compound):
                 self._search_block(function, part, start, inner.child())
-            else:
-                one = Statement(start, self.text.end(start), (part,))
-                self._search_statement(function, part, one, inner.child(), alone=True)
+                continue
+            one = Statement(start, self.text.end(start), (part,))
+            if not self._is_plain(function, one, None, inner.copy()):
+                self._search_within(function, part, one, inner.child())
+            elif self._is_loop(part, inner):
+                self._open(function, [_Placed(one, None, inner)], " {", " }")
 
-    def _opened(self, function: Any, node: Any, statement: Statement, scope: Scope, alone: bool) -> bool:
-        walk = _Walk(self.program, self.text, function, opener=True, within=node)
+    def _runs(self, node: Any, scope: Scope) -> bool:
+        return self.program.effects(node, scope.copy()).runs
+
+    def _is_loop(self, node: Any, scope: Scope) -> bool:
+        """Whether it is a loop that runs regions, and none itself."""
+        return isinstance(node, _LOOPS) and self.program.region(node) is None and self._runs(node, scope)
+
+    def _is_plain(self, function: Any, statement: Statement, pragma: Any, scope: Scope) -> bool:
+        walk = _Walk(self.program, self.text, function, opener=True, within=statement.nodes)
         try:
-            walk.check_lifetimes()
-            walk.structure(node, statement.start, scope)
+            walk.item(statement, pragma, scope)
         except NotPlainError:
             return False
-        last = self.program.context.at(node).line
-        walk.begin(statement.start, " { polygpu_keep();" if alone else " polygpu_keep();")
-        why = _literal(f"the loop at line {last} ends")
-        walk.end(statement.end, f" polygpu_release({why});{' }' if alone else ''}")
+        return not any(_leaves(node, returns=False) for node in statement.nodes)
+
+    def _open(self, function: Any, run: Sequence[_Placed], before: str = "", behind: str = "") -> None:
+        """Opens a scope from the first to the last statement that run regions, if a loop is there."""
+        if not any(self._is_loop(placed.node, placed.scope) for placed in run):
+            return
+        running = [k for k, p in enumerate(run) if any(self._runs(n, p.scope) for n in p.statement.nodes)]
+        kept = run[running[0] : running[-1] + 1]
+        first, last = kept[0], kept[-1]
+        parts = tuple(node for placed in kept for node in placed.statement.nodes)
+        walk = _Walk(self.program, self.text, function, opener=True, within=parts)
+        for placed in kept:
+            walk.item(placed.statement, placed.pragma, placed.scope.copy())
+        what = "loop" if isinstance(last.node, _LOOPS) else "statement"
+        why = _literal(f"the {what} at line {self.program.context.at(last.node).line} ends")
+        walk.begin(first.statement.start, f"{before} polygpu_keep();")
+        walk.end(last.statement.end, f" polygpu_release({why});{behind}")
         self.opened.append(walk)
-        return True
 
     def reached(self, function: Any) -> bool:
         """Whether all that a function does to arrays between its regions is looked after, from now on."""
         name = str(function.decl.name)
         if name not in self.functions:
             self.functions[name] = None
-            walk = _Walk(self.program, self.text, function, opener=False, within=function)
+            walk = _Walk(self.program, self.text, function, opener=False, within=(function,))
             context = self.program.context
             if context.at(function).file != context.source.path or _jumps_about(function):
                 return False
             try:
-                walk.check_lifetimes()
+                walk.check_lifetimes((function,))
                 scope = function_scope(function, context.scope)
                 walk.block(function.body, self.text.of(function.body), scope.child())
             except NotPlainError:
@@ -178,11 +213,11 @@ def _running(root: Any, names: set[str]) -> set[str]:
     return found
 
 
-def _leaves(node: Any, loop: bool = False, switch: bool = False) -> bool:
+def _leaves(node: Any, loop: bool = False, switch: bool = False, returns: bool = True) -> bool:
     """Whether a jump leads out of the statement, from inside of a loop or a switch of its own."""
     match node:
         case c_ast.Return() | c_ast.Goto():
-            return True
+            return returns
         case c_ast.Break():
             return not (loop or switch)
         case c_ast.Continue():
@@ -191,7 +226,7 @@ def _leaves(node: Any, loop: bool = False, switch: bool = False) -> bool:
             loop = True
         case c_ast.Switch():
             switch = True
-    return any(_leaves(child, loop, switch) for child in node)
+    return any(_leaves(child, loop, switch, returns) for child in node)
 
 
 def _jumps_about(function: Any) -> bool:
@@ -224,19 +259,30 @@ class _Walk:
     text: Text
     function: Any
     opener: bool
-    within: Any
+    within: tuple[Any, ...]
     inserted: list[Inserted] = field(default_factory=list)
     regions: set[str] = field(default_factory=set)
 
     def begin(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
-        self.inserted.insert(0, Inserted(start, True, text))
+        self.inserted.insert(0, Inserted(self.text.before(start), True, text))
 
     def end(self, end: int, text: str) -> None:
-        self.inserted.append(Inserted(self.text.next(end), False, text))
+        self.inserted.append(Inserted(self.text.behind(end), False, text))
 
-    def check_lifetimes(self) -> None:
-        """No array that regions touch ends its life here."""
+    def item(self, statement: Statement, pragma: Any, scope: Scope) -> None:
+        """A statement of a block. `pragma` has threads of OpenMP run it."""
+        self.check_lifetimes(statement.nodes)
+        self._run(statement, pragma, scope)
+
+    def _run(self, statement: Statement, pragma: Any, scope: Scope) -> None:
+        if pragma is not None:
+            self._of_threads(statement, scope)
+        else:
+            self.statement(statement, scope)
+
+    def check_lifetimes(self, parts: Sequence[Any]) -> None:
+        """No array that regions touch ends its life within; what these declare themselves lives on."""
         regions = [scop for scop in self.program.regions if scop.function == self.function.decl.name]
         arrays = {
             array.name
@@ -246,7 +292,7 @@ class _Walk:
         }
         scope = function_scope(self.function, self.program.context.scope)
         pointers = {s.name: s.node for s in scope.symbols.values() if _is_vector(s)}
-        for node in nodes(self.within):
+        for node in (n for part in parts for n in nodes(part) if n is not part):
             if not isinstance(node, c_ast.Decl) or {"static", "extern"} & set(node.storage or ()):
                 continue
             variable = scope.child().declare(node, "local")
@@ -261,10 +307,8 @@ class _Walk:
     def block(self, block: Any, brace: int, scope: Scope) -> None:
         items = tuple(block.block_items or ())
         for statement in self.text.statements(items, brace):
-            if openmp.entered(items, items.index(statement.nodes[0])) is not None:
-                self._of_threads(statement, scope)
-            else:
-                self.statement(statement, scope)
+            pragma = openmp.entered(items, items.index(statement.nodes[0]))
+            self._run(statement, pragma, scope)
 
     def _of_threads(self, statement: Statement, scope: Scope) -> None:
         node = statement.nodes[0]
