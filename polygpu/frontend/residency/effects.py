@@ -282,8 +282,9 @@ class Reader:
         inner = Reader(self.program, self.scope, name)
         for argument in arguments:
             yield from inner.value(argument)
-        if isinstance(function, Function) and function.definition is not None:
-            yield self.program.summary(function.definition)
+        defined = self.program.context.scope.find(name) if isinstance(function, Function) else None
+        if isinstance(defined, Function) and defined.definition is not None:
+            yield self.program.summary(defined.definition)
             return
         users = isinstance(function, Function) and self.program.declares(function)
         known = "" if isinstance(function, Variable) or users else behaviour(name)

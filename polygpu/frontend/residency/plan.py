@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.escapes import escapes
-from polygpu.frontend.names.scopes import Scope, Symbol, Variable, function_scope
+from polygpu.frontend.names.scopes import Scope, Variable, function_scope
 from polygpu.frontend.names.types import Vector
 from polygpu.frontend.options import Kept
 from polygpu.frontend.read import openmp
@@ -139,7 +138,7 @@ class _Planner:
     def _is_plain(self, function: Any, statement: Statement, pragma: Any, scope: Scope) -> bool:
         walk = _Walk(self.program, self.text, function, opener=True, within=statement.nodes)
         try:
-            walk.item(statement, pragma, scope)
+            walk.run(statement, pragma, scope)
         except NotPlainError:
             return False
         return not any(_leaves(node, returns=False) for node in statement.nodes)
@@ -154,7 +153,7 @@ class _Planner:
         parts = tuple(node for placed in kept for node in placed.statement.nodes)
         walk = _Walk(self.program, self.text, function, opener=True, within=parts)
         for placed in kept:
-            walk.item(placed.statement, placed.pragma, placed.scope.copy())
+            walk.run(placed.statement, placed.pragma, placed.scope.copy())
         what = "loop" if isinstance(last.node, _LOOPS) else "statement"
         why = _literal(f"the {what} at line {self.program.context.at(last.node).line} ends")
         walk.begin(first.statement.start, f"{before} polygpu_keep();")
@@ -171,8 +170,8 @@ class _Planner:
             if context.at(function).file != context.source.path or _jumps_about(function):
                 return False
             try:
-                walk.check_lifetimes((function,))
                 scope = function_scope(function, context.scope)
+                walk.check_parameters(scope)
                 walk.block(function.body, self.text.of(function.body), scope.child())
             except NotPlainError:
                 return False
@@ -262,6 +261,7 @@ class _Walk:
     within: tuple[Any, ...]
     inserted: list[Inserted] = field(default_factory=list)
     regions: set[str] = field(default_factory=set)
+    dying: list[tuple[bool, list[str]]] = field(default_factory=list)  # of each block; True: of a loop
 
     def begin(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
@@ -270,45 +270,49 @@ class _Walk:
     def end(self, end: int, text: str) -> None:
         self.inserted.append(Inserted(self.text.behind(end), False, text))
 
-    def item(self, statement: Statement, pragma: Any, scope: Scope) -> None:
-        """A statement of a block. `pragma` has threads of OpenMP run it."""
-        self.check_lifetimes(statement.nodes)
-        self._run(statement, pragma, scope)
-
-    def _run(self, statement: Statement, pragma: Any, scope: Scope) -> None:
+    def run(self, statement: Statement, pragma: Any, scope: Scope) -> None:
+        """A statement of a block; enters what it declares. `pragma` has threads of OpenMP run it."""
         if pragma is not None:
             self._of_threads(statement, scope)
         else:
             self.statement(statement, scope)
 
-    def check_lifetimes(self, parts: Sequence[Any]) -> None:
-        """No array that regions touch ends its life within; what these declare themselves lives on."""
-        regions = [scop for scop in self.program.regions if scop.function == self.function.decl.name]
-        arrays = {
-            array.name
-            for scop in regions
-            for array in scop.arrays
-            if array.extents and array.storage == "local" and array.extents[0] is not None
-        }
-        scope = function_scope(self.function, self.program.context.scope)
-        pointers = {s.name: s.node for s in scope.symbols.values() if _is_vector(s)}
-        for node in (n for part in parts for n in nodes(part) if n is not part):
-            if not isinstance(node, c_ast.Decl) or {"static", "extern"} & set(node.storage or ()):
-                continue
-            variable = scope.child().declare(node, "local")
-            if not isinstance(variable, Variable) or self.program.region(node) is not None:
-                continue
-            if pointers.get(variable.name) is node:
-                continue
-            own = escapes(self.function.body, variable) and self.program.matters(variable.type)
-            if own or variable.name in arrays:
-                raise NotPlainError(f"'{variable.name}' ends its life here")
+    def check_parameters(self, scope: Scope) -> None:
+        """No parameter is kept: none is declared in a block, at whose end it would be forgotten."""
+        for symbol in scope.symbols.values():
+            if isinstance(symbol, Variable) and not isinstance(symbol.type, Vector) and self._dies(symbol):
+                raise NotPlainError(f"regions may know where the parameter '{symbol.name}' is")
 
-    def block(self, block: Any, brace: int, scope: Scope) -> None:
+    def _dies(self, variable: Variable) -> bool:
+        """Whether a variable that regions may have on the device ends its life with its block."""
+        if variable.place == "global" or not self.program.matters(variable.type):
+            return False
+        return not self.program.is_private(variable)
+
+    def block(self, block: Any, brace: int, scope: Scope, loop: bool = False) -> None:
+        """All of a block, which may be the body of a loop."""
         items = tuple(block.block_items or ())
+        end = brace + 1
+        self.dying.append((loop, []))
         for statement in self.text.statements(items, brace):
-            pragma = openmp.entered(items, items.index(statement.nodes[0]))
-            self._run(statement, pragma, scope)
+            self.run(statement, openmp.entered(items, items.index(statement.nodes[0])), scope)
+            for node in statement.nodes:
+                found = scope.find(node.name) if isinstance(node, c_ast.Decl) and node.name else None
+                if isinstance(found, Variable) and found.node is node and self._dies(found):
+                    self.dying[-1][1].append(found.name)
+            end = statement.end
+        _, names = self.dying.pop()
+        jumps = items and isinstance(items[-1], c_ast.Return | c_ast.Break | c_ast.Continue)
+        for name in () if jumps else names:
+            self.end(end, f" polygpu_forget(&{name}, sizeof {name});")
+
+    def _forgotten(self, start: int, all_blocks: bool) -> None:
+        """Before a jump out of all blocks, or out of those in the innermost loop."""
+        for loop, names in reversed(self.dying):
+            for name in names:
+                self.begin(start, f" polygpu_forget(&{name}, sizeof {name});")
+            if loop and not all_blocks:
+                break
 
     def _of_threads(self, statement: Statement, scope: Scope) -> None:
         node = statement.nodes[0]
@@ -332,7 +336,8 @@ class _Walk:
         inner = scope if declares else scope.child()
         effects = together(self.program.effects(part, inner) for part in statement.nodes)
         returns = self.opener and any(isinstance(n, c_ast.Return) for n in nodes(node))
-        if effects.runs or returns or (effects.unknown and _leaves(node)):
+        ends = (effects.unknown or any(names for _, names in self.dying)) and _leaves(node)
+        if effects.runs or returns or ends:
             for part in statement.nodes:
                 self.structure(part, statement.start, before)
                 if declares:
@@ -387,20 +392,13 @@ class _Walk:
             case c_ast.If():
                 self._before(start, node.cond, scope)
                 self._within(node, start, scope)
-            case c_ast.For():
-                for part in node.init.decls if isinstance(node.init, c_ast.DeclList) else (node.init,):
-                    self._before(start, part, inner)
-                self._quiet((node.cond, node.next), inner)
-                self._within(node, start, inner)
-            case c_ast.While() | c_ast.DoWhile():
-                self._quiet((node.cond,), inner)
-                self._within(node, start, inner)
-            case c_ast.Return() if self.opener:
-                line = self.program.context.at(node).line
-                self.begin(start, f" polygpu_release({_literal(f'return at line {line}')});")
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                self._loop(node, start, inner)
             case c_ast.Return():
-                self._before(start, node.expr, scope)
-            case c_ast.Break() | c_ast.Continue() | c_ast.EmptyStatement() | c_ast.Pragma():
+                self._return(node, start, scope)
+            case c_ast.Break() | c_ast.Continue():
+                self._forgotten(start, all_blocks=False)
+            case c_ast.EmptyStatement() | c_ast.Pragma():
                 return
             case c_ast.Decl():
                 self._before(start, node, inner)
@@ -409,12 +407,34 @@ class _Walk:
             case _:
                 self._before(start, node, scope)
 
+    def _loop(self, node: Any, start: int, scope: Scope) -> None:
+        if isinstance(node, c_ast.For):
+            for part in node.init.decls if isinstance(node.init, c_ast.DeclList) else (node.init,):
+                self._before(start, part, scope)
+            self.check_parameters(scope)
+        self._quiet((node.cond, getattr(node, "next", None)), scope)
+        self._within(node, start, scope)
+
+    def _return(self, node: Any, start: int, scope: Scope) -> None:
+        if self.opener:
+            why = _literal(f"return at line {self.program.context.at(node).line}")
+            self._forgotten(start, all_blocks=True)
+            self.begin(start, f" polygpu_release({why});")
+            return
+        if any(names for _, names in self.dying) and self.program.effects(node.expr, scope).runs:
+            raise NotPlainError("a region runs where arrays end their life")
+        self._forgotten(start, all_blocks=True)
+        self._before(start, node.expr, scope)
+
     def _within(self, node: Any, start: int, scope: Scope) -> None:
+        loop = isinstance(node, _LOOPS)
         for part, first in _parts(self.text, node, start):
             if isinstance(part, c_ast.Compound):
-                self.block(part, first, scope.child())
-            else:
-                self._braced(part, first, scope.child())
+                self.block(part, first, scope.child(), loop)
+                continue
+            self.dying.append((loop, []))
+            self._braced(part, first, scope.child())
+            self.dying.pop()
 
     def _braced(self, node: Any, start: int, scope: Scope) -> None:
         """A statement where C wants one: with braces if something is said beside it."""
@@ -451,10 +471,6 @@ class _Walk:
             return None
         found = self.program.effects(node.args, scope) if node.args else NONE
         return None if found.runs else found.touches
-
-
-def _is_vector(symbol: Symbol) -> TypeGuard[Variable]:
-    return isinstance(symbol, Variable) and isinstance(symbol.type, Vector)
 
 
 def _is_over(touch: Touch, scope: Scope) -> bool:
