@@ -8,6 +8,7 @@ scope is paused. Functions that run regions have such calls whoever calls them: 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -182,7 +183,7 @@ class _Planner:
         """The texts at offsets of the source; None where one of them is not certain."""
         if not walks:
             return None
-        inserted = dict.fromkeys(item for walk in walks for item in walk.inserted)
+        inserted = _merged(walk.inserted for walk in walks)
         source = self.program.context.source
         marks = self.text.expansion.marks(source.gaps)
         found: dict[int, str] = {}
@@ -195,6 +196,17 @@ class _Planner:
                 offset = scop.end if scop.start < offset < scop.end else offset
             found[offset] = found.get(offset, "") + item.text
         return Kept(tuple(sorted(found.items())), frozenset(name for walk in walks for name in walk.regions))
+
+
+def _merged(walks: Iterable[Sequence[Inserted]]) -> list[Inserted]:
+    """What walks say, once where several come to a statement; one may say the same twice, as with braces."""
+    found: dict[tuple[Inserted, int], None] = {}
+    for inserted in walks:
+        times = Counter[Inserted]()
+        for item in inserted:
+            found[item, times[item]] = None
+            times[item] += 1
+    return [item for item, _ in found]
 
 
 def _called(tree: Any) -> set[str]:
