@@ -216,6 +216,7 @@ def _environment(values: dict[str, Any], document: Path) -> dict[str, str]:
         "POLYGPU_PROFILE": not values["quiet"] or values["roofline"],
         "POLYGPU_PROGRESS": not values["quiet"] and sys.stderr.isatty(),
         "POLYGPU_SAMPLE": values["model_only"],
+        "POLYGPU_POISON": values["check"],
     }
     return {name: str(document) if name == "POLYGPU_PROFILE" else "1" for name, on in asked.items() if on}
 

@@ -29,6 +29,7 @@ _KEEPING = {
     "polygpu_release": "void polygpu_release(const char *why);\n",
     "polygpu_host_reads": f"void polygpu_host_reads{_TOUCHES};\n",
     "polygpu_host_writes": f"void polygpu_host_writes{_TOUCHES};\n",
+    "polygpu_forget": "void polygpu_forget(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
 }

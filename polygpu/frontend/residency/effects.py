@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -9,7 +10,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import address_taken
+from polygpu.frontend.names.escapes import escapes
 from polygpu.frontend.names.scopes import Function, Scope, Variable, function_scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.read.state import FileContext, source_text
@@ -67,9 +68,12 @@ class Program:
     regions: tuple[Scop, ...]
     reached: Any = None
     summaries: dict[str, Effects | None] = field(default_factory=dict)
+    private: dict[Variable, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.types = frozenset(name for scop in self.regions for name in _element_types(scop))
+        arrays = [array for scop in self.regions for array in scop.arrays if array.extents]
+        self.names = {word for array in arrays for word in re.findall(r"\w+", f"{array.name} {array.host}")}
 
     def region(self, node: Any) -> Scop | None:
         """The region that a statement is in."""
@@ -85,6 +89,14 @@ class Program:
         """C99 6.5p7: whether an object of that type may be an element of what regions have on the device."""
         names = _leaves(ctype)
         return names is None or bool(names & self.types) or "char" in names | self.types
+
+    def is_private(self, variable: Variable) -> bool:
+        """Whether regions do not know the variable: nothing but its name reaches it, in the host's code."""
+        if variable not in self.private:
+            hidden = variable.place != "global" or "static" in variable.storage
+            known = variable.name in self.names or escapes(self.context.root, variable)
+            self.private[variable] = hidden and not known
+        return self.private[variable]
 
     def declares(self, function: Function) -> bool:
         """Whether it is the user's own declaration: a function of the name may be anywhere."""
@@ -237,7 +249,7 @@ class Reader:
             root = self._root(node)
             if root is not None and "register" in root.storage:
                 return
-            if isinstance(node, c_ast.ID) and root is not None and self._is_private(root):
+            if root is not None and self.program.is_private(root):
                 return
             yield self._touch(node, root, writes)
 
@@ -245,13 +257,6 @@ class Reader:
         line, verb = self.program.context.at(node).line, "writes" if writes else "reads"
         subject = f"{self.caller} at line {line}" if self.caller else f"line {line}"
         return Effects((Touch(writes, root, f"{subject} {verb} {source_text(_whole(node))}"),))
-
-    def _is_private(self, variable: Variable) -> bool:
-        """Whether nothing but its name reaches a scalar."""
-        if not isinstance(variable.type, Basic | Pointer):
-            return False
-        hidden = variable.place != "global" or "static" in variable.storage
-        return hidden and not address_taken(self.program.context.root, variable.name)
 
     def _root(self, node: Any) -> Variable | None:
         """The declared object that an lvalue is a part of; None where a pointer leads to it."""
@@ -277,8 +282,9 @@ class Reader:
         inner = Reader(self.program, self.scope, name)
         for argument in arguments:
             yield from inner.value(argument)
-        if isinstance(function, Function) and function.definition is not None:
-            yield self.program.summary(function.definition)
+        defined = self.program.context.scope.find(name) if isinstance(function, Function) else None
+        if isinstance(defined, Function) and defined.definition is not None:
+            yield self.program.summary(defined.definition)
             return
         users = isinstance(function, Function) and self.program.declares(function)
         known = "" if isinstance(function, Variable) or users else behaviour(name)

@@ -3,19 +3,19 @@
 A loop that runs regions several times opens a scope: `polygpu_keep();` before and `polygpu_release(why);`
 behind. All that the host does within, in functions of the file that it calls there too, must be plain to see.
 Before a statement that may touch an element, the host file says so; around one that may do anything, the
-scope is paused. Functions that run regions have such calls whoever calls them: without a scope they do nothing.
+scope is paused. Functions that run regions have such calls whoever calls them: idle where no scope is open.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.escapes import escapes
-from polygpu.frontend.names.scopes import Scope, Symbol, Variable, function_scope
+from polygpu.frontend.names.scopes import Scope, Variable, function_scope
 from polygpu.frontend.names.types import Vector
 from polygpu.frontend.options import Kept
 from polygpu.frontend.read import openmp
@@ -43,6 +43,19 @@ def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:
     return planner.plan()
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A statement of a block, the pragma that has threads of OpenMP run it, and the scope before it."""
+
+    statement: Statement
+    pragma: Any
+    scope: Scope
+
+    @property
+    def node(self) -> Any:
+        return self.statement.nodes[0]
+
+
 @dataclass
 class _Planner:
     program: Program
@@ -68,7 +81,7 @@ class _Planner:
         """The walks of loops that open scopes, and of functions that are called in them."""
         needed, names = list(self.opened), set[str]()
         for walk in needed:
-            for name in _called(walk.within) - names:
+            for name in set().union(*map(_called, walk.within)) - names:
                 names.add(name)
                 if (found := self.functions.get(name)) is not None:
                     needed.append(found)
@@ -83,24 +96,25 @@ class _Planner:
             return
 
     def _search_block(self, function: Any, block: Any, brace: int, scope: Scope) -> None:
+        """Opens a scope for each run of plain statements with a loop of regions, or else within."""
         items = tuple(block.block_items or ())
+        run: list[_Placed] = []
         for statement in self.text.statements(items, brace):
-            node = statement.nodes[0]
-            threads = openmp.entered(items, items.index(node))
-            if threads is None and self.program.region(node) is None:
-                self._search_statement(function, node, statement, scope)
+            node, before = statement.nodes[0], scope.copy()
+            pragma = openmp.entered(items, items.index(node))
             for declared in statement.nodes:
                 scope.declare(declared, "local")
+            if self._is_plain(function, statement, pragma, before.copy()):
+                run.append(_Placed(statement, pragma, before))
+                continue
+            self._open(function, run)
+            run = []
+            if pragma is None and self.program.region(node) is None:
+                self._search_within(function, node, statement, before)
+        self._open(function, run)
 
-    def _search_statement(
-        self, function: Any, node: Any, statement: Statement, scope: Scope, alone: bool = False
-    ) -> None:
-        """`alone` is a statement without braces."""
-        if not isinstance(node, _LOOPS | c_ast.If | c_ast.Compound) or self.program.region(node) is not None:
-            return
-        if not self.program.effects(node, scope.child()).runs:
-            return
-        if isinstance(node, _LOOPS) and self._opened(function, node, statement, scope, alone):
+    def _search_within(self, function: Any, node: Any, statement: Statement, scope: Scope) -> None:
+        if not isinstance(node, _LOOPS | c_ast.If | c_ast.Compound) or not self._runs(node, scope):
             return
         inner = scope.child()
         for declared in node.init.decls if isinstance(getattr(node, "init", None), c_ast.DeclList) else ():
@@ -108,36 +122,57 @@ class _Planner:
         for part, start in _parts(self.text, node, statement.start):
             if isinstance(part, c_ast.Compound):
                 self._search_block(function, part, start, inner.child())
-            else:
-                one = Statement(start, self.text.end(start), (part,))
-                self._search_statement(function, part, one, inner.child(), alone=True)
+                continue
+            one = Statement(start, self.text.end(start), (part,))
+            if not self._is_plain(function, one, None, inner.copy()):
+                self._search_within(function, part, one, inner.child())
+            elif self._is_loop(part, inner):
+                self._open(function, [_Placed(one, None, inner)], " {", " }")
 
-    def _opened(self, function: Any, node: Any, statement: Statement, scope: Scope, alone: bool) -> bool:
-        walk = _Walk(self.program, self.text, function, opener=True, within=node)
+    def _runs(self, node: Any, scope: Scope) -> bool:
+        return self.program.effects(node, scope.copy()).runs
+
+    def _is_loop(self, node: Any, scope: Scope) -> bool:
+        """Whether it is a loop that runs regions, and none itself."""
+        return isinstance(node, _LOOPS) and self.program.region(node) is None and self._runs(node, scope)
+
+    def _is_plain(self, function: Any, statement: Statement, pragma: Any, scope: Scope) -> bool:
+        walk = _Walk(self.program, self.text, function, opener=True, within=statement.nodes)
         try:
-            walk.check_lifetimes()
-            walk.structure(node, statement.start, scope)
+            walk.run(statement, pragma, scope)
         except NotPlainError:
             return False
-        last = self.program.context.at(node).line
-        walk.begin(statement.start, " { polygpu_keep();" if alone else " polygpu_keep();")
-        why = _literal(f"the loop at line {last} ends")
-        walk.end(statement.end, f" polygpu_release({why});{' }' if alone else ''}")
+        return not any(_leaves(node, returns=False) for node in statement.nodes)
+
+    def _open(self, function: Any, run: Sequence[_Placed], before: str = "", behind: str = "") -> None:
+        """Opens a scope from the first to the last statement that run regions, if a loop is there."""
+        if not any(self._is_loop(placed.node, placed.scope) for placed in run):
+            return
+        running = [k for k, p in enumerate(run) if any(self._runs(n, p.scope) for n in p.statement.nodes)]
+        kept = run[running[0] : running[-1] + 1]
+        first, last = kept[0], kept[-1]
+        parts = tuple(node for placed in kept for node in placed.statement.nodes)
+        walk = _Walk(self.program, self.text, function, opener=True, within=parts)
+        for placed in kept:
+            walk.run(placed.statement, placed.pragma, placed.scope.copy())
+        what = "loop" if isinstance(last.node, _LOOPS) else "statement"
+        why = _literal(f"the {what} at line {self.program.context.at(last.node).line} ends")
+        walk.begin(first.statement.start, f"{before} polygpu_keep();")
+        walk.end(last.statement.end, f" polygpu_release({why});{behind}")
         self.opened.append(walk)
-        return True
 
     def reached(self, function: Any) -> bool:
         """Whether all that a function does to arrays between its regions is looked after, from now on."""
         name = str(function.decl.name)
         if name not in self.functions:
             self.functions[name] = None
-            walk = _Walk(self.program, self.text, function, opener=False, within=function)
+            walk = _Walk(self.program, self.text, function, opener=False, within=(function,))
             context = self.program.context
             if context.at(function).file != context.source.path or _jumps_about(function):
                 return False
             try:
-                walk.check_lifetimes()
                 scope = function_scope(function, context.scope)
+                walk.check_parameters(scope)
                 walk.block(function.body, self.text.of(function.body), scope.child())
             except NotPlainError:
                 return False
@@ -148,7 +183,7 @@ class _Planner:
         """The texts at offsets of the source; None where one of them is not certain."""
         if not walks:
             return None
-        inserted = dict.fromkeys(item for walk in walks for item in walk.inserted)
+        inserted = _merged(walk.inserted for walk in walks)
         source = self.program.context.source
         marks = self.text.expansion.marks(source.gaps)
         found: dict[int, str] = {}
@@ -161,6 +196,17 @@ class _Planner:
                 offset = scop.end if scop.start < offset < scop.end else offset
             found[offset] = found.get(offset, "") + item.text
         return Kept(tuple(sorted(found.items())), frozenset(name for walk in walks for name in walk.regions))
+
+
+def _merged(walks: Iterable[Sequence[Inserted]]) -> list[Inserted]:
+    """What walks say, once where several come to a statement; one may say the same twice, as with braces."""
+    found: dict[tuple[Inserted, int], None] = {}
+    for inserted in walks:
+        times = Counter[Inserted]()
+        for item in inserted:
+            found[item, times[item]] = None
+            times[item] += 1
+    return [item for item, _ in found]
 
 
 def _called(tree: Any) -> set[str]:
@@ -178,11 +224,11 @@ def _running(root: Any, names: set[str]) -> set[str]:
     return found
 
 
-def _leaves(node: Any, loop: bool = False, switch: bool = False) -> bool:
+def _leaves(node: Any, loop: bool = False, switch: bool = False, returns: bool = True) -> bool:
     """Whether a jump leads out of the statement, from inside of a loop or a switch of its own."""
     match node:
         case c_ast.Return() | c_ast.Goto():
-            return True
+            return returns
         case c_ast.Break():
             return not (loop or switch)
         case c_ast.Continue():
@@ -191,7 +237,7 @@ def _leaves(node: Any, loop: bool = False, switch: bool = False) -> bool:
             loop = True
         case c_ast.Switch():
             switch = True
-    return any(_leaves(child, loop, switch) for child in node)
+    return any(_leaves(child, loop, switch, returns) for child in node)
 
 
 def _jumps_about(function: Any) -> bool:
@@ -224,47 +270,61 @@ class _Walk:
     text: Text
     function: Any
     opener: bool
-    within: Any
+    within: tuple[Any, ...]
     inserted: list[Inserted] = field(default_factory=list)
     regions: set[str] = field(default_factory=set)
+    dying: list[tuple[bool, list[str]]] = field(default_factory=list)  # of each block; True: of a loop
 
     def begin(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
-        self.inserted.insert(0, Inserted(start, True, text))
+        self.inserted.insert(0, Inserted(self.text.before(start), True, text))
 
     def end(self, end: int, text: str) -> None:
-        self.inserted.append(Inserted(self.text.next(end), False, text))
+        self.inserted.append(Inserted(self.text.behind(end), False, text))
 
-    def check_lifetimes(self) -> None:
-        """No array that regions touch ends its life here."""
-        regions = [scop for scop in self.program.regions if scop.function == self.function.decl.name]
-        arrays = {
-            array.name
-            for scop in regions
-            for array in scop.arrays
-            if array.extents and array.storage == "local" and array.extents[0] is not None
-        }
-        scope = function_scope(self.function, self.program.context.scope)
-        pointers = {s.name: s.node for s in scope.symbols.values() if _is_vector(s)}
-        for node in nodes(self.within):
-            if not isinstance(node, c_ast.Decl) or {"static", "extern"} & set(node.storage or ()):
-                continue
-            variable = scope.child().declare(node, "local")
-            if not isinstance(variable, Variable) or self.program.region(node) is not None:
-                continue
-            if pointers.get(variable.name) is node:
-                continue
-            own = escapes(self.function.body, variable) and self.program.matters(variable.type)
-            if own or variable.name in arrays:
-                raise NotPlainError(f"'{variable.name}' ends its life here")
+    def run(self, statement: Statement, pragma: Any, scope: Scope) -> None:
+        """A statement of a block; enters what it declares. `pragma` has threads of OpenMP run it."""
+        if pragma is not None:
+            self._of_threads(statement, scope)
+        else:
+            self.statement(statement, scope)
 
-    def block(self, block: Any, brace: int, scope: Scope) -> None:
+    def check_parameters(self, scope: Scope) -> None:
+        """No parameter is kept: none is declared in a block, at whose end it would be forgotten."""
+        for symbol in scope.symbols.values():
+            if isinstance(symbol, Variable) and not isinstance(symbol.type, Vector) and self._dies(symbol):
+                raise NotPlainError(f"regions may know where the parameter '{symbol.name}' is")
+
+    def _dies(self, variable: Variable) -> bool:
+        """Whether a variable that regions may have on the device ends its life with its block."""
+        if variable.place == "global" or not self.program.matters(variable.type):
+            return False
+        return not self.program.is_private(variable)
+
+    def block(self, block: Any, brace: int, scope: Scope, loop: bool = False) -> None:
+        """All of a block, which may be the body of a loop."""
         items = tuple(block.block_items or ())
+        end = brace + 1
+        self.dying.append((loop, []))
         for statement in self.text.statements(items, brace):
-            if openmp.entered(items, items.index(statement.nodes[0])) is not None:
-                self._of_threads(statement, scope)
-            else:
-                self.statement(statement, scope)
+            self.run(statement, openmp.entered(items, items.index(statement.nodes[0])), scope)
+            for node in statement.nodes:
+                found = scope.find(node.name) if isinstance(node, c_ast.Decl) and node.name else None
+                if isinstance(found, Variable) and found.node is node and self._dies(found):
+                    self.dying[-1][1].append(found.name)
+            end = statement.end
+        _, names = self.dying.pop()
+        jumps = items and isinstance(items[-1], c_ast.Return | c_ast.Break | c_ast.Continue)
+        for name in () if jumps else names:
+            self.end(end, f" polygpu_forget(&{name}, sizeof {name});")
+
+    def _forgotten(self, start: int, all_blocks: bool) -> None:
+        """Before a jump out of all blocks, or out of those in the innermost loop."""
+        for loop, names in reversed(self.dying):
+            for name in names:
+                self.begin(start, f" polygpu_forget(&{name}, sizeof {name});")
+            if loop and not all_blocks:
+                break
 
     def _of_threads(self, statement: Statement, scope: Scope) -> None:
         node = statement.nodes[0]
@@ -288,7 +348,8 @@ class _Walk:
         inner = scope if declares else scope.child()
         effects = together(self.program.effects(part, inner) for part in statement.nodes)
         returns = self.opener and any(isinstance(n, c_ast.Return) for n in nodes(node))
-        if effects.runs or returns or (effects.unknown and _leaves(node)):
+        ends = (effects.unknown or any(names for _, names in self.dying)) and _leaves(node)
+        if effects.runs or returns or ends:
             for part in statement.nodes:
                 self.structure(part, statement.start, before)
                 if declares:
@@ -343,20 +404,13 @@ class _Walk:
             case c_ast.If():
                 self._before(start, node.cond, scope)
                 self._within(node, start, scope)
-            case c_ast.For():
-                for part in node.init.decls if isinstance(node.init, c_ast.DeclList) else (node.init,):
-                    self._before(start, part, inner)
-                self._quiet((node.cond, node.next), inner)
-                self._within(node, start, inner)
-            case c_ast.While() | c_ast.DoWhile():
-                self._quiet((node.cond,), inner)
-                self._within(node, start, inner)
-            case c_ast.Return() if self.opener:
-                line = self.program.context.at(node).line
-                self.begin(start, f" polygpu_release({_literal(f'return at line {line}')});")
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                self._loop(node, start, inner)
             case c_ast.Return():
-                self._before(start, node.expr, scope)
-            case c_ast.Break() | c_ast.Continue() | c_ast.EmptyStatement() | c_ast.Pragma():
+                self._return(node, start, scope)
+            case c_ast.Break() | c_ast.Continue():
+                self._forgotten(start, all_blocks=False)
+            case c_ast.EmptyStatement() | c_ast.Pragma():
                 return
             case c_ast.Decl():
                 self._before(start, node, inner)
@@ -365,12 +419,34 @@ class _Walk:
             case _:
                 self._before(start, node, scope)
 
+    def _loop(self, node: Any, start: int, scope: Scope) -> None:
+        if isinstance(node, c_ast.For):
+            for part in node.init.decls if isinstance(node.init, c_ast.DeclList) else (node.init,):
+                self._before(start, part, scope)
+            self.check_parameters(scope)
+        self._quiet((node.cond, getattr(node, "next", None)), scope)
+        self._within(node, start, scope)
+
+    def _return(self, node: Any, start: int, scope: Scope) -> None:
+        if self.opener:
+            why = _literal(f"return at line {self.program.context.at(node).line}")
+            self._forgotten(start, all_blocks=True)
+            self.begin(start, f" polygpu_release({why});")
+            return
+        if any(names for _, names in self.dying) and self.program.effects(node.expr, scope).runs:
+            raise NotPlainError("a region runs where arrays end their life")
+        self._forgotten(start, all_blocks=True)
+        self._before(start, node.expr, scope)
+
     def _within(self, node: Any, start: int, scope: Scope) -> None:
+        loop = isinstance(node, _LOOPS)
         for part, first in _parts(self.text, node, start):
             if isinstance(part, c_ast.Compound):
-                self.block(part, first, scope.child())
-            else:
-                self._braced(part, first, scope.child())
+                self.block(part, first, scope.child(), loop)
+                continue
+            self.dying.append((loop, []))
+            self._braced(part, first, scope.child())
+            self.dying.pop()
 
     def _braced(self, node: Any, start: int, scope: Scope) -> None:
         """A statement where C wants one: with braces if something is said beside it."""
@@ -407,10 +483,6 @@ class _Walk:
             return None
         found = self.program.effects(node.args, scope) if node.args else NONE
         return None if found.runs else found.touches
-
-
-def _is_vector(symbol: Symbol) -> TypeGuard[Variable]:
-    return isinstance(symbol, Variable) and isinstance(symbol.type, Vector)
 
 
 def _is_over(touch: Touch, scope: Scope) -> bool:

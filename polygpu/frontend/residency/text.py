@@ -14,6 +14,7 @@ from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.source import Source
 
 _BLANK = re.compile(r"(?:\s|#[^\n]*(?:\n|$))*")
+_SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z_]\w*|.", re.DOTALL)
 _LABEL = re.compile(r"(?!default\b)[A-Za-z_]\w*\s*:(?!:)|case\b|default\b")
 
@@ -48,6 +49,20 @@ class Text:
         """The first token from `offset` on, pragmas passed over."""
         found = _BLANK.match(self.source.text, offset)
         return found.end() if found else offset
+
+    def before(self, start: int) -> int:
+        """The first token behind what stands before a statement: its own, or the first of its pragmas."""
+        text, place = self.source.text, start
+        while (line := text[:place].rstrip().rfind("\n") + 1) < place and text[
+            line:place
+        ].lstrip().startswith("#"):
+            place = line + len(text[line:place]) - len(text[line:place].lstrip())
+        return place
+
+    def behind(self, end: int) -> int:
+        """The first token from `end` on, be it that of a pragma."""
+        found = _SPACE.match(self.source.text, end)
+        return found.end() if found else end
 
     def word(self, offset: int) -> str:
         found = _WORD.match(self.source.text, offset)
