@@ -126,6 +126,11 @@ REGIONS = {
     "affine switch": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) switch ((i + j) % 4) {
         case 1: A[i][j] = 1; break;
         case 2: A[i][j] += 1; case 3: x[j] += i; }""",
+    "break": """for (int i = 0; i < n; i++) { if (i > 4 || i >= m) break; x[i] = 1; for (int j = i; j <
+        m; j += 2)
+        { A[i][j] += 1; if (j >= i + 3) break; x[j] -= 1; } for (int j = m - 1; j >= 0; j--) { k[j] += j;
+        if (j < i)
+        break; } }""",
     "nothing": """for (int i = n; i < n; i++) x[i] = 0; for (int i = 0; i < 3; i++) for (int j =
         i; j < 0; j++) x[j] = 1;""",
 }

@@ -9,6 +9,7 @@ import pytest
 from pycparser import c_ast, c_generator, c_parser
 
 from polygpu.frontend.names.scopes import Hidden, Scope, file_scope, function_scope
+from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.memory import as_loops
@@ -121,6 +122,43 @@ def test_goto(text: str, expected: str | None) -> None:
 )
 def test_switch(text: str, expected: str | None) -> None:
     found = formed(lambda items, scope, names, _: without_switch(items, scope, names), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "for (i = 0; i < n; i++) { if (i > m) break; k; }",
+            "for (i = 0; i < n && !(i > m); i++) { k; }",
+        ),
+        ("for (i = n;; i--) { if (i < m || k) break; k; }", None),
+        (
+            "for (i = n;; i--) { if (i < m || k > 3) { break; } k; }",
+            "for (i = n; !(i < m) && !(k > 3); i--) { k; }",
+        ),
+        (
+            "for (i = m; i < n; i += 2) { k; if (2 * i - m >= k) break; }",
+            "for (i = m; i < n; i += 2) { if (i == m || !(2 * (i - 2) - m >= k)) { k; } }",
+        ),
+        (
+            "for (int j = n; j > 0; j--) { k; if (j <= m) break; i; }",
+            "for (int j = n; j > 0; j--) { if (j == n || !(j + 1 <= m)) { k; if (!(j <= m)) { i; } } }",
+        ),
+        # does not go on holding, depends on data, is changed, is not reached each time, or twice
+        ("for (i = 0; i < n; i++) { k; if (i < m) break; }", None),
+        ("for (i = 0; i < n; i++) { k; if (i == m) break; }", None),
+        ("for (i = 0; i < n; i++) { k; if (k * i > m) break; }", None),
+        ("for (i = 0; i < n; i++) { if (a[i] > 0) break; }", None),
+        ("for (i = 0; i < n; i++) { if (m > 0) break; m = i; }", None),
+        ("for (i = k; i < n; i++) { k = 2; if (i > m) break; }", None),
+        ("for (i = 0; i < n; i++) { if (k) continue; if (i > m) break; }", None),
+        ("for (i = 0; i < n; i++) { k; if (i > m) break; if (i > n) break; }", None),
+        ("for (i = 0; i < n; i++) { if (k) { if (i > m) break; } }", None),
+    ],
+)
+def test_break(text: str, expected: str | None) -> None:
+    found = formed(lambda items, scope, *_: without_break(items, scope), text)
     assert found == (expected or formed(lambda items, *_: items, text))
 
 

@@ -17,12 +17,12 @@ from polygpu.frontend.normal.sequences import in_sequence
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import (
     Names,
+    assigns,
     block,
     blocks,
     converted,
     declared_names,
     free_names,
-    has_effects,
     statements,
     used_names,
 )
@@ -42,7 +42,8 @@ class Callee:
     they assign RESULT, or where there is nothing to return.
 
     `own` are the names that it declares, `outer` those that mean something of the file. It `stores` if it
-    changes more than its own variables.
+    changes more than its own variables; it `is_one` if it is one expression or assignment that reads all
+    before it stores.
     """
 
     definition: Any
@@ -53,20 +54,11 @@ class Callee:
     own: frozenset[str]
     outer: frozenset[str]
     stores: bool
+    is_one: bool
 
     @property
     def is_void(self) -> bool:
         return isinstance(self.result, Opaque) and self.result.what == "void"
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it is one assignment, or the value of one expression: all is read before it stores."""
-        match self.items:
-            case ():
-                return True
-            case (c_ast.Assignment(rvalue=value),):
-                return self.value is None and not has_effects(value)
-        return False
 
     def uses(self, name: str) -> int:
         """How often its statements name a variable."""
@@ -105,7 +97,20 @@ def callee(context: FileContext, name: str, active: tuple[str, ...] = ()) -> Cal
     if twice := sorted(own & outer):
         return Impure(f"its name '{twice[0]}' means two things in it", context.at(definition))
     stores = _stores(context, definition, own)
-    return Callee(definition, parameters, result, tuple(items), value, own, outer, stores)
+    one = _is_one(context, items, value)
+    return Callee(definition, parameters, result, tuple(items), value, own, outer, stores, one)
+
+
+def _is_one(context: FileContext, items: list[Any], value: Any) -> bool:
+    match items, value:
+        case [], _:
+            trees = [] if value is None else [value]
+        case [c_ast.Assignment(rvalue=value)], None:
+            trees = [value]
+        case _:
+            return False
+    calls = (node for tree in trees for node in nodes(tree) if isinstance(node, c_ast.FuncCall))
+    return not any(map(assigns, trees)) and not any(_call_stores(context, call) for call in calls)
 
 
 def _parameters(definition: Any) -> list[Any]:
@@ -240,7 +245,7 @@ def _stores(context: FileContext, definition: Any, own: frozenset[str]) -> bool:
             case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=target):
                 if not (target.name in own if isinstance(target, c_ast.ID) else _base(target) in wholes):
                     return True
-            case c_ast.FuncCall(name=c_ast.ID(name=name)) if _call_stores(context, node, name):
+            case c_ast.FuncCall() if _call_stores(context, node):
                 return True
     return False
 
@@ -253,10 +258,10 @@ def _pointers(definition: Any) -> Iterator[str]:
             yield node.name
 
 
-def _call_stores(context: FileContext, node: c_ast.FuncCall, name: str) -> bool:
+def _call_stores(context: FileContext, node: c_ast.FuncCall) -> bool:
     if not is_called_inline(context, node):
-        return mathematics.library_name(name) in mathematics.OF_MEMORY
-    found = callee(context, name)
+        return mathematics.library_name(node.name.name) in mathematics.OF_MEMORY
+    found = callee(context, node.name.name)
     return isinstance(found, Impure) or found.stores
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
+from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.inline import Inliner
@@ -43,5 +44,6 @@ def normal(context: FileContext, function: Any, scope: Scope, region: Sequence[A
     items = blocks(items, scope, lambda found, inner: without_switch(found, inner, names))
     every = outside + jumps_to(block(items, None))
     items = blocks(items, scope, lambda found, _: without_goto(found, names, every))
+    items = blocks(items, scope, without_break)
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
     return tuple(blocks(items, scope, lambda found, inner: as_loops(found, inner, names)))

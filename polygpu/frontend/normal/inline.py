@@ -31,6 +31,7 @@ from polygpu.frontend.normal.trees import (
     mapped,
     negated,
     renamed,
+    replaced,
     used_names,
 )
 from polygpu.frontend.read.functions import Impure, impure_call
@@ -192,8 +193,8 @@ class Before:
             if direct is None:
                 self.items.append(_variable_for(own, argument))
             else:
-                body = [_replaced(item, own.name, direct) for item in body]
-                value = value and _replaced(value, own.name, direct)
+                body = [replaced(item, own.name, direct) for item in body]
+                value = value and replaced(value, own.name, direct)
         self.items += self.inliner.inlined([*self.items, *body], self.scope, self.active)[len(self.items) :]
         if result is not None:
             return c_ast.ID(result.name, node.coord)
@@ -272,29 +273,6 @@ def _variable_for(parameter: Any, argument: Any) -> Any:
     if isinstance(ctype, c_ast.ArrayDecl):
         ctype = c_ast.PtrDecl([], ctype.type, ctype.coord)
     return changed(parameter, type=ctype, storage=[], funcspec=[], init=argument)
-
-
-def _replaced(tree: Any, name: str, pointer: Any) -> Any:
-    """The tree with `pointer`, which is `&x`, for a name: `*name` is x."""
-    whole = pointer.expr
-
-    def change(node: Any) -> Any:
-        match node:
-            case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=found)) if found == name:
-                return whole
-            case c_ast.ArrayRef(name=c_ast.ID(name=found), subscript=c_ast.Constant(value="0")) if (
-                found == name
-            ):
-                return whole
-            case c_ast.StructRef(type="->", name=c_ast.ID(name=found)) if found == name:
-                return c_ast.StructRef(whole, ".", node.field, node.coord)
-            case c_ast.StructRef():
-                return changed(node, name=change(node.name))
-            case c_ast.ID(name=found) if found == name:
-                return pointer
-        return mapped(node, change)
-
-    return change(tree)
 
 
 def _is_harmless(item: Any) -> bool:

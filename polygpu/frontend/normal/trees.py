@@ -185,9 +185,14 @@ def choice(node: Any, then: Sequence[Any], otherwise: Sequence[Any]) -> list[Any
 
 def has_effects(value: Any) -> bool:
     """Whether to compute the expression twice, or never, may differ from computing it once."""
+    return assigns(value) or any(isinstance(node, c_ast.FuncCall) for node in nodes(value))
+
+
+def assigns(value: Any) -> bool:
+    """Whether the expression changes a variable itself, other than by a call."""
+    steps = ("p++", "p--", "++", "--")
     return any(
-        isinstance(node, c_ast.Assignment | c_ast.FuncCall)
-        or (isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "p--", "++", "--"))
+        isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op in steps)
         for node in nodes(value)
     )
 
@@ -225,6 +230,29 @@ def is_place(pointer: Any) -> bool:
         ):
             return is_place(whole) and is_free(offset)
     return False
+
+
+def replaced(tree: Any, name: str, value: Any) -> Any:
+    """The tree with a value for a name; `*name` is x where that is `&x`."""
+    whole = value.expr if isinstance(value, c_ast.UnaryOp) and value.op == "&" else None
+
+    def change(node: Any) -> Any:
+        match node:
+            case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=found)) if whole is not None and found == name:
+                return whole
+            case c_ast.ArrayRef(name=c_ast.ID(name=found), subscript=c_ast.Constant(value="0")) if (
+                whole is not None and found == name
+            ):
+                return whole
+            case c_ast.StructRef(type="->", name=c_ast.ID(name=found)) if whole is not None and found == name:
+                return c_ast.StructRef(whole, ".", node.field, node.coord)
+            case c_ast.StructRef():
+                return changed(node, name=change(node.name))
+            case c_ast.ID(name=found) if found == name:
+                return value
+        return mapped(node, change)
+
+    return change(tree)
 
 
 @dataclass
