@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -76,11 +77,11 @@ def compare(kernel: str, chosen: argparse.Namespace) -> Iterator[float]:
 def _of_nest(
     kernel: str, nest: Nest, chooser: Chooser, made: tuple[CompiledRegion, ...], chosen: argparse.Namespace
 ) -> float:
-    sizes = chooser.looked_at(made[0], nest)
-    if sizes is None:
+    sizes, rules = chooser.looked_at(made[0], nest)
+    if rules == inf:
         return 1.0
     device = chooser.realiser.device
-    rules, model = (price(r, nest.kernel, device, sizes, BRIEF).seconds for r in made)
+    model = price(made[1], nest.kernel, device, sizes, BRIEF).seconds
     best, count = best_of(Space(nest, device), chooser, dict(sizes), chosen)
     ratio = model / min(best, model)
     times = f"-O1 {rules:.3g} s, -O2 {model:.3g} s, best of {count} {best:.3g} s"

@@ -16,6 +16,7 @@ from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
 from polygpu.offload.offers import offers, settled
+from polygpu.printing import uses
 from polygpu.printing.calls import emit, emit_original
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.passes import Passes
@@ -49,8 +50,9 @@ class Output:
         regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
         unit = Unit(self.path, stem, tuple(r.region for r in regions))
-        write = partial(emit, lifted.text, unit, regions, self.device, self.options.target)
-        files = self.passes.run("emit", write) if regions else {}
+        stays = self.passes.run("keep", lambda: lifted.kept([r.scop for r in regions]))
+        printed = partial(emit, lifted.text, unit, regions, self.device, self.options.target, stays)
+        files = self.passes.run("emit", printed) if regions else {}
         if not regions and (parallel or self.options.offload == "never"):
             files = emit_original(lifted.text, unit, self.options.target)
         simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)
@@ -61,6 +63,7 @@ class Output:
             *priced,
             *(d for r in regions for d in remarks.in_one_thread(r)),
             *spaced.diagnostics,
+            *self._in_single_precision(regions),
         )
         return Compilation(
             files,
@@ -74,6 +77,15 @@ class Output:
             regions,
             tuple(self.passes.seconds.items()),
         )
+
+    def _in_single_precision(self, regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
+        """A warning about the first region whose doubles the device does not have."""
+        first = next((r for r in regions if uses.doubles(r.region)), None)
+        if self.device.doubles or first is None:
+            return []
+        message = f"{self.device.title} has no double precision: it would compute doubles in float"
+        help_text = "`polygpu devices` has others; the emulator computes in double, whatever the device"
+        return [Diagnostic("PG334", "warning", message, first.scop.position, help_text)]
 
     def _offloaded(
         self, regions: tuple[CompiledRegion, ...], lifted: Lifted

@@ -17,7 +17,11 @@ from polygpu.support.diagnostics import Diagnosed
 
 ARCHITECTURES = ("sm_75", "sm_90")
 _HEADER = re.compile(r"^#include <.*>$", re.MULTILINE)
-_WEAK = ("polygpu_assumption_failed", "polygpu_profiled_regions")  # what all device files define
+_SHARED = (
+    "assumption_failed", "profiled_regions", "images", "scopes", "pool", "reasons", "locked", "keep",
+    "release", "host_reads", "host_writes", "forget", "pause", "resume",
+)  # fmt: skip
+_WEAK = tuple(f"polygpu_{name}" for name in _SHARED)  # what all device files define
 
 
 @cache

@@ -71,7 +71,7 @@ def gcc(directory: Path, *arguments: str) -> Path:
 def output(program: Path) -> str:
     """What the program prints; the generated code falls back to nothing and finds no fault."""
     done = subprocess.run((program, *SIZES), capture_output=True, text=True, check=False, timeout=300)
-    said = [line for line in done.stderr.splitlines() if line and "no double precision" not in line]
+    said = [line for line in done.stderr.splitlines() if line]
     assert (done.returncode, said) == (0, [])
     return done.stdout
 

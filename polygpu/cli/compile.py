@@ -11,7 +11,7 @@ import click
 from polygpu.cli import console
 from polygpu.cli.depfile import depfile, escape
 from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option, source_options
-from polygpu.cli.outputs import HOST, place_all, stem_of, write_all
+from polygpu.cli.outputs import HOST, make_directory, place_all, stem_of, write_all
 from polygpu.printing.dialects import default_offload
 from polygpu.runtime.errors import error, writing
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -48,7 +48,7 @@ class Dependencies:
     "-o",
     "output",
     metavar="DIR/|STEM|FILE",
-    help="Where to write: a directory, a stem, or the device file's name.",
+    help="Where to write: a directory (made if it ends with a slash), a stem, or the device file's name.",
 )
 @source_options
 @replay_option
@@ -72,7 +72,7 @@ class Dependencies:
 )
 @click.option("--time-passes", is_flag=True, help="Print how long each pass took.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what is proved and what is written.")
-def command(sources: tuple[str, ...], output: str | None, **values: Any) -> int:  # fmt: skip
+def command(sources: tuple[str, ...], **values: Any) -> int:  # fmt: skip
     """Compile C files: FILE.c becomes FILE_host.c and a device file.
 
     The device file is FILE_cuda.cu, FILE_opencl.c with FILE_opencl.cl, or FILE_emulator.c. Build the host
@@ -81,7 +81,7 @@ def command(sources: tuple[str, ...], output: str | None, **values: Any) -> int:
     dependencies = _dependencies(values)
     if dependencies and dependencies.file and len(sources) > 1:
         raise click.UsageError("-MF names one file, but several sources are compiled")
-    placed = place_all(sources, output, values["target"])
+    placed = place_all(sources, values["output"], values["target"])
     values["offload"] = values["offload"] or default_offload(values["target"])
     style = values["style"]
     return console.diagnosed(lambda: _compile_all(placed, dependencies, values), style)
@@ -103,6 +103,7 @@ def _compile_all(
 ) -> int:
     """Compiles every source before anything is written; shows all diagnostics in one go."""
     if not values["emit"]:
+        make_directory(values["output"])
         _check_outputs(placed, dependencies)
     diagnostics: list[Diagnostic] = []
     compiled: dict[str, Compilation] = {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,10 +21,19 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class GccStyleCommand(click.Command):
-    """Accepts `-MFfile`, `-MTname` and `-includefile` beside the forms with a space."""
+    """Accepts `-MFfile`, `-MTname` and `-includefile` beside the forms with a space.
+
+    `optional` maps options that may stand alone, or with `=VALUE`, to what they are alone.
+    """
+
+    def __init__(self, *words: Any, optional: Mapping[str, str] = MappingProxyType({}), **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.optional = optional
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, split_joined(args))
+        own = args.index("--") if "--" in args else len(args)
+        given = [f"{word}={self.optional[word]}" if word in self.optional else word for word in args[:own]]
+        return super().parse_args(ctx, split_joined([*given, *args[own:]]))
 
 
 def split_joined(arguments: list[str]) -> list[str]:

@@ -35,6 +35,13 @@ def place(source: str, output: str | None, target: str) -> dict[str, Path]:
     return _with_suffixes(path, suffixes)
 
 
+def make_directory(output: str | None) -> None:
+    """Makes the directory that -o names, where it names one. Raises Diagnosed (PG901)."""
+    if output and output.endswith(("/", os.sep)):
+        with writing():
+            Path(output).mkdir(parents=True, exist_ok=True)
+
+
 def _with_suffixes(stem: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
     return {suffix: stem.with_name(stem.name + suffix) for suffix in suffixes}
 

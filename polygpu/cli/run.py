@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
     from polygpu.support.diagnostics import Diagnostic
 
 DIFFERENT = 3
+ON_STDERR, ON_STDOUT = "stderr", "-"
+SHOWN = 12  # lines of the output that a terminal gets of a program that is checked
 
 
-@click.command("run", cls=GccStyleCommand)
+@click.command("run", cls=GccStyleCommand, optional={"--json": ON_STDERR})
 @program_arguments
 @source_options
 @replay_option
@@ -45,6 +48,14 @@ DIFFERENT = 3
 )
 @click.option("--check", is_flag=True, help="Run the original too, and compare what both print.")
 @tolerance_option("The relative difference of two numbers that --check accepts.")
+@click.option(
+    "--ignore",
+    "ignored",
+    multiple=True,
+    metavar="REGEX",
+    callback=lambda _context, _option, patterns: _compiled(patterns),
+    help="Lines that --check leaves out of the comparison; of a REGEX with groups, what these match.",
+)
 @input_option("; with --check, it reads nothing by default")
 @click.option(
     "--timeout",
@@ -59,7 +70,11 @@ DIFFERENT = 3
     help="Emulator: run few blocks of each launch and count for all; what the program prints is left out.",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="The report as JSON, on standard error too; see the README."
+    "--json",
+    "json_file",
+    metavar="[=FILE]",
+    help="The report as JSON, on standard error or into FILE; with '-' on standard output, where the "
+    "program then prints on standard error. See the README.",
 )
 @roofline_option
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
@@ -77,6 +92,16 @@ def command(source: str, arguments: tuple[str, ...], **values: Any) -> int:  # f
         raise click.UsageError("--model-only goes with --target emulator, and not with --check")
     plan = Plan(source, arguments, values)
     return console.diagnosed(lambda: _run(plan), values["style"])
+
+
+def _compiled(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Raises click.BadParameter for what is no regular expression."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as problem:
+            raise click.BadParameter(f"'{pattern}': {problem}") from None
+    return patterns
 
 
 def _run(plan: Plan) -> int:
@@ -127,24 +152,36 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
     from polygpu.runtime import execute, profile
 
     values = plan.values
+    stream = sys.stderr if values["json_file"] == ON_STDOUT else sys.stdout
     with tempfile.TemporaryDirectory(prefix="polygpu-") as directory:
         document = Path(directory, "profile.json")
         execution = execute.run_program(
             program,
             plan.arguments,
             capture=capture or values["model_only"],
+            output=None if stream is sys.stdout else stream,
             stdin=values["stdin"],
             environment=_environment(values, document),
             timeout=values["timeout"],
         )
-        sys.stdout.buffer.write(b"" if values["model_only"] else execution.stdout)
-        sys.stdout.buffer.flush()
+        show_output(b"" if values["model_only"] else execution.stdout, stream)
         wanted = not values["quiet"] or values["roofline"]
         if wanted and not document.exists() and compilation.options.offload != "always":
             click.echo("polygpu: no region ran on the device", err=True)
         elif wanted and (document.exists() or execution.status == 0):
             _report(_with_counts(profile.read_profile(document), compilation), compilation, values)
     return execution
+
+
+def show_output(output: bytes, stream: TextIO) -> None:
+    """The output of a program that was captured, on a terminal the first lines of it."""
+    lines = output.splitlines(keepends=True)
+    short = stream.isatty() and len(lines) > 2 * SHOWN
+    stream.buffer.write(b"".join(lines[:SHOWN]) if short else output)
+    stream.flush()
+    if short:
+        text = f"polygpu: {len(lines) - SHOWN:,} more lines are not shown: a file or a pipe gets all of them"
+        click.echo(text, err=True)
 
 
 def _with_counts(document: Mapping[str, Any], compilation: Compilation) -> Mapping[str, Any]:
@@ -165,10 +202,13 @@ def _report(document: Mapping[str, Any], compilation: Compilation, values: dict[
         write_all({values["roofline"]: run_roofline(document["regions"], device, facts)})
     if values["quiet"]:
         return
-    if values["as_json"]:
-        click.echo(run_json(document, device, facts), nl=False, err=True)
-    else:
-        run_report(document, device, facts)
+    match values["json_file"]:
+        case None:
+            run_report(document, device, facts)
+        case "stderr" | "-" as place:
+            click.echo(run_json(document, device, facts), nl=False, err=place == ON_STDERR)
+        case file:
+            write_all({Path(file): run_json(document, device, facts)})
 
 
 def _environment(values: dict[str, Any], document: Path) -> dict[str, str]:
@@ -176,6 +216,7 @@ def _environment(values: dict[str, Any], document: Path) -> dict[str, str]:
         "POLYGPU_PROFILE": not values["quiet"] or values["roofline"],
         "POLYGPU_PROGRESS": not values["quiet"] and sys.stderr.isatty(),
         "POLYGPU_SAMPLE": values["model_only"],
+        "POLYGPU_POISON": values["check"],
     }
     return {name: str(document) if name == "POLYGPU_PROFILE" else "1" for name, on in asked.items() if on}
 
@@ -193,27 +234,30 @@ def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) 
         text = f"exit status {found.status}, but {expected.status} from the original"
         console.show([error("PG905", text)], values["style"])
         return DIFFERENT
-    comparison = compare.compare_outputs(
-        expected.stdout.decode(errors="replace"), found.stdout.decode(errors="replace"), values["tolerance"]
+    original_text, text = (
+        compare.remaining(run.stdout.decode(errors="replace"), values["ignored"]) for run in (expected, found)
     )
+    comparison = compare.compare_outputs(original_text, text, values["tolerance"])
     if comparison.difference:
         console.show([_difference(comparison.difference, plan)], values["style"])
         return DIFFERENT
-    click.echo(f"check: {_verdict(comparison, expected)}", err=True)
+    click.echo(f"check: {_verdict(comparison, expected, original_text)}", err=True)
     return found.status
 
 
 def _difference(difference: Difference, plan: Plan) -> Diagnostic:
+    what = "what --ignore leaves of the output" if plan.values["ignored"] else "the output"
     text = (
-        f"line {difference.line} of the output differs from the original's\n"
+        f"line {difference.line} of {what} differs from the original's\n"
         f"  original: {difference.expected}\n  compiled: {difference.found}"
     )
     return error("PG905", text, f"`polygpu inspect {plan.source}` shows how it was parallelised")
 
 
-def _verdict(comparison: Comparison, expected: Execution) -> str:
-    if not expected.stdout:
-        return "nothing was compared: the program prints nothing on standard output"
+def _verdict(comparison: Comparison, expected: Execution, compared: str) -> str:
+    if not compared.strip():
+        why = "--ignore leaves nothing of its output" if expected.stdout else "it prints nothing"
+        return f"only the exit status was compared, {expected.status}: {why}"
     if comparison.identical:
         return f"prints what the original prints, to the bit ({comparison.numbers} floating-point numbers)"
     return (

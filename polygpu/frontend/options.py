@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnostic
@@ -35,6 +36,17 @@ class Decided:
     loop: Position
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What the host file says so that arrays stay on the device: texts at offsets of the source, in order.
+
+    `regions` are those that find arrays there.
+    """
+
+    inserted: tuple[tuple[int, str], ...] = ()
+    regions: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Lifted:
     """A source file and its regions.
@@ -42,7 +54,8 @@ class Lifted:
     `text` is the file exactly as read (UTF-8 with surrogateescape, line ends kept); the offsets of the
     scops count its characters. `dependencies` are the user's files that were read, the source first;
     `system_dependencies` those of the system's directories. `sources` has the text of every file that
-    a position may name. Regions are `detected` where nobody marked any.
+    a position may name. Regions are `detected` where nobody marked any. `kept` says of regions that run on
+    the device what stays there between them.
     """
 
     path: str
@@ -54,3 +67,4 @@ class Lifted:
     sources: dict[str, str]
     detected: bool = False
     decided: tuple[Decided, ...] = ()
+    kept: Callable[[Sequence[Scop]], Kept] = field(default=lambda _: Kept(), compare=False, repr=False)

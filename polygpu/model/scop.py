@@ -95,13 +95,20 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A source loop. `text` is its header as written; `step` is never 0; `label` stands before it, if any."""
+    """A source loop. `text` is its header as written; `step` is never 0; `label` stands before it, if any.
+
+    A pragma may promise that its iterations are `independent`: that no two access the same element, where
+    subscripts that depend on data would hide it. It may also name variables of the source, reductions that
+    the loop `reassociates`: they may be computed in another order.
+    """
 
     iterator: str
     position: Position
     text: str
     step: int
     label: str = ""
+    independent: bool = False
+    reassociates: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,3 +262,9 @@ class Scop:
     no_alias: bool = False  # --assume-no-alias
     mentions: tuple[str, ...] = ()
     exposed: tuple[Scalar, ...] = ()
+
+
+def promised(scop: Scop) -> tuple[Access, ...]:
+    """The accesses of which only a pragma says that iterations of a loop keep them apart."""
+    apart = (s for s in scop.statements if any(scop.loops[k].independent for k in s.loops))
+    return tuple(a for s in apart for a in s.accesses if not a.affine)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from polygpu.frontend import Kept
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.scan import test_of
 from polygpu.model.device import Device
@@ -16,6 +18,8 @@ from polygpu.printing.emit import emit_device
 from polygpu.printing.host import HostCall, emit_host, host_call, in_source_names, overlap_tests, print_user
 from polygpu.support.position import basename
 
+_NOTHING = Kept()
+
 
 def default_device(target: str) -> str:
     """The device that a target is compiled for where none is named."""
@@ -23,10 +27,16 @@ def default_device(target: str) -> str:
 
 
 def emit(
-    text: str, unit: Unit, regions: tuple[CompiledRegion, ...], device: Device, target: str
+    text: str,
+    unit: Unit,
+    regions: tuple[CompiledRegion, ...],
+    device: Device,
+    target: str,
+    kept: Kept = _NOTHING,
 ) -> dict[str, str]:
     """The host file of the source `text`, and the device files, by the suffixes of their names."""
-    host = emit_host(text, tuple(r.scop for r in regions), tuple(call_of(r) for r in regions))
+    calls = tuple(replace(call_of(r), kept=r.scop.name in kept.regions) for r in regions)
+    host = emit_host(text, tuple(r.scop for r in regions), calls, kept.inserted)
     return {"_host.c": host, **emit_device(unit, device, target)}
 
 

@@ -37,10 +37,11 @@ _HOST_NAMES = words("""
     scalar_names scalar_values called_with PROFILED_SIZES
 """) | (
     _RUNTIME := words("""
-    name_device write_string write_kernel write_region write_profile write_sizes open_profile
+    name_device write_kernel write_region write_profile write_sizes open_profile
     profile_launch profile_sizes profiled_device
-    open_region close_region check allocate upload download begin_launch end_launch set_argument open_kernel
-    run_kernel find_device device_of open_device close_device status_text build_program print_build_log source
+    open_region close_region check allocate hold image_of upload download begin_launch end_launch
+    set_argument open_kernel run_kernel find_device device_of open_device close_device status_text
+    build_program print_build_log source
 """)
 )
 

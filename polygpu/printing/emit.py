@@ -67,6 +67,8 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "most_kernels": max(len(region.kernels) for region in regions),
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),
+        "kept": any(buffer.rows for buffer in buffers),
+        "poisons": 'getenv("POLYGPU_POISON") != NULL',
         "sized": any(region.sized for region in regions),
         "largest": LARGEST_SIZE,
         "wide": any(kernel.wide for region in regions for kernel in region.kernels),

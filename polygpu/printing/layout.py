@@ -16,7 +16,7 @@ from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
 from polygpu.printing.kernel_text import AXES, KernelText, array_arguments, constant_name, kernel_text
 from polygpu.printing.printer import indented, print_expr, print_host
-from polygpu.printing.transfers import Transfer, elements, sizes, transfers
+from polygpu.printing.transfers import Transfer, elements, is_kept, sizes, transfers
 from polygpu.support.position import basename
 
 
@@ -36,7 +36,11 @@ class TransferText:
 
 @dataclass(frozen=True, slots=True)
 class BufferText:
-    """A device array; `sizes` are declarations of its rows and pitch, `elements` counts them."""
+    """A device array; `sizes` are declarations of its rows and pitch, `elements` counts them.
+
+    `rows` say where the host's is that may stay on the device: its first element, and the bytes of a row
+    there and on the device.
+    """
 
     name: str
     type: str
@@ -45,6 +49,11 @@ class BufferText:
     copy_in: bool
     copy_out: bool
     transfers: tuple[TransferText, ...]
+    rows: tuple[str, ...]
+
+    @property
+    def allocator(self) -> str:
+        return "hold" if self.rows else "allocate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +195,14 @@ def _buffer_text(buffer: Buffer, dialect: Dialect) -> BufferText:
         elements=print_expr(elements(buffer)),
         copy_in=buffer.host and buffer.copy_in,
         copy_out=buffer.host and buffer.copy_out,
-        transfers=tuple(_transfer_text(transfer, buffer, host) for transfer in _copies(buffer)),
+        transfers=(texts := tuple(_transfer_text(transfer, buffer, host) for transfer in _copies(buffer))),
+        rows=_rows(buffer, texts[0], host) if is_kept(buffer) else (),
     )
+
+
+def _rows(buffer: Buffer, first: TransferText, host: Dialect) -> tuple[str, ...]:
+    size = f" * sizeof({host.stored_type(buffer.type)})" if len(buffer.extents) > 1 else ""
+    return first.host, first.host_pitch + size, first.device_pitch + size
 
 
 def _copies(buffer: Buffer) -> tuple[Transfer, ...]:

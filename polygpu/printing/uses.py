@@ -17,6 +17,7 @@ from polygpu.model.kernel import (
     Kernel,
     Launch,
     Move,
+    Region,
     WaitCopies,
 )
 from polygpu.model.kernel_walk import Body, operands, statements
@@ -71,6 +72,12 @@ def types(kernel: Kernel) -> frozenset[str]:
     named = (e.type for e in nodes if isinstance(e, Call | Cast | Literal | Name | Reference))
     arrays = (*(a.type for a in kernel.arrays), *(a.type for a in kernel.shared))
     return frozenset((*(s.type for s in kernel.scalars), *arrays, *declared, *named))
+
+
+def doubles(region: Region) -> bool:
+    """Whether anything on the device is a double."""
+    held = (*(b.type for b in region.buffers), *(s.type for s in region.scalars))
+    return "double" in held or any("double" in types(kernel) for kernel in region.kernels)
 
 
 def asynchronous(kernel: Kernel) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from polygpu.model.device import Device
 from polygpu.model.facts import CompilationFacts
 from polygpu.report.kernels import kernel_lines
-from polygpu.report.layout import Line, Span, indented, line, plain
+from polygpu.report.layout import Line, Span, indented, line, plain, table
 from polygpu.report.measures import Measures, Record, basis, launch_time, measured, measures_record, together
 from polygpu.report.quantities import byte_count, counted
 from polygpu.report.roofline import roofline_svg
@@ -30,7 +30,29 @@ def run_lines(document: Record, device: Device, facts: CompilationFacts, width: 
         yield line()
         moved = f"{byte_count(region['bytes_in'])} to the device, {byte_count(region['bytes_out'])} back"
         yield line(Span(region["name"], "title"), f"  {counted(region.get('calls', 1), 'call')}, {moved}")
+        yield from indented(_copies(region, document.get("copies", ())))
         yield from indented(kernel_lines(kernels, width - 2))
+
+
+def _copies(region: Record, copies: Iterable[Record]) -> Iterator[Line]:
+    """Where arrays stay on the device between calls: what a call moves, and what forced each copy."""
+    mine = [copy for copy in copies if copy["region"] == region["name"]]
+    if not mine:
+        return
+    calls = region.get("calls", 1)
+    a_call = (byte_count(round(region[way] / calls)) for way in ("bytes_in", "bytes_out"))
+    yield line("arrays stay there between calls: a call moves {} there and {} back".format(*a_call))
+    rows = [
+        (
+            copy["array"],
+            "back" if copy["back"] else "there",
+            counted(copy["count"], "time"),
+            byte_count(copy["bytes"]),
+            Span(copy["because"], "dim"),
+        )
+        for copy in mine
+    ]
+    yield from indented(table(rows))
 
 
 def measures(kernels: list[Record], device: Device, facts: CompilationFacts) -> list[Measures]:
@@ -39,8 +61,11 @@ def measures(kernels: list[Record], device: Device, facts: CompilationFacts) -> 
 
 def run_json(document: Record, device: Device, facts: CompilationFacts) -> str:
     """The same as JSON: target, device, and of each region its calls, bytes copied and kernels' measures."""
+    copies = document.get("copies", ())
     regions = [
-        region_record(region, measures(region["kernels"], device, facts)) for region in document["regions"]
+        region_record(region, measures(region["kernels"], device, facts))
+        | {"copies": [copy for copy in copies if copy["region"] == region["name"]]}
+        for region in document["regions"]
     ]
     report = {"target": document["target"], "device": document.get("device"), "regions": regions}
     return json.dumps(report, indent=2) + "\n"

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from polygpu.lower.realise import CompiledRegion
+from polygpu.model.scop import Scop, promised
 from polygpu.report.quantities import counted, duration
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
@@ -60,10 +61,19 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
         yield f"region {r.region.scop.name}  {r.region.scop.position}, in {r.region.scop.function}()"
         yield from (f"  {line}" for line in certificate_lines(r.certificate))
+        yield from (f"  {line}" for line in _given(r.region.scop))
         yield from (f"  {line}" for line in _trial(r.trial))
     yield ""
     yield f"program  {_outcome(report.program.outcome)}: {report.program.reason}"
     yield ""
+
+
+def _given(scop: Scop) -> Iterator[str]:
+    """What the proof takes from pragmas; a run of the program with its own data tests it."""
+    if texts := dict.fromkeys(a.text for a in promised(scop)):
+        loops = sorted({loop.position.line for loop in scop.loops if loop.independent})
+        what = f"the pragma of the loop in line {loops[0]}" if len(loops) == 1 else "pragmas of loops"
+        yield f"given   {what}: no two iterations meet at {', '.join(texts)}"
 
 
 _PROPERTIES = {

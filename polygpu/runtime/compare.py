@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -45,6 +46,28 @@ def relative_difference(left: float, right: float) -> float:
         return math.inf
     # Halved, so that the difference of two huge numbers of opposite sign does not overflow.
     return 2 * (abs(left / 2 - right / 2) / max(abs(left), abs(right)))
+
+
+def remaining(output: str, ignored: Iterable[str]) -> str:
+    """`output` without the lines that a regular expression of `ignored` matches somewhere.
+
+    Of one with groups, what these match is left out and the line stays. Raises re.error.
+    """
+    patterns = [re.compile(pattern) for pattern in ignored]
+    return "\n".join(_remaining_lines(output.split("\n"), patterns)) if patterns else output
+
+
+def _remaining_lines(lines: Sequence[str], patterns: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    for line in lines:
+        if not any(p.groups == 0 and p.search(line) for p in patterns):
+            yield _without_groups(line, patterns)
+
+
+def _without_groups(line: str, patterns: Sequence[re.Pattern[str]]) -> str:
+    for match in [m for p in patterns if p.groups for m in p.finditer(line)][::-1]:
+        for group in range(match.re.groups, 0, -1):
+            line = line[: match.start(group)] + line[match.end(group) :]
+    return line
 
 
 def compare_outputs(expected: str, found: str, tolerance: float = 1e-5) -> Comparison:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from polygpu.runtime.errors import error
 from polygpu.support.diagnostics import Diagnosed
@@ -32,9 +33,11 @@ def run_program(
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
     errors: bool = False,
+    output: TextIO | None = None,
 ) -> Execution:
     """Runs `program` in the current directory, reading `stdin` (its own standard input when that is None).
 
+    It prints on `output`, its own standard output when that is None.
     A captured run reads nothing when `stdin` is None, so that two runs see the same. `errors` captures its
     standard error too. Raises Diagnosed (PG904)
     when the program cannot be started or runs for over `timeout` seconds.
@@ -45,7 +48,7 @@ def run_program(
             result = subprocess.run(
                 (str(program), *arguments),
                 stdin=source if capture or stdin else None,
-                stdout=subprocess.PIPE if capture else None,
+                stdout=subprocess.PIPE if capture else output,
                 stderr=subprocess.PIPE if errors else None,
                 env={**os.environ, **(environment or {})},
                 timeout=timeout,

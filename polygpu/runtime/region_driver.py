@@ -17,8 +17,8 @@ from pathlib import Path
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Expr, Int, Name, is_floating
 from polygpu.model.kernel import Buffer
-from polygpu.model.rewrite import walk
-from polygpu.model.scop import Array, Scop
+from polygpu.model.rewrite import references, walk
+from polygpu.model.scop import Array, Scop, promised
 from polygpu.printing.calls import call_of, in_source
 from polygpu.printing.host import print_user, prologue, replacement
 from polygpu.support.templates import environment
@@ -30,7 +30,8 @@ GUARD = 64  # bytes before and after each array of the compiled region; the orig
 class Parameter:
     """An array as the driver holds it: `rows` * `width` elements, the first with the outer index `first`.
 
-    `flat` arrays are pointers to elements in the source, `scalar` ones variables.
+    `flat` arrays are pointers to elements in the source, `scalar` ones variables. The elements of `distinct`
+    ones are all numbers below their count: by promise, iterations write what these say to different places.
     """
 
     array: Array
@@ -38,6 +39,7 @@ class Parameter:
     width: str
     first: str
     flat: bool
+    distinct: bool = False
 
     @property
     def name(self) -> str:
@@ -89,7 +91,12 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     scop = region.scop
     scalars = tuple(_scalars(scop))
     buffers = in_source(region).buffers
-    parameters = [_parameter(a, buffers) for a in scop.arrays if a.storage != "region"]
+    apart = _distinct(scop)
+    parameters = [
+        replace(_parameter(a, buffers), distinct=a.name in apart)
+        for a in scop.arrays
+        if a.storage != "region"
+    ]
     call = call_of(replace(region, gain=None))  # what is small is verified too
     taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
     values = {
@@ -116,6 +123,18 @@ def driver(region: CompiledRegion, text: str) -> Driver:
         scalars,
         tuple(p.name for p in live),
         tuple((p.name, "it is dead after the region") for p in parameters if p not in live),
+    )
+
+
+def _distinct(scop: Scop) -> frozenset[str]:
+    """The arrays that say where independent loops write."""
+    return frozenset(
+        r.array
+        for a in promised(scop)
+        if a.write
+        for subscript in a.reference.subscripts
+        for r in references(subscript)
+        if not is_floating(r.type)
     )
 
 

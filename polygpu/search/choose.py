@@ -6,11 +6,12 @@ statements are looked at first: they take the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import inf, log2
 from random import Random
+from typing import TypeAlias
 
 from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
@@ -76,6 +77,9 @@ class Found:
     seconds: float = inf
 
 
+Chosen: TypeAlias = tuple[Nest, Found]
+
+
 @dataclass
 class Effort:
     """Elements of arrays that may still be looked at to price choices: the same on all machines."""
@@ -112,22 +116,22 @@ class Chooser:
         if self.drawn:
             other = self._beside(kernels)
             made = other._made(())
-            nests = other._of_nests(made) if made is not None else nests
+            nests = _taken(other._of_nests(made)) if made is not None else nests
         return (*kernels, *nests)
 
     def _kernels(self, r: CompiledRegion) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
         """Decisions about kernels, and those for their nests."""
         best: tuple[Decision, ...] = ()
-        nests, share = self._of_nests(r), 1 - self.device.margin
-        before, least = self._total(r), inf
-        for kernels in fusions(r) if before < inf else ():
+        known, share, least = self._of_nests(r), 1 - self.device.margin, inf
+        nests = _taken(known)
+        for kernels in fusions(r):
             other = self._beside(kernels)
             made = other._made(())
-            if made is None or self._total(made) > share * before:
+            if made is None or not self._gains(r, made, share):
                 continue
             if least == inf:
                 least = share * self._total(self._made(nests))
-            found = other._of_nests(made)
+            found = _taken(other._of_nests(made, known))
             seconds = self._total(other._made(found))
             if seconds < least:
                 best, nests, least = kernels, found, seconds
@@ -137,28 +141,37 @@ class Chooser:
         """That for the region with more decisions."""
         return replace(self, decisions=(*more, *self.decisions))
 
+    def _gains(self, r: CompiledRegion, made: CompiledRegion, share: float) -> bool:
+        """Whether the kernels that only `made` has take a `share` at most of those that only `r` has."""
+        before = self._sum(r, _others(r, made))
+        return before < inf and self._sum(made, _others(made, r)) <= share * before
+
     def _total(self, r: CompiledRegion | None) -> float:
         """Seconds of all kernels, with the effort that is left."""
-        kernels = range(len(r.region.kernels)) if r is not None and self.effort.left > 0 else ()
-        return sum(self._seconds(r, k, self.sizes) for k in kernels) if r is not None and kernels else inf
+        return inf if r is None else self._sum(r, list(range(len(r.region.kernels))))
 
-    def _of_nests(self, r: CompiledRegion) -> tuple[Decision, ...]:
+    def _sum(self, r: CompiledRegion, kernels: list[int]) -> float:
+        total = 0.0 if kernels and self.effort.left > 0 else inf
+        for kernel in kernels:
+            total = total + self._seconds(r, kernel, self.sizes) if total < inf else inf
+        return total
+
+    def _of_nests(self, r: CompiledRegion, known: Sequence[Chosen] = ()) -> list[Chosen]:
         nests = list(_free(r))
         deepest = max((_depth(r, n) for n in nests), default=0)
         looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
         most = _FEW if any(launches_differ(r, n) for n in looked_at) else _NESTS
-        found: list[tuple[Nest, Found]] = []
+        found: list[Chosen] = []
         for nest in looked_at if self.drawn else looked_at[:most]:
-            like = next((f for other, f in found if _alike(nest, other)), None)
+            like = next((f for other, f in (*known, *found) if _alike(nest, other)), None)
             found.append((nest, self._of_nest(r, nest, like)))
-        return tuple(d for _, f in found for d in f.decisions)
+        return found
 
     def _of_nest(self, r: CompiledRegion, nest: Nest, like: Found | None) -> Found:
         """The best of what is proposed; where it was found for a nest `like` this one, only that is tried."""
-        sizes = self.looked_at(r, nest)
-        if sizes is None:
+        sizes, before = self.looked_at(r, nest)
+        if before == inf:
             return Found()
-        before = self._seconds(r, nest.kernel, sizes)
         best = Found(seconds=(1 - self.device.margin) * before)
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
@@ -205,8 +218,8 @@ class Chooser:
             if not space.why_not(space[number]):
                 yield space[number].decisions(nest)
 
-    def looked_at(self, r: CompiledRegion, nest: Nest) -> Mapping[str, int] | None:
-        """The sizes, or smaller ones at which a kernel is soon looked at; None where there are none.
+    def looked_at(self, r: CompiledRegion, nest: Nest) -> tuple[Mapping[str, int], float]:
+        """The sizes, or smaller ones at which a kernel is soon looked at, and its seconds; inf for none.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
         just keep the device busy.
@@ -215,11 +228,11 @@ class Chooser:
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, busy) for name, size in sizes.items()}
-        while self._seconds(r, nest.kernel, sizes) == inf:
+        while (seconds := self._seconds(r, nest.kernel, sizes)) == inf:
             if max(sizes.values(), default=0) <= busy or self.effort.left <= 0:
-                return None
+                break
             sizes = {name: min(size, max(busy, size // 2)) for name, size in sizes.items()}
-        return sizes
+        return sizes, seconds
 
     def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
         made = self._made(more)
@@ -239,6 +252,16 @@ class Chooser:
         found = price(made, kernel, self.device, sizes, BRIEF)
         self.effort.left -= found.looked_at
         return found.seconds
+
+
+def _taken(chosen: Iterable[Chosen]) -> tuple[Decision, ...]:
+    return tuple(d for _, found in chosen for d in found.decisions)
+
+
+def _others(a: CompiledRegion, b: CompiledRegion) -> list[int]:
+    """The kernels of `a` with statements that are not together in one of `b`."""
+    together = {tuple(g.statements) for g in b.grids}
+    return [k for k, g in enumerate(a.grids) if tuple(g.statements) not in together]
 
 
 def _decisions(nest: Nest, changes: Changes) -> tuple[Decision, ...]:

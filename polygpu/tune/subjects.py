@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion, Realiser
@@ -12,8 +13,7 @@ from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import loops_in, typical
 from polygpu.perf.lanes import uniform
 from polygpu.pipeline import File, decisions_of
-from polygpu.search.choose import BRIEF, Chooser
-from polygpu.search.price import price
+from polygpu.search.choose import Chooser
 from polygpu.search.space import Choice, Nest, Space, nests_of
 from polygpu.tune.moved import Moved
 
@@ -107,9 +107,8 @@ def compiled(file: File, choices: Mapping[str, tuple[Decision, ...]]) -> Compila
 
 def _of_region(file: File, r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
     for nest in nests_of(r):
-        sizes = chooser.looked_at(r, nest)
-        if sizes is not None:
-            rules = price(r, nest.kernel, chooser.device, sizes, BRIEF).seconds
+        sizes, rules = chooser.looked_at(r, nest)
+        if rules < inf:
             kept = frozenset(t.decision.key for t in r.taken[nest.kernel] if t.by == "person")
             space, at = Space(nest, chooser.device), replace(chooser, sizes=sizes)
             moved = Moved(r.grids[nest.kernel], space, sizes)

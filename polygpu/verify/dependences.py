@@ -2,7 +2,8 @@
 
 Loads stand for the instances that use what they bring, stores for the instance whose value they store.
 With all conflicting pairs ordered as in the source, a load brings the value the source reads if the instance
-that computes this value stores it at all, where the load looks; likewise for what is left at the end.
+that computes this value stores it at all, where the load looks; likewise for what is left at the end. Where a
+subscript that depends on data hides whether two accesses conflict, they do not if a pragma says so.
 """
 
 from __future__ import annotations
@@ -91,6 +92,9 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         return
     s, t = first.slot, second.slot
     parts = session.source.before_parts(s.statement, s.rank, t.statement, t.rank)
+    if s.relation is None or t.relation is None:
+        promised = session.source.promised(s.statement, t.statement)
+        parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
     left = [part for part in parts if not _in_later_launches(session, first, second, part)]
     if not left:
         return

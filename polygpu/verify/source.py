@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import islpy as isl
 
@@ -77,6 +77,22 @@ class Source:
             order = self._orders[first, second] = one.schedule.lex_lt_map(two.schedule)
         both = first == second and a < b and not exclusive(a[0], b[0])
         return (order, one.domain.identity()) if both else (order,)
+
+    def promised(self, first: str, second: str) -> isl.Map | None:
+        """Pairs of instances in different iterations of a loop that is independent by promise, in the same
+        ones of the loops around it: None where no such loop is around both statements.
+        """
+        one, two = self.p.statement(first), self.p.statement(second)
+        left = isl.Map.from_domain_and_range(one.domain, two.domain)
+        found: list[isl.Map] = []
+        for k, (a, b) in enumerate(zip(one.loops, two.loops, strict=False)):
+            if a != b:
+                break
+            same = left.equate(D.in_, k, D.out, k)
+            if self.p.scop.loops[a].independent:
+                found.append(left.subtract(same))
+            left = same
+        return reduce(isl.Map.union, found) if found else None
 
     @cached_property
     def _orders(self) -> dict[tuple[str, str], isl.Map]:

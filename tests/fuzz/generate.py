@@ -30,13 +30,16 @@ from tests.fuzz.wrapping import within_bounds
 WRAPPING = (
     ("unsigned int",) * 2 + ("unsigned long",) * 2 + ("char", "unsigned char", "short", "unsigned short")
 )
+SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and `switch`
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
 def program(seed: str) -> Program:
     branchy = Random(f"{seed}:branches").random() < 0.15
     style = random_style(Random(f"{seed}:style"))
-    return Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy).program()
+    made = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy).program()
+    spelled = Random(f"{seed}:spelling").random() < SPELLED
+    return replace(made, spelling=seed) if spelled else made
 
 
 class Author(Values):

@@ -163,7 +163,8 @@ class Program:
 
     Parameters are `n` and `m`, of type `parameter`. `sizes` are what they are when the program is tried.
     `constants` are the parameters that have one value in all sizes and are no parameters of the function,
-    with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable.
+    with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable. `spelling` is
+    the seed of how statements are written (`spellings`), "" for plainly.
     """
 
     arrays: tuple[Array, ...]
@@ -173,6 +174,7 @@ class Program:
     parameter: str = "int"
     old: bool = False
     constants: tuple[tuple[str, str], ...] = ()
+    spelling: str = ""
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -60,6 +60,8 @@ def _fewer_regions(p: Program) -> Iterator[Program]:
 
 def _plainer(p: Program) -> Iterator[Program]:
     """With simpler declarations."""
+    if p.spelling:
+        yield replace(p, spelling="")
     if p.old:
         yield replace(p, old=False)
     if p.parameter != "int":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 from tests.fuzz.program import (
@@ -26,6 +27,7 @@ from tests.fuzz.program import (
     with_literals,
 )
 from tests.fuzz.ranges import declared
+from tests.fuzz.spellings import Spelling, types_of
 
 PRELUDE = """\
 #include <math.h>
@@ -191,25 +193,37 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
         lines += writer.lines(region, "    ")
         lines += ["#pragma endscop"] * pragmas
     total = " + ".join(["0.0", *(text for text, _ in p.scalars)])
-    return "\n".join([*lines, f"    return {total};", "}", ""])
+    helpers = writer.spelling.helpers if writer.spelling else []
+    return "\n".join([*helpers, *lines, f"    return {total};", "}", ""])
 
 
 class _Writer:
     def __init__(self, number: int, p: Program) -> None:
         self.number, self.program, self.sizes = number, p, _extents(number, p)
         self.arrays = {a.name: a for a in p.arrays}
+        self.spelling = self._spelling() if p.spelling else None
 
-    def lines(self, nodes: tuple[Node, ...], indent: str) -> list[str]:
-        return [line for node in nodes for line in self._node(node, indent)]
+    def _spelling(self) -> Spelling:
+        p, k = self.program, self.number
+        types = {**dict(p.scalars), **types_of(p.regions)}
+        parameters = None if p.old or p.spelled("const") else _parameters(k, p)
+        return Spelling(Random(p.spelling), f"h{k}_", self.arrays, types, parameters)
+
+    def lines(self, nodes: tuple[Node, ...], indent: str, loop: bool = False) -> list[str]:
+        """`loop` if the nodes are the body of one."""
+        last = len(nodes) - 1
+        return [
+            line for k, node in enumerate(nodes) for line in self._spelled(node, indent, loop and k == last)
+        ]
+
+    def _spelled(self, node: Node, indent: str, last: bool) -> list[str]:
+        found = self.spelling.lines(self, node, indent, last) if self.spelling else None
+        return self._node(node, indent) if found is None else found
 
     def _node(self, node: Node, indent: str) -> list[str]:
         match node:
             case Loop():
-                return [
-                    f"{indent}{self._header(node)} {{",
-                    *self.lines(node.body, indent + "    "),
-                    f"{indent}}}",
-                ]
+                return [f"{indent}{self.header(node)} {{", *self._body(node, indent + "    "), f"{indent}}}"]
             case If():
                 lines = [f"{indent}if ({self.value(node.test)}) {{", *self.lines(node.then, indent + "    ")]
                 if node.otherwise:
@@ -239,7 +253,12 @@ class _Writer:
                 return [start, f"while ({test}) {{", f"    {step};", *body, "}"]
         return [start, "do {", f"    {step};", *body, f"}} while ({test});"]
 
-    def _header(self, loop: Loop) -> str:
+    def _body(self, loop: Loop, indent: str) -> list[str]:
+        if self.spelling:
+            return self.spelling.inside(self, loop, indent)
+        return self.lines(loop.body, indent)
+
+    def header(self, loop: Loop) -> str:
         i = loop.iterator
         declare = "" if self.program.old else f"{loop.type} "
         if loop.step < 0:

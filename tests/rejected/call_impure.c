@@ -1,9 +1,8 @@
-static int calls;
-
 static float next(float x)
 {
+    static int calls;
     calls++;
-    return x + 1;
+    return x + calls;
 }
 
 void f(int n, float *a)

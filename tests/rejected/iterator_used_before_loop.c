@@ -4,7 +4,7 @@ void f(int n, float *a)
 #pragma scop
     for (int t = 0; t < n; t++) {
         a[t] = i;
-        for (i = 0; i < n; i++)
+        for (i = 0; i < n && n < 99; i++)
             a[i] += 1;
     }
 #pragma endscop

@@ -4,7 +4,7 @@ void f(int n, float *a)
     for (int i = 0; i < n; i++)
     {
         a[i] = 0;
-        n = n - 1;
+        n = n / 2;
     }
 #pragma endscop
 }

@@ -1,4 +1,4 @@
-#define EACH(i, n) for (int i = 0; i < n; i++)
+#define EACH(i, n) int i; for (i = 0; i < n; i++)
 
 void f(int n, float *a)
 {

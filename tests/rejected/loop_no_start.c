@@ -1,8 +1,7 @@
 void f(int n, float *a)
 {
 #pragma scop
-    int i = 0;
-    for (; i < n; i++)
-        a[i] = 0;
+    for (; n > 0;)
+        a[0] = 0;
 #pragma endscop
 }

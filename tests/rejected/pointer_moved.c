@@ -2,6 +2,6 @@ void f(int n, float *a)
 {
 #pragma scop
     for (int i = 0; i < n; i++)
-        *a++ = 0;
+        a += i, *a = 0;
 #pragma endscop
 }

@@ -4,10 +4,9 @@ void f(int n, int *k, float *a)
     for (int i = 0; i < n; i++)
         switch (k[i]) {
         case 0:
-            a[i] = 0;
-            break;
-        default:
-            a[i] = 1;
+            if (a[i] > 0)
+        case 1:
+                a[i] = 0;
         }
 #pragma endscop
 }

@@ -115,7 +115,7 @@ def test_usage_errors_have_status_2(project: Path, capsys: pytest.CaptureFixture
     ("output", "message", "help_text"),
     [
         (
-            "missing/",
+            "missing/scale",
             "cannot write missing/scale_host.c: No such file or directory [PG901]",
             "mkdir -p missing",
         ),
@@ -143,6 +143,11 @@ def test_an_output_that_cannot_be_written_is_said_before_any_work(
     assert error[1].startswith("polygpu: note: ")
     assert help_text in error[1]
     assert len(error) == 2
+
+
+def test_a_directory_is_made(project: Path) -> None:
+    assert compile_c("scale.c", "-o", "new/build/") == 0
+    assert (project / "new/build/scale_host.c").is_file()
 
 
 def test_a_bug_of_ours_is_one_message_and_status_4(

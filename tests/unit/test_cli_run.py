@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from polygpu import cli, pipeline
+from polygpu.cli.run import show_output
 from polygpu.compilation import Compilation
 
 SUM = """\
@@ -90,9 +93,45 @@ def test_a_wrong_program_has_status_3(
     assert "line 5 of the output differs from the original's\n  original: 2\n  compiled: 7 [PG905]" in error
 
 
-def test_no_output_means_nothing_was_compared(source: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run("--check", source, "--", "0") == 0
-    assert "check: nothing was compared" in capfd.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "arguments", "why"),
+    [((), ("0", "7"), "7: it prints nothing"), (("--ignore", "^"), ("1",), "0: --ignore leaves nothing")],
+)
+def test_where_only_the_status_was_compared(
+    source: str,
+    capfd: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    arguments: tuple[str, ...],
+    why: str,
+) -> None:
+    assert run("--check", *words, source, "--", *arguments) == int(why[0])
+    assert f"check: only the exit status was compared, {why}" in capfd.readouterr().err
+
+
+def test_lines_of_no_account_are_ignored(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The two programs have different names."""
+    text = SUM.replace("return argc", 'printf("by %s\\n%s: 3 runs\\n", argv[0], argv[0]); return argc')
+    Path(source).write_text(text)
+    assert run("--check", "--ignore", "^by", "--ignore", r"(\S+): \d runs", source, "--", "2") == 0
+    assert "to the bit (1 floating-point numbers)" in capfd.readouterr().err
+    assert run("--check", "--ignore", "^by", source, "--", "2") == 3
+
+
+def test_what_is_no_regular_expression(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("--check", "--ignore", "(", source) == 2
+    assert "'(': missing )" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("terminal", "count"), [(True, 12), (False, 30)])
+def test_a_terminal_gets_the_first_lines(
+    terminal: bool, count: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of a program whose output is captured."""
+    stream = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    show_output(b"".join(b"%d\n" % k for k in range(30)), stream)
+    assert stream.buffer.getvalue().splitlines() == [b"%d" % k for k in range(count)]
+    assert ("18 more lines" in capfd.readouterr().err) == terminal
 
 
 def test_files_and_program_are_kept_on_request(source: str) -> None:
@@ -168,6 +207,27 @@ def test_the_report_as_json_and_as_a_plot(source: str, capfd: pytest.CaptureFixt
     assert kernel["time_s"] == kernel["time_per_launch_s"] > 0
     assert kernel["gb_per_s"] == pytest.approx(2 * 7 * 64 / kernel["time_s"] / 1e9)
     assert kernel["name"] in Path("roof.svg").read_text()
+
+
+def test_the_report_as_json_goes_where_it_is_sent(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """On standard output there is nothing else, so that it can be read by a program."""
+    assert run("--json=report.json", source, "--", "2") == 0
+    output = capfd.readouterr()
+    assert (output.out, output.err) == ("0\n0.5\n", "")
+    assert run("--json=-", source, "--", "2") == 0
+    output = capfd.readouterr()
+    assert output.err == "0\n0.5\n"
+    assert json.loads(output.out) == json.loads(Path("report.json").read_text())
+
+
+def test_doubles_are_warned_of_when_it_is_compiled(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(SUM.replace("float", "double"))
+    for device, warned in (("8800gtx", True), ("gtx285", False)):
+        assert run("-q", "--device", device, "-o", device, source, "--", "1") == 0
+        assert (
+            "sum.c:8:9: warning: NVIDIA GeForce 8800 GTX has no double" in capfd.readouterr().err
+        ) == warned
+    assert subprocess.run("8800gtx/sum", capture_output=True, check=True).stderr == b""
 
 
 def test_a_plot_without_a_report(source: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -79,3 +79,29 @@ def _live_arrays(live_in: isl.UnionMap) -> set[str]:
     found: set[str] = set()
     live_in.range().foreach_set(lambda s: found.add(s.get_tuple_name()))
     return found
+
+
+SCATTER = "for (int i = 0; i < n; i++) {{ x[(int)y[i]] = i; {more} }}"
+
+
+def test_an_independent_loop_carries_no_dependence_that_data_hide() -> None:
+    body = "\n#pragma omp parallel for\n" + SCATTER.format(more="z[i] = x[i];")
+    _, d = dependent(VECTORS, body)
+    assert same_map(d.flow, "[n] -> { S0[i] -> S1[i] : 0 <= i < n }")
+    assert d.memory.is_empty()
+    assert "x" in _live_arrays(d.live_in)
+
+
+def test_loops_around_an_independent_one_carry_what_data_hide() -> None:
+    body = "for (int t = 0; t < n; t++)\n#pragma omp parallel for\n" + SCATTER.format(more="")
+    _, d = dependent(VECTORS, body)
+    assert same_map(d.memory, "[n] -> { S0[t, i] -> S0[u, j] : 0 <= t < u < n and 0 <= i, j < n }")
+
+
+def test_an_independent_loop_carries_what_can_be_seen() -> None:
+    body = "\n#pragma omp parallel for\n" + SCATTER.format(more="z[i] = z[i - 1]; x[i] = x[i - 1];")
+    _, d = dependent(VECTORS, body)
+    into = d.flow.intersect_range(isl.UnionSet("{ S1[i] }"))
+    assert same_map(into, "[n] -> { S1[i] -> S1[i + 1] : 0 <= i < n - 1 }")
+    into = d.flow.intersect_range(isl.UnionSet("{ S2[i] }"))
+    assert same_map(into, "[n] -> { S2[i] -> S2[i + 1] : 0 <= i < n - 1; S0[i] -> S2[i] : 0 <= i < n }")

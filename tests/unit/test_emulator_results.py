@@ -175,14 +175,13 @@ def test_the_host_loops_over_launches_and_skips_empty_grids() -> None:
     assert outcome.kernel["blocks_total"] == 4
 
 
-def test_a_chip_without_doubles_computes_in_double_and_says_so() -> None:
+def test_a_chip_without_doubles_computes_in_double() -> None:
     value = times(Cast("double", Literal("0.1", "double")), Literal("3.0", "double"))
     code = kernel([Assign(at("y", X, ctype="double"), value)], [argument("y", ctype="double")], (32, 1, 1))
     program = Program((code,), (buffer("y", 32, ctype="double"),))
     outcome = run(program, {"y": [0.0] * 32})
     assert outcome.arrays["y"] == [0.1 * 3.0] * 32
-    assert outcome.errors.count("no double precision") == 1
-    assert "no double" not in run(program, {"y": [0.0] * 32}, device="h100").errors
+    assert outcome.errors == ""
 
 
 @pytest.mark.parametrize("which", [0, 1])

@@ -19,6 +19,28 @@ HEAD = """
 #include <stdio.h>
 #define max(a, b) ((a) > (b) ? (a) : (b))
 static int smaller(int a, int b) { if (a < b) return a; return b; }
+static void scale(double *x, float by) { *x = *x * by; }
+static double dot3(const double *x, const double y[]) { return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]; }
+static void row(int m, double *restrict r, double x) { for (int i = 0; i < m; i++) r[i] += x * i; }
+static void sum(double *s, const double *x, int n) { for (int j = 0; j < n; j++) *s += x[j]; }
+static void swap(int *k, int i, int j) { int t = k[i]; k[i] = k[j]; k[j] = t; }
+static void twice(int *k, int i) { swap(k, i, i + 1); swap(k, i, i + 2); }
+static float single(const double *x, int i) { float t = x[i]; return t / 4; }
+static int whole(const double *x) { return *x / 2; }
+static double near(const double *x, int n, int i) { if (i < 0) return 0; if (i >= n) return x[n - 1];
+    return x[i]; }
+static int sign(const double *x) { if (*x < 0) return -1; else if (*x > 0) return 1; return 0; }
+static void guarded(double *x, double *y) { if (*x < 0) return; *y += *x; if (*y > 5) { *y = 1; return; }
+    *x = 0; }
+static double pick(const double *x, int k) { switch (k % 4) { case 0: return x[0]; case 1: case 2: return
+    x[k]; } return -1; }
+static double *next(double *x, int i) { return x + i + 1; }
+static double mean(const double *x) { double t[3]; for (int i = 0; i < 3; i++) t[i] = x[i] / 3; return
+    t[0] + t[1] + t[2]; }
+static void rows(int n, int m, double a[n][m]) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
+    a[i][j] += i; }
+static void narrow(int *k, char c) { k[0] = c * 2; }
+static void lowered(int n, double *x) { n -= 1; x[0] += n; }
 """
 MAIN = f"""
 int main(void)
@@ -66,6 +88,49 @@ REGIONS = {
         max(x[i + 1], 0.5);""",
     "conversions": """for (int i = 0; i < n; i++) { k[i] = x[i] / 2; x[i] = (int)(A[i][0] / 2) + 'a'
         + 1u; k[i + 1] += 0.75; }""",
+    "calls": """for (int i = 0; i < n; i++) { scale(&x[i], 0.5); double x_2 = x[i]; A[i][0] = dot3(A[i],
+        &x[i]) + x_2; }""",
+    "rows": """for (int i = 0; i < n; i++) row(m, A[i], x[i]); sum(&x[0], A[1], 3);""",
+    "accumulated": "double s = 1; for (int i = 0; i < n; i++) { sum(&s, x, i); x[i] = s; }",
+    "nested calls": "for (int i = 0; i < n; i++) twice(k, i);",
+    "conversions of calls": """for (int i = 0; i < n; i++) { x[i] = single(x, i) + whole(&x[i + 1]) / 2;
+        narrow(&k[i], x[i] * 10); }""",
+    "clamped": "for (int i = 0; i < n; i++) A[i][0] = near(x, n, i - 1) + near(x, n, i + 1) * sign(&x[i]);",
+    "returns": "for (int i = 0; i < n; i++) guarded(&x[i], &A[i][1]);",
+    "guarded calls": """for (int i = 0; i < n; i++) { x[i] = k[i] > 2 ? single(x, i) : k[i] && x[i] > 0
+        && dot3(x + i, A[i]) < 1;
+        A[i][0] = i < 2 || pick(&x[i], k[i]) > 0 ? near(x, n, i) : 2; }""",
+    "pointers of calls": """for (int i = 0; i < n; i++) { *next(x, i) += 1; double t = *next(x, 2 * i);
+        A[i][1] = t; }""",
+    "local arrays": "for (int i = 0; i < n; i++) { double t = mean(&x[i]); x[i] = t + mean(A[i]); }",
+    "matrix": "rows(n, m, A);",
+    "changed parameter": """int c = n; lowered(c, x); lowered(c, x); for (int i = 1; i < n; i++)
+        lowered(i, &x[i]);""",
+    "sequences": """for (int i = 0; i < n; i++) { k[i] > 3 ? scale(&x[i], 2) : swap(k, i, i + 1);
+        x[i] < 0 && (scale(&x[i], 3), 1); scale(&x[i], 1), k[i] = 1; int t = (scale(&x[i], 2), k[i]);
+        k[i] = t + 1; }""",
+    "continue": """for (int i = 0; i < n; i++) { if (i == 3) continue; x[i] += 1; if (x[i] > 2) { if
+        (k[i] < 4) continue;
+        int x_2 = k[i]; x[i] -= x_2; } else { double t = x[i + 1]; x[i] += t; if (t < 0) continue; }
+        double t = x[i]; A[i][2] = t; }""",
+    "continue inside": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { if (i > j) { if ((i +
+        j) % 2) continue; A[i][j] = 3; }
+        A[i][j] -= 1; if (j == 4) continue; x[j] += A[i][j]; }""",
+    "goto": """for (int i = 0; i < n; i++) { if (x[i] > 0) goto a; A[i][0] = 1; if (k[i] < 3) goto b;
+        x[i] += 1; goto b;
+        a: x[i] -= k[i]; b: A[i][1] = x[i]; if (i > 3) goto c; k[i] = 2; c: ; }""",
+    "switch": """for (int i = 0; i < n; i++) { switch (k[i]) { case 0: x[i] = 1; break; case 1: case -2:
+        x[i] += 2;
+        default: x[i] -= 1; break; case 4: { double t = x[i + 1]; if (t > 0) break; x[i] = t; } case 5:
+        continue; } k[i] += 1; }""",
+    "affine switch": """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) switch ((i + j) % 4) {
+        case 1: A[i][j] = 1; break;
+        case 2: A[i][j] += 1; case 3: x[j] += i; }""",
+    "break": """for (int i = 0; i < n; i++) { if (i > 4 || i >= m) break; x[i] = 1; for (int j = i; j <
+        m; j += 2)
+        { A[i][j] += 1; if (j >= i + 3) break; x[j] -= 1; } for (int j = m - 1; j >= 0; j--) { k[j] += j;
+        if (j < i)
+        break; } }""",
     "nothing": """for (int i = n; i < n; i++) x[i] = 0; for (int i = 0; i < 3; i++) for (int j =
         i; j < 0; j++) x[j] = 1;""",
     "bounds_of_data": """for (int i = 0; i < n; i++) { double s = i; for (int j = k[i]; j < k[i + 1] + 3;

@@ -11,6 +11,7 @@ from polygpu.compilation import Options
 from polygpu.frontend import lift
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.verify.certificate import certify
 
 LOOP = "for (int i = 0; i < 9; i++) x[i] += 1;"
 
@@ -61,14 +62,12 @@ def test_other_pragmas_stay(pragma: str, tmp_path: Path) -> None:
         f"#pragma omp for\n{LOOP}",
         f"#pragma omp task\n#pragma GCC ivdep\n{LOOP}",
         f"#pragma omp parallel\n{LOOP}",
-        f"#pragma omp target teams distribute parallel for\n{LOOP}",
-        f"#pragma omp parallel\n{{\n#pragma omp for\n{LOOP}\n}}",
-        f"#pragma omp parallel\n{{ x[3] = 0; {{ if (x[2] > 0) {LOOP} else {{ {LOOP} }} }} }}",
+        f"#pragma omp target\n#pragma omp task\n{LOOP}",
+        f"#pragma omp parallel\n#pragma omp critical\n{LOOP}",
         f"#pragma omp parallel\n{{ while (next()) {{\n#pragma omp parallel for\n{LOOP}\n}} }}",
         f"#pragma omp sections\n{{\n#pragma omp section\n{LOOP}\n#pragma omp section\n{{ {LOOP} }}\n}}",
         f"#pragma omp parallel for\nfor (int k = 0; k < 9; k++) {{ next(); {LOOP} }}",
         f"if (next())\n#pragma omp single\n{LOOP}",
-        f'_Pragma("omp parallel")\n{{ {LOOP} }}',
         f"switch (next()) {{ case 1:\n#pragma omp single\n{LOOP} }}",
     ],
 )
@@ -79,6 +78,92 @@ def test_loops_in_constructs_stay(block: str, tmp_path: Path) -> None:
     assert {note.id for d in said for note in d.notes} - {"PG130"} == {"PG116"}
     inner = block.count("for (int")
     assert len(said) == inner
+
+
+EACH = "for (int i = 0; i < 9; i++) x[i] = x[i] * n;"
+
+
+@pytest.mark.parametrize(
+    "construct",
+    [
+        f"#pragma omp parallel\n{{\n#pragma omp for\n{EACH}\n}}",
+        f"#pragma omp parallel num_threads(3) if(n > 3)\n#pragma omp for nowait\n{EACH}",
+        f'_Pragma("omp parallel") {{ _Pragma("omp for") {EACH} }}',
+        f"#pragma omp parallel\n{{\n#pragma omp single\nx[3] = 1;\n#pragma omp for\n{EACH}\n"
+        f"#pragma omp barrier\n#pragma omp master\n{{ x[4] = x[5]; }}\n#pragma omp for simd\n{EACH}\n}}",
+        f"#pragma omp parallel private(t)\n{{\nint k = 0;\nt = n; k = k + 1;\n"
+        f"for (int j = 0; j < 4; j++)\n{{\n#pragma omp for\n{EACH}\n}} }}",
+        f"#pragma omp target teams distribute parallel for map(tofrom: x[0:9])\n{EACH}",
+        f"#pragma omp target map(x[0:9])\n{{\n#pragma omp teams distribute parallel for\n{EACH}\n}}",
+        f"#pragma acc kernels\n{{\n{EACH}\n{EACH} }}",
+        f"#pragma acc parallel copy(x[0:9])\n{{\n#pragma acc loop gang vector\n{EACH}\n}}",
+    ],
+)
+def test_a_construct_to_which_one_thread_comes_is_a_region(construct: str, tmp_path: Path) -> None:
+    body = f"void f(float *x, int n, float t)\n{{\nnext();\n{construct}\nnext();\n}}"
+    assert found(tmp_path, body) == ([construct], [])
+
+
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        (f"x[0] += 1;\n#pragma omp for\n{EACH}", "every thread of the team runs"),
+        (f"for (k = 0; k < 3; k++) {{\n#pragma omp for\n{EACH}\n}}", "every thread of the team runs"),
+        (f"#pragma omp critical\nx[0] += 1;\n#pragma omp for\n{EACH}", "every thread of the team runs"),
+        (f"#pragma omp sections\n{{ {EACH} }}", "every thread of the team runs"),
+        (f"#pragma omp parallel for\n{EACH}", "every thread of the team runs"),
+        (f"int me = next();\n#pragma omp for\n{EACH}", "call"),
+    ],
+)
+def test_a_construct_that_counts_threads_stays(block: str, what: str, tmp_path: Path) -> None:
+    body = f"int k;\nvoid f(float *x, int n)\n{{\n#pragma omp parallel\n{{\n{block}\n}}\n}}"
+    texts, said = found(tmp_path, body)
+    assert texts == []
+    assert what in said[0].notes[0].message
+
+
+@pytest.mark.parametrize(("clause", "count"), [("private(t)", 0), ("lastprivate(t)", 1), ("shared(x)", 1)])
+def test_what_is_private_has_another_value_after_the_construct(
+    clause: str, count: int, tmp_path: Path
+) -> None:
+    loop = f"#pragma omp parallel for {clause}\nfor (int i = 0; i < 9; i++) {{ t = x[i]; x[i] = t * t; }}"
+    assert len(found(tmp_path, f"float f(float *x, float t)\n{{\n{loop}\nreturn t; }}")[0]) == count
+    assert len(found(tmp_path, f"float f(float *x, float t)\n{{\n{loop}\nt = 3; return t; }}")[0]) == 1
+    assert len(found(tmp_path, f"void f(float *x, float t)\n{{\n{loop}\n{loop}\n}}")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("pragma", "independent", "reassociates"),
+    [
+        ("omp parallel for", [True, False], []),
+        ("omp parallel for collapse(2) schedule(static, 4)", [True, True], []),
+        ("omp parallel for reduction(+: s, t) private(k)", [True, False], ["s", "t"]),
+        ("omp simd reduction(max: s)", [False, False], ["s"]),
+        ("omp target teams distribute parallel for simd", [True, False], []),
+        ("omp parallel for ordered", [False, False], []),
+        ("acc parallel loop gang collapse(2)", [True, True], []),
+        ("acc kernels loop", [False, False], []),
+        ("acc kernels loop independent", [True, False], []),
+        ("acc parallel loop seq", [False, False], []),
+        ("GCC ivdep", [False, False], []),
+    ],
+)
+def test_promises_are_recorded(
+    pragma: str, independent: list[bool], reassociates: list[str], tmp_path: Path
+) -> None:
+    nest = "for (int i = 0; i < 9; i++) for (int j = 0; j < 9; j++) x[i][j] = j;"
+    (tmp_path / "in.c").write_text(f"void f(float (*x)[9]) {{\n#pragma {pragma}\n{nest}\n}}\n")
+    (scop,) = lift(str(tmp_path / "in.c")).scops
+    assert [loop.independent for loop in scop.loops] == independent
+    assert sorted(scop.loops[0].reassociates) == reassociates
+
+
+@pytest.mark.parametrize("place", ["atomic", "critical(name)", "atomic update"])
+def test_where_threads_take_turns_nothing_is_promised(place: str, tmp_path: Path) -> None:
+    nest = f"for (int i = 0; i < 9; i++) {{\n#pragma omp {place}\nx[0] += i;\n}}"
+    (tmp_path / "in.c").write_text(f"void f(float *x) {{\n#pragma omp parallel for\n{nest}\n}}\n")
+    (scop,) = lift(str(tmp_path / "in.c")).scops
+    assert not scop.loops[0].independent
 
 
 def test_loops_of_functions_that_constructs_call_stay(tmp_path: Path) -> None:
@@ -143,7 +228,7 @@ def test_marked_regions_are_run_by_one_thread(block: str, line: int | None, tmp_
 
 
 PROGRAM = f"""#include <stdio.h>
-static float x[9];
+static float x[9], sum;
 static void add(void) {{ {LOOP} }}
 int main(void)
 {{
@@ -161,6 +246,29 @@ int main(void)
     #pragma omp parallel for
     for (int i = 0; i < 9; i++)
         x[i] *= i;
+    float t;
+    int j;
+    if (x[2] > 0)
+#pragma omp parallel private(t, j) num_threads(3)
+    {{
+        t = 2;
+#pragma omp single
+        x[3] += 1;
+        for (j = 0; j < 2; j++) {{
+#pragma omp for schedule(static, 1) nowait
+            for (int i = 0; i < 9; i++) {{
+                x[i] *= t;
+                x[i] += j;
+            }}
+#pragma omp barrier
+        }}
+#pragma omp for reduction(+: sum)
+        for (int i = 0; i < 9; i++) sum += x[i];
+    }}
+    else
+#pragma omp parallel for collapse(2) lastprivate(t)
+    for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++) {{ t = i + j; x[3 * i + j] += t; }}
+    printf("%g ", sum);
     for (int i = 0; i < 9; i++) printf("%g ", x[i]);
 }}
 """
@@ -176,3 +284,30 @@ def test_a_program_with_threads_prints_the_same(tmp_path: Path) -> None:
         return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
 
     assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+
+
+PROMISED = """#include <stdio.h>
+int x[300], to[300];
+int main(void)
+{
+    for (int i = 0; i < 300; i++) to[i] = %s;
+#pragma omp parallel for
+    for (int i = 0; i < 300; i++) x[to[i]] = i;
+    printf("%%d", x[7]);
+}
+"""
+
+
+@pytest.mark.parametrize(("place", "status"), [("(7 * i) % 300", 0), ("i / 2", 3)])
+def test_the_checking_emulator_finds_a_promise_that_is_broken(
+    place: str, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / "p.c").write_text(PROMISED % place)
+    done = compile_file(str(tmp_path / "p.c"), Options(target="emulator"))
+    assert certify(done.regions[0]).holds
+    for suffix, text in done.files.items():
+        (tmp_path / f"p{suffix}").write_text(text)
+    command = ["gcc", "-w", "-DPOLYGPU_CHECK=1", "p_host.c", "p_emulator.c", "-o", "p", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    ran = subprocess.run([tmp_path / "p"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, "race" in ran.stderr) == (status, status != 0)

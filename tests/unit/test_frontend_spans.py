@@ -17,6 +17,8 @@ MACROS = """#define N 9
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define AT(x, i) x[(i) + 1]
 #define EACH(i) for (int i = 0; i < N; i++)
+#define SPLIT x[8] = 1;
+#define COUNTING(k) int k; for (k = 0; k < N; k++)
 #define SIMD _Pragma("GCC ivdep")
 #define SET(x) (x) = 5;
 #define BUMP(x) (x) += 1; count++
@@ -59,6 +61,9 @@ def regions(directory: Path, body: str, **options: object) -> list[str]:
         f"{LOOP} {{ x[i] = 1 SEMI y[i] = 2; }}",
         f"{LOOP} {{ ID(x[i] = 1; y[i] = 2;) }}",
         f"{LOOP} {{ NOTHING x[i] = \\\n 1; /* ; \n }} */ }}",
+        "EACH(i) x[i] = 0;",
+        "EACH(i) { EACH(j) x[i] = N; }",
+        f"{LOOP} {{\n#if 1\n x[i] = 0;\n#elif 2\n x[i] = 1; }}\n#else\n#ifdef Y\n#endif\n#endif\n }}",
     ],
 )
 @pytest.mark.parametrize("cc", [None, ""])
@@ -78,7 +83,9 @@ def test_a_nest_with_macros_is_replaced_as_a_whole(nest: str, cc: str | None, tm
         f'{LOOP}\n#include "body.inc"\n x[0] = 44;',
         f"ID({LOOP} x[i] = i;)",
         f"ID(\n{LOOP}\n x[i] = i;\n) x[0] = 77;",
-        "EACH(i) x[i] = 0;",
+        "SPLIT EACH(i) x[i] = 0;",
+        "if (y[0] > 0) EACH(i) x[i] = 0;",
+        "COUNTING(k) x[k] = 0;",
         f"{LOOP} {{\n#undef N\n#define N 3\n x[i] = N; }} x[0] = N;",
         f'{LOOP} {{ x[i] = 3;\n#include "none.inc"\n }}',
         f"#if 1\n{LOOP} {{\n#else\n{LOOP[:-4]} i += 2) {{\n#endif\n x[i] = 0; }}",
@@ -151,3 +158,31 @@ def test_marked_regions_hold_no_directive_that_lasts(directive: str, tmp_path: P
     assert (error.id, error.position and error.position.line) == ("PG113", 6)
     (tmp_path / "in.c").write_text(f"{head}/*\n{directive}\n*/{tail}")
     assert len(lift(str(tmp_path / "in.c")).scops) == 1
+
+
+BRANCHES = """
+void f(int n, float *x, float *y)
+{
+    if (n > 3)
+#pragma scop
+        for (int i = 0; i < n; i++) x[i] = y[i];
+#pragma endscop
+    else if (n > 2)
+#pragma scop
+        for (int i = 0; i < n; i++) x[i] = 2 * y[i];
+#pragma endscop
+    else
+        y[0] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "source", [BRANCHES, BRANCHES.replace("#pragma scop\n", "").replace("#pragma endscop\n", "")]
+)
+def test_a_region_may_be_the_branch_of_an_if(source: str, tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(source)
+    done = compile_file(str(tmp_path / "in.c"), Options(target="emulator"))
+    (tmp_path / "host.c").write_text(done.files["_host.c"])
+    assert len(done.regions) == 2
+    subprocess.run(["gcc", "-fsyntax-only", "-Wall", "-Werror", "host.c"], cwd=tmp_path, check=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import assigned_names, iterator_name
+from polygpu.frontend.names.liveness import assigned_names, iterator_name, parts_of
 from polygpu.frontend.names.scopes import Function, Scope, Symbol, Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.nodes import nodes
@@ -20,8 +20,34 @@ def changed_names(body: Any) -> frozenset[str]:
 
 def outer_iterators(tree: Any) -> Iterator[str]:
     """Iterators that are declared before their loops."""
-    loops = (node for node in nodes(tree) if isinstance(node, c_ast.For))
-    return (iterator_name(loop) for loop in loops if isinstance(loop.init, c_ast.Assignment))
+    for loop in (node for node in nodes(tree) if isinstance(node, c_ast.For)):
+        declared = [part.name for part in parts_of(loop.init) if isinstance(part, c_ast.Decl)]
+        name = iterator_name(loop)
+        if name and name not in declared:
+            yield name
+
+
+def used_outside(tree: Any, name: str) -> bool:
+    """Whether the tree names an iterator outside of its loops, or has a loop that starts at its value."""
+    if isinstance(tree, c_ast.ID):
+        return bool(tree.name == name)
+    if isinstance(tree, c_ast.For) and iterator_name(tree) == name:
+        parts = parts_of(tree.init)
+        starts = [_start(part, name) for part in parts]
+        return all(s is p for s, p in zip(starts, parts, strict=True)) or any(
+            used_outside(start, name) for start in starts if start is not None
+        )
+    return any(used_outside(part, name) for part in tree)
+
+
+def _start(part: Any, name: str) -> Any:
+    """The value that a part of a loop's header sets the name to; the part itself if it sets another."""
+    match part:
+        case c_ast.Decl(name=found, init=value) if found == name:
+            return value
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found), rvalue=value) if found == name:
+            return value
+    return part
 
 
 def changed_by_calls(definition: Any, scope: Scope) -> frozenset[str]:

@@ -36,6 +36,14 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     return analysis.answer
 
 
+def read_first(items: Sequence[Any], declaration: Any, after: bool) -> bool:
+    """Whether the value that the variable has before the items may be read in them, or if so `after` them."""
+    if any(address_taken(item, declaration.name) for item in items):
+        return True
+    analysis = _Analysis(Block(declaration, 0, 0), declaration, False)
+    return analysis.before(c_ast.Compound(list(items)), after)
+
+
 def _remembered(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`question`, asked once of a tree: it is asked for each variable of a function."""
     answers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -109,12 +117,38 @@ def _header_names(node: Any) -> set[str]:
 
 
 def iterator_name(node: Any) -> str:
-    """The name that a `for` header sets, "" where it sets none or several."""
+    """The name that a `for` header steps and tests, or else sets; the first of several, "" for none."""
+    for part in parts_of(node.next):
+        name = changed_name(part)
+        if name and node.cond is not None and mentions(node.cond, name):
+            return name
     match node.init:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)):
             return str(name)
         case c_ast.DeclList(decls=[declaration]):
             return str(declaration.name)
+    return ""
+
+
+def parts_of(node: Any) -> list[Any]:
+    """What the parts of a `for` header do one after the other."""
+    match node:
+        case None:
+            return []
+        case c_ast.DeclList():
+            return list(node.decls)
+        case c_ast.ExprList():
+            return list(node.exprs)
+    return [node]
+
+
+def changed_name(node: Any) -> str:
+    """The name that a part of a `for` header changes, "" for none."""
+    match node:
+        case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
+            return str(name)
+        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=c_ast.ID(name=name)):
+            return str(name)
     return ""
 
 
@@ -212,7 +246,13 @@ class _Analysis:
                 return after
             case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)) if name == self.name:
                 return self._reads(node.rvalue) or (after and self.partial)
+            case c_ast.ExprList() | c_ast.DeclList():
+                for part in reversed(parts_of(node)):
+                    after = self._simple(part, after)
+                return after
             case c_ast.Decl():
+                if node is self.declaration:  # whatever was there before is another value
+                    after = False
                 return after or (node.init is not None and self._reads(node.init)) or self._extent_reads(node)
         return after or self._reads(node)
 

@@ -33,6 +33,9 @@ FUNCTIONS: dict[str, Signature] = _signatures()
 # Macros that work for any floating type.
 CLASSIFICATIONS = frozenset({"isnan", "isinf", "isfinite", "signbit"})
 
+# Functions that are read as loops.
+OF_MEMORY = frozenset({"memset", "memcpy", "memmove"})
+
 # Built-ins that the macros of <math.h> become: constants by their C spelling.
 CONSTANTS = {
     "__builtin_inff": ("INFINITY", "float"),

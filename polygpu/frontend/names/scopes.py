@@ -276,8 +276,9 @@ def _holds(ctype: str, low: int, high: int) -> bool:
 
 
 def _lines(node: Any) -> range:
-    """The lines of the clean text that a declaration spans, as far as its nodes tell."""
-    lines = [part.coord.line for part in nodes(node) if part.coord is not None]
+    """The lines of the clean text that a declaration without its initialiser spans, as far as nodes tell."""
+    declarator = node.type if isinstance(node, c_ast.Decl) else node
+    lines = [part.coord.line for part in nodes(declarator) if part.coord is not None]
     first = node.coord.line if node.coord else 0
     return range(min([first, *lines]), max([first, *lines]) + 1)
 

@@ -1,37 +1,52 @@
-"""What an expression statement or a declaration does: stores, and changes of locals of one instance."""
+"""What a statement does: stores, locals of one instance, data-dependent branches."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Qualified, fields_of
-from polygpu.frontend.read import declarations
+from polygpu.frontend.read import declarations, places, values
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.places import Place, place, reference
-from polygpu.frontend.read.state import Finished, Iterator, Local
+from polygpu.frontend.read.state import Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Let, Store
 
 
 def effects(reader: Reader, node: Any) -> list[Action]:
     """The stores of an expression statement, in order: `a = b = c` and `x = 1, y = 2` are split."""
+    if isinstance(node, c_ast.ExprList):
+        return [action for part in node.exprs for action in effects(reader, part)]
+    return with_pending(reader, _effects(reader, node))
+
+
+def with_pending(reader: Reader, found: list[Action]) -> list[Action]:
+    """Behind the actions of a statement what `k++` in it changes."""
+    pending = list(reader.region.pending)
+    reader.region.pending.clear()
+    return [*found, *pending]
+
+
+def _effects(reader: Reader, node: Any) -> list[Action]:
     match node:
-        case c_ast.ExprList():
-            return [action for part in node.exprs for action in effects(reader, part)]
         case c_ast.Assignment(op="="):
             return _assignment(reader, node)
         case c_ast.Assignment():
-            return [_update(reader, node.lvalue, node.op[:-1], node.rvalue)]
+            return _update(reader, node.lvalue, node.op[:-1], node.rvalue)
         case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" as op):
-            return [_update(reader, node.expr, op[-1], c_ast.Constant("int", "1", node.coord))]
+            return _update(reader, node.expr, op[-1], c_ast.Constant("int", "1", node.coord))
         case c_ast.Cast() if getattr(node.to_type.type.type, "names", None) == ["void"]:
             reader.value(node.expr)
             return []
         case c_ast.FuncCall():
             reader.value(node)  # raises for a call with side effects
+            return []
     raise statement_refusal(node, reader.region.at(node))
 
 
@@ -41,38 +56,57 @@ def _assignment(reader: Reader, node: c_ast.Assignment) -> list[Action]:
     if isinstance(source, c_ast.Assignment):
         before = effects(reader, source)
         source = source.lvalue
-    _check_lvalue(reader, node.lvalue)
+        if any(map(_steps, nodes(source))):
+            message = "the element that is assigned is named by a value that changes"
+            raise refusal("PG150", reader.region.at(source), message, "assign it in a statement of its own")
+    if _pointer(reader, node.lvalue):
+        places.point(reader, node.lvalue, reader.address(source))
+        return before
     if (name := _local(reader, node.lvalue)) is not None:
-        return [*before, Let(name.name, name.type, reader.value(source), assign=True)]
+        value = reader.value(source)
+        _assign(reader, node.lvalue, value)
+        return [*before, Let(name.name, name.type, value, assign=True)]
     target = place(reader, node.lvalue)
     if isinstance(target.type, Qualified):
         return [*before, *_copy(reader, target, node.lvalue, source)]
     store = reference(reader, target, node.lvalue, reader.region.site(node.lvalue))
-    return [*before, Store(store, reader.value(source))]
+    value = reader.value(source)
+    _assign(reader, node.lvalue, value)
+    return [*before, Store(store, value)]
 
 
-def _update(reader: Reader, node: Any, op: str, operand: Any) -> Action:
+def _steps(node: Any) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
+
+
+def _update(reader: Reader, node: Any, op: str, operand: Any) -> list[Action]:
     """`node op= operand`."""
-    _check_lvalue(reader, node)
+    if _pointer(reader, node) and op in ("+", "-"):
+        pointer = places.stepped(reader.address(node), op, reader.value(operand))
+        places.point(reader, node, pointer)
+        return []
     if (name := _local(reader, node)) is not None:
         changed = reader.operation(node, op, reader.value(node), reader.value(operand))
-        return Let(name.name, name.type, changed, assign=True)
+        _assign(reader, node, changed)
+        return [Let(name.name, name.type, changed, assign=True)]
+    pending = len(reader.region.pending)
     target = reader.reference(node)
-    value: Expr = reader.reference(node)
-    return Store(target, reader.operation(node, op, value, reader.value(operand)))
+    if len(reader.region.pending) == pending:
+        value = reader.value(node)
+    else:  # `*p++ += x` moves once
+        value = replace(target, site=reader.region.site(node))
+    changed = reader.operation(node, op, value, reader.value(operand))
+    _assign(reader, node, changed)
+    return [Store(target, changed)]
 
 
-def _check_lvalue(reader: Reader, node: Any) -> None:
-    """Refuses changes of iterators."""
-    if not isinstance(node, c_ast.ID):
-        return
-    variable = reader.variable(node)
-    binding = reader.region.bindings.get(variable)
-    if isinstance(binding, Iterator | Finished):
-        place(reader, node)
-    if binding is None and variable in reader.region.outer_iterators:
-        message = f"'{node.name}' is a loop's iterator elsewhere in the region"
-        raise refusal("PG105", reader.region.at(node), message, "use another variable", len(node.name))
+def _assign(reader: Reader, node: Any, value: Expr) -> None:
+    if isinstance(node, c_ast.ID):
+        values.assign(reader.region, reader.variable(node), value)
+
+
+def _pointer(reader: Reader, node: Any) -> bool:
+    return isinstance(node, c_ast.ID) and values.pointed(reader.variable(node)) is not None
 
 
 def _local(reader: Reader, node: Any) -> Local | None:
@@ -103,9 +137,14 @@ def _field(reader: Reader, base: Place, path: str, ctype: str, node: Any) -> Ref
 def declaration(reader: Reader, node: c_ast.Decl) -> list[Action]:
     """A variable declared in the region; its initialiser as stores."""
     variable = declarations.entered(reader, node)
+    found = _initialised(reader, node, variable)
+    return with_pending(reader, found)
+
+
+def _initialised(reader: Reader, node: c_ast.Decl, variable: Variable) -> list[Action]:
     if declarations.substituted(reader, variable) or node.init is None:
         return []  # without initialiser it is bound at its first use, maybe as an iterator
-    array = reader.add_array(variable, reader.region.unique(variable.name))
+    array = reader.add_array(variable, reader.array_name(variable))
     reader.region.bindings[variable] = array
     if isinstance(variable.type, Qualified) and not isinstance(node.init, c_ast.InitList):
         target = Place(array, (), "", variable.type)
@@ -115,4 +154,5 @@ def declaration(reader: Reader, node: c_ast.Decl) -> list[Action]:
         target_node = c_ast.ID(variable.name, node.coord)
         site = reader.region.site(target_node)
         stores.append(Store(Reference(array.name, tuple(map(Int, subscripts)), ctype, "", site), value))
+        values.assign(reader.region, variable, value)
     return stores

@@ -9,9 +9,9 @@ from pycparser import c_ast
 from polygpu.frontend.names import mathematics
 from polygpu.frontend.names.scopes import Function, Variable, function_scope
 from polygpu.frontend.names.types import Basic
-from polygpu.frontend.read.functions import Choice, Impure, UserFunction, user_function
+from polygpu.frontend.read.functions import Choice, Impure, UserFunction, impure_call, user_function
 from polygpu.frontend.read.state import Reading, Substitute
-from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.shape.affine import extremum
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.model.expr import Call, Cast, Expr, Literal, Select, is_floating, type_of
@@ -74,8 +74,12 @@ def _floating(expr: Expr) -> Expr:
 
 
 def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
+    if mathematics.library_name(name) in mathematics.OF_MEMORY:
+        message = f"which elements '{name}' changes here is not certain"
+        help_text = "write its size as a number of elements times 'sizeof' of one, or write a loop"
+        return refusal("PG130", reader.region.at(node), message, help_text, len(name))
     message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
-    help_text = "end the region before the call, or define the function in this file, free of side effects"
+    help_text = "end the region before the call, or define the function in this file"
     return refusal("PG130", reader.region.at(node), message, help_text, len(name))
 
 
@@ -84,12 +88,7 @@ def _user_call(reader: Reading, node: c_ast.FuncCall, symbol: Function) -> Expr:
     name = symbol.name
     found = user_function(context, name)
     if isinstance(found, Impure):
-        message = f"'{name}' is called in a region, but {found.reason}"
-        help_text = (
-            "write its statements into the region, or make it a function of scalars without side effects"
-        )
-        notes = (note("this is in the way", found.position),)
-        raise refusal("PG130", reader.region.at(node), message, help_text, len(name), notes)
+        raise impure_call(reader.region.at(node), name, found)
     values = tuple(reader.value(argument) for argument in arguments(node))
     if len(values) != len(found.parameters):
         message = f"'{name}' takes {len(found.parameters)} arguments, not {len(values)}"

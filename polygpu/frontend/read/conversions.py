@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polygpu.frontend.names.constants import integer
-from polygpu.frontend.read.expressions import converted
 from polygpu.frontend.read.loops import Header
+from polygpu.frontend.read.values import converted
 from polygpu.frontend.shape.affine import Affine, invert
 from polygpu.model.expr import (
     SIZES,
@@ -54,13 +54,13 @@ class Taken:
 
 def of_start(affine: Affine, header: Header) -> Iterator[Taken]:
     """Of the start of a loop, where the loop is reached."""
-    yield from _taken(affine, header.start)
-    yield from _converted(header.start, header.type)
+    yield from _taken(affine, header.counter.start)
+    yield from _converted(header.counter.start, header.counter.type)
 
 
 def of_first_test(affine: Affine, header: Header) -> Iterator[Taken]:
     """Of the test before the first iteration, where the loop is reached."""
-    yield from _taken(affine, _tested(affine, header, header.start))
+    yield from _taken(affine, _tested(affine, header, header.counter.start))
 
 
 def of_tests(affine: Affine, header: Header) -> Iterator[Taken]:
@@ -71,12 +71,12 @@ def of_tests(affine: Affine, header: Header) -> Iterator[Taken]:
 
 def of_step(header: Header) -> Iterator[Taken]:
     """Of the step to the next iteration, in each of them."""
-    if SIZES[header.type] < SIZES["int"]:  # a wider type matters in the test that follows
-        yield from _converted(_following(header), header.type)
+    if SIZES[header.counter.type] < SIZES["int"]:  # a wider type matters in the test that follows
+        yield from _converted(_following(header), header.counter.type)
 
 
 def _following(header: Header) -> Expr:
-    return Binary("+", converted(Name(header.iterator), _promoted(header.type)), Int(header.step))
+    return Binary("+", converted(Name(header.counter.name), _promoted(header.counter.type)), Int(header.step))
 
 
 def _promoted(ctype: str) -> str:
@@ -127,7 +127,7 @@ def _tested(affine: Affine, header: Header, value: Expr) -> Expr:
     def change(expr: Expr) -> Expr | None:
         if isinstance(expr, Call) and expr in affine.inlined:
             return rewrite(affine.inlined[expr], change)
-        return Cast(_promoted(header.type), value) if expr == Name(header.iterator) else None
+        return Cast(_promoted(header.counter.type), value) if expr == Name(header.counter.name) else None
 
     return rewrite(header.test, change)
 

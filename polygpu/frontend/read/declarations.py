@@ -9,9 +9,11 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector, element_of
+from polygpu.frontend.read import places, pointers
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Local, Substitute
 from polygpu.frontend.read.unsupported import refusal
+from polygpu.frontend.read.values import is_followed
 from polygpu.model.expr import Expr, Int, is_floating
 from polygpu.model.rewrite import reads_memory, scalars_in
 
@@ -41,17 +43,18 @@ def substituted(reader: Reader, variable: Variable) -> bool:
     """
     region = reader.region
     if isinstance(variable.type, Pointer):
-        if variable.initial is None or variable.name in region.written:
-            message = f"the pointer '{variable.name}' is changed in the region"
-            help_text = "initialise it where it is declared and subscript it instead of moving it"
-            raise refusal("PG157", region.at(variable.node), message, help_text, len(variable.name))
-        region.bindings[variable] = reader.address(variable.initial)
+        if variable.initial is not None:
+            pointer = reader.address(variable.initial)
+            if is_followed(region, variable):
+                places.point(reader, c_ast.ID(variable.name, variable.node.coord), pointer)
+            else:
+                pointers.entered(reader, variable, pointer)
         return True
     if not isinstance(variable.type, Basic) or is_floating(variable.type.name):
         return False
     if (
         variable.initial is None
-        or variable.name in region.written
+        or variable.name in region.written | region.kept
         or isinstance(variable.initial, c_ast.InitList)
     ):
         return False

@@ -22,19 +22,20 @@ from polygpu.frontend.names.types import (
     rank,
     refusal_of,
 )
-from polygpu.frontend.read import calls, places
+from polygpu.frontend.read import calls, places, values
 from polygpu.frontend.read.state import (
     Address,
     Binding,
-    Finished,
     Iterator,
     Local,
+    Lost,
     RawArray,
     Region,
     Scalar,
     Substitute,
 )
 from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
+from polygpu.frontend.read.values import converted
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -48,6 +49,7 @@ from polygpu.model.expr import (
     is_floating,
     type_of,
 )
+from polygpu.model.scop import Let, Store
 from polygpu.support.diagnostics import Diagnosed
 
 _OF_INTEGERS = frozenset({"%", "&", "|", "^", "<<", ">>"})
@@ -89,7 +91,13 @@ class Reader:
         if node.name in ("true", "false") and self.scope.find(node.name) is None:
             return Int(int(node.name == "true"))
         variable = self.variable(node)
-        match self.binding(variable, node):
+        binding = self.binding(variable, node)
+        match values.current(self, variable) if isinstance(binding, Local | RawArray) else None:
+            case Substitute(expr, ctype):
+                return converted(expr, ctype)
+            case Lost(position) if isinstance(variable.type, Basic):
+                raise self._lost(node, position)
+        match binding:
             case Iterator(name, ctype):
                 return converted(Name(name), ctype)
             case Substitute(expr, ctype):
@@ -98,13 +106,11 @@ class Reader:
                 return Name(name, ctype)
             case RawArray() if rank(variable.type) == 0 and isinstance(variable.type, Basic):
                 return self.reference(node)
-            case Finished(position):
-                raise self._finished(node, position)
         what = "structure" if isinstance(variable.type, Qualified) else "array or pointer"
         message = f"the {what} '{node.name}' is used as a whole"
         raise refusal("PG141", self.region.at(node), message, "name one element of it", len(node.name))
 
-    def _finished(self, node: c_ast.ID, loop: Any) -> Exception:
+    def _lost(self, node: c_ast.ID, loop: Any) -> Exception:
         return refusal(
             "PG106",
             self.region.at(node),
@@ -138,24 +144,32 @@ class Reader:
 
     def _bind(self, variable: Variable, node: Any) -> Binding:
         name = variable.name
-        if name in self.region.counters and isinstance(variable.type, Basic):
-            message = f"'{name}' is a loop's iterator elsewhere in the region and used outside of that loop"
-            help_text = "use a variable of its own for the other value"
-            raise refusal("PG106", self.region.at(node), message, help_text, len(name))
         if variable.place == "region":
-            return self.add_array(variable, self.region.unique(name))
-        if name in self.region.names:
+            return self.add_array(variable, self.array_name(variable))
+        if self._is_taken(name):
             message = f"two variables called '{name}' matter to the region: one hides the other"
             raise refusal("PG115", self.region.at(variable.node), message, "rename one of them", len(name))
+        if name in self.region.kept:
+            return self.add_array(variable, self.array_name(variable))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
             self.region.scalars[name] = Scalar(name, variable.type.name, variable)
             return self.region.scalars[name]
-        if isinstance(variable.type, Pointer) and name in self.region.written:
-            message = f"the pointer '{name}' is changed in the region"
-            help_text = "subscript it instead of moving it"
-            raise refusal("PG157", self.region.at(node), message, help_text, len(name))
         return self.add_array(variable, name)
+
+    def _is_taken(self, name: str) -> bool:
+        """Whether another variable from outside of the region has the name."""
+        if name not in self.region.kept:
+            return name in self.region.names
+        return any(
+            v.name == name and v.place != "region" and isinstance(binding, Iterator | RawArray)
+            for v, binding in self.region.bindings.items()
+        )
+
+    def array_name(self, variable: Variable) -> str:
+        """A unique name for the element of a variable that another one has, or an iterator."""
+        name = variable.name
+        return self.region.unique(f"{name}_end" if name in self.region.kept else name)
 
     def add_array(self, variable: Variable, name: str) -> RawArray:
         """Enters an array under a name that is unique already."""
@@ -204,7 +218,35 @@ class Reader:
                 return self.reference(node)
             case "sizeof":
                 return self._sizeof(node)
+            case "p++" | "p--" | "++" | "--" if isinstance(node.expr, c_ast.ID):
+                return self.stepped(node)
         raise expression_refusal(node, self.region.at(node))
+
+    def stepped(self, node: c_ast.UnaryOp) -> Expr:
+        """`k++` within an expression; what it stores is left for the end of the statement."""
+        variable, before = self.variable(node.expr), self.value(node.expr)
+        if values.current(self, variable) is None:
+            places.place(self, node.expr)  # raises for an iterator
+            raise expression_refusal(node, self.region.at(node))
+        after = self.operation(node, node.op[-1], before, Int(1))
+        match self.binding(variable, node.expr):
+            case Local(name, ctype):
+                self.region.pending.append(Let(name, ctype, after, assign=True))
+            case _:
+                target = self.reference(node.expr)
+                ctype = target.type
+                self.region.pending.append(Store(target, after))
+        values.assign(self.region, variable, after)
+        return before if node.op.startswith("p") else converted(after, ctype)
+
+    def certain(self, node: Any) -> Expr:
+        """The value of a part that C may leave out: nothing in it may change a variable."""
+        pending = len(self.region.pending)
+        value = self.value(node)
+        if len(self.region.pending) > pending:
+            message = "a variable is changed in a part of an expression that is not always computed"
+            raise refusal("PG150", self.region.at(node), message, "increment in a statement of its own")
+        return value
 
     def _sizeof(self, node: c_ast.UnaryOp) -> Expr:
         ctype = self.scope.resolve(node.expr) if isinstance(node.expr, c_ast.Typename) else None
@@ -216,7 +258,8 @@ class Reader:
     def binary(self, node: c_ast.BinaryOp) -> Expr:
         if node.op not in _OPERATORS:
             raise expression_refusal(node, self.region.at(node))
-        return self.operation(node, node.op, self.value(node.left), self.value(node.right))
+        right = self.certain if node.op in ("&&", "||") else self.value
+        return self.operation(node, node.op, self.value(node.left), right(node.right))
 
     def operation(self, node: Any, op: str, left: Expr, right: Expr) -> Binary:
         """`left op right`, written at `node`. Raises Diagnosed for operands that C does not allow."""
@@ -229,12 +272,12 @@ class Reader:
         return refusal("PG153", self.region.at(node), f"'{op}' of a floating-point value", help_text)
 
     def ternary(self, node: c_ast.TernaryOp) -> Expr:
-        return Select(self.value(node.cond), self.value(node.iftrue), self.value(node.iffalse))
+        return Select(self.value(node.cond), self.certain(node.iftrue), self.certain(node.iffalse))
 
     def cast(self, node: c_ast.Cast) -> Expr:
         ctype = self.scope.resolve(node.to_type)
         if isinstance(ctype, Basic):
-            return Cast(ctype.name, self.value(node.expr))
+            return converted(self.value(node.expr), ctype.name)
         message = f"a conversion to {describe(ctype)} in a region"
         raise refusal(
             "PG140", self.region.at(node), message, "use int, unsigned, long, char, float or double"
@@ -267,8 +310,3 @@ _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {
     "StructRef": Reader.reference,
     "FuncCall": calls.call,
 }
-
-
-def converted(expr: Expr, ctype: str) -> Expr:
-    """`expr` as `ctype`; a Cast only where the type differs."""
-    return expr if type_of(expr) == ctype else Cast(ctype, expr)

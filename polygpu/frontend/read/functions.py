@@ -14,6 +14,8 @@ from polygpu.frontend.names.device_names import device_name
 from polygpu.frontend.names.scopes import Enumerator, Function, Scope, Variable, function_scope
 from polygpu.frontend.names.types import Basic, describe
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 
@@ -23,6 +25,14 @@ class Impure:
 
     reason: str
     position: Position
+
+
+def impure_call(position: Position, name: str, found: Impure) -> Diagnosed:
+    """The refusal of a call."""
+    message = f"'{name}' is called in a region, but {found.reason}"
+    help_text = "write its statements into the region, or end the region before the call"
+    notes = (note("this is in the way", found.position),)
+    return refusal("PG130", position, message, help_text, len(name), notes)
 
 
 @dataclass(frozen=True)

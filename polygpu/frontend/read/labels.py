@@ -9,17 +9,17 @@ from pycparser import c_ast
 from polygpu.frontend.text.nodes import nodes
 
 
-def labels(function: Any) -> dict[int, str]:
-    """The label of each loop of a function that has one, by the identity of the loop's node."""
-    found: dict[int, str] = {}
+def labels(function: Any) -> dict[str, str]:
+    """The label of each loop of a function that has one, by the loop's coordinates."""
+    found: dict[str, str] = {}
     for node in nodes(function):
         if isinstance(node, c_ast.Label):
-            found[id(node.stmt)] = node.name
+            found[str(node.stmt.coord)] = node.name
         last = ""
         for item in getattr(node, "block_items", None) or ():  # a pragma may stand between
             last = item.name if isinstance(item, c_ast.Label) else last
             if last and isinstance(item, c_ast.For):
-                found[id(item)] = last
+                found[str(item.coord)] = last
             last = last if isinstance(item, c_ast.Label | c_ast.Pragma) else ""
     return found
 

@@ -2,88 +2,194 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.liveness import changed_name, iterator_name, parts_of
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, describe
 from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.promises import NOTHING
 from polygpu.frontend.read.reasons import nonaffine
-from polygpu.frontend.read.state import Finished, Iterator, Region
+from polygpu.frontend.read.state import Binding, Iterator, Region, Substitute
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.frontend.shape.affine import conjuncts, polynomial, scaled, subtract, total
-from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, common_type, is_floating, type_of
+from polygpu.frontend.read.values import converted
+from polygpu.frontend.shape.affine import (
+    add,
+    conjuncts,
+    counted,
+    expression,
+    floored,
+    polynomial,
+    scaled,
+    subtract,
+    total,
+)
+from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, common_type, is_floating, type_of
+from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
+_BEYOND = frozenset({"<", "<=", ">", ">="})
 _FORM = "write it as 'for (int i = lower; i < upper; i++)'"
 
 
 @dataclass(frozen=True)
-class Header:
-    """A loop over `iterator` (its unique name). `domain` holds its bounds and its stride.
+class Counter:
+    """What a loop counts: its iterator's unique `name`, and where it starts.
 
-    `start` and `test` are the source's, in its types: the iterator's is `type`.
+    `start` is the source's, in its types: the iterator's is `type`. `first` is its affine form. `outside` is
+    what the variable stands for before the loop and after it.
     """
 
     variable: Variable
-    iterator: str
+    name: str
     type: str
+    start: Expr
+    first: Expr
+    outside: Binding | None
+
+    def before(self, at: Expr, step: int) -> Expr:
+        """The number of iterations before the one at `at`."""
+        distance = subtract(at, counted(self.first)) if step > 0 else subtract(counted(self.first), at)
+        return distance if abs(step) == 1 else Binary("/", distance, Int(abs(step)))
+
+
+@dataclass(frozen=True)
+class Header:
+    """A loop over `counter`. `domain` holds its bounds and its stride, `test` is the source's condition.
+
+    Where the loop is reached, `reached` is at least 0: it ends at `!=`. `end` is the first value that is
+    beyond the loop, None where it has no affine form.
+    """
+
+    counter: Counter
     domain: tuple[Expr, ...]
     step: int
-    start: Expr
     test: Expr
+    reached: tuple[Expr, ...]
+    end: Expr | None
+
+    @property
+    def final(self) -> Expr | None:
+        """The value of the iterator after the loop."""
+        first, end, step = counted(self.counter.first), self.end, abs(self.step)
+        if end is None:
+            return None
+        if step == 1:
+            return bound("max" if self.step > 0 else "min", first, end)
+        distance = subtract(end, first) if self.step > 0 else subtract(first, end)
+        count = bound("max", Int(0), floored(add(distance, Int(step - 1)), step))
+        return add(first, product_of(Int(self.step), count))
+
+    @property
+    def runs(self) -> Expr:
+        """Whether there is an iteration."""
+        assert self.end is not None
+        return Binary("<" if self.step > 0 else ">", counted(self.counter.first), self.end)
 
 
-def read_header(reader: Reader, node: c_ast.For, text: str) -> Header:
-    """Enters the loop: its iterator is bound in the region until `leave`. Raises Diagnosed."""
+def bound(which: str, left: Expr, right: Expr) -> Expr:
+    """The larger or smaller of two integers."""
+    if isinstance(left, Int) and isinstance(right, Int):
+        return Int(max(left.value, right.value) if which == "max" else min(left.value, right.value))
+    return left if left == right else Call(which, (left, right), "int")
+
+
+def begin(reader: Reader, node: c_ast.For, part: Any) -> Counter:
+    """The counter of a loop that starts in a `part` of its header, or for None at the iterator's value.
+
+    Up to `enter` that is what the variable stands for. Raises Diagnosed.
+    """
     region = reader.region
     position = region.at(node)
-    variable, start = _start(reader, node, position)
-    ctype = _iterator_type(region.at(node.init), variable)
+    variable, start = _start(reader, node, part, position)
+    ctype = _iterator_type(region.at(node.init or node), variable)
     if isinstance(region.bindings.get(variable), Iterator):
         message = f"the iterator '{variable.name}' of an outer loop is used again"
         help_text = "give the inner loop an iterator of its own"
         raise refusal("PG105", position, message, help_text, 3)
     first = region.affine.value(start)
     if first is None:
-        raise nonaffine(
-            region, start, region.at(node.init), f"the start of the loop over '{variable.name}' is"
-        )
+        what = f"the start of the loop over '{variable.name}' is"
+        raise nonaffine(region, start, region.at(node.init or node), what)
+    if variable.name in region.kept and not isinstance(part, c_ast.Decl):
+        reader.binding(variable, node)
+    outside = region.bindings.get(variable)
     name = region.unique(variable.name)
     region.iterators.add(name)
+    region.bindings[variable] = Substitute(start, ctype)
+    return Counter(variable, name, ctype, start, first, outside)
+
+
+def sets(part: Any, name: str) -> bool:
+    """Whether a part of a loop's header gives the iterator its first value."""
+    match part:
+        case c_ast.Decl(name=found):
+            return bool(found == name)
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found)):
+            return bool(found == name)
+    return False
+
+
+def steps(part: Any, name: str) -> bool:
+    """Whether a part of a loop's header changes the iterator."""
+    return changed_name(part) == name
+
+
+def enter(reader: Reader, counter: Counter) -> None:
+    """Within the loop the variable is its iterator, until `leave`."""
     # Arithmetic promotes narrow types to int, which holds all their values.
-    region.bindings[variable] = Iterator(name, common_type(ctype, "int"))
-    step = _step(reader, node, variable, position)
+    reader.region.bindings[counter.variable] = Iterator(counter.name, common_type(counter.type, "int"))
+
+
+def step_past(reader: Reader, counter: Counter, step: int) -> None:
+    """Behind the step in the header the variable has its next value."""
+    following = Binary("+", converted(Name(counter.name), common_type(counter.type, "int")), Int(step))
+    reader.region.bindings[counter.variable] = Substitute(following, counter.type)
+
+
+def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, text: str) -> Header:
+    """The conditions of a loop that was entered. Raises Diagnosed."""
+    region, name = reader.region, Name(counter.name)
+    position = region.at(node)
     test = _condition(reader, node, position)
-    tests = _tests(region, test, Name(name), step, ctype, region.at(node.cond))
-    region.loops.append(Loop(variable.name, position, text, step, region.labels.get(id(node), "")))
-    domain = (_first(Name(name), first, step), *tests, *_stride(name, first, step))
-    return Header(variable, name, ctype, domain, step, start, test)
+    tests = _tests(region, test, name, step, counter.type, region.at(node.cond))
+    reached = tuple(_distance(t, name, step, counter.first) for t in tests if _is_unequal(t, name))
+    tests = tuple(_ordered(t, name, step) if _is_unequal(t, name) else t for t in tests)
+    promise = region.promises.get(id(node), NOTHING)
+    label = region.labels.get(str(node.coord), "")
+    region.loops.append(
+        Loop(counter.variable.name, position, text, step, label, promise.independent, promise.reassociates)
+    )
+    domain = (_first(name, counter.first, step), *tests, *_stride(counter.name, counter.first, step))
+    return Header(counter, domain, step, test, reached, _end(tests, name, step))
 
 
-def leave(reader: Reader, header: Header, position: Position) -> None:
-    """After the loop its iterator is no value that can be used."""
-    reader.region.bindings[header.variable] = Finished(position)
-    if header.variable.place != "region":
-        reader.region.outer_iterators.setdefault(header.variable, position)
+def leave(region: Region, counter: Counter) -> None:
+    """After the loop the variable is what it was before."""
+    del region.bindings[counter.variable]
+    if counter.outside is not None:
+        region.bindings[counter.variable] = counter.outside
 
 
-def _start(reader: Reader, node: c_ast.For, position: Position) -> tuple[Variable, Expr]:
-    init = node.init
-    if isinstance(init, c_ast.DeclList) and len(init.decls) == 1 and init.decls[0].init is not None:
-        declaration = init.decls[0]
-        start = reader.value(declaration.init)
-        variable = reader.scope.declare(declaration, "region")
-    elif isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
-        variable, start = reader.variable(init.lvalue), reader.value(init.rvalue)
-    else:
-        what = "does not set its iterator" if init is None else "sets more than one iterator, or none"
-        raise refusal("PG104", position, f"the loop's header {what}", _FORM, 3)
+def _start(reader: Reader, node: c_ast.For, part: Any, position: Position) -> tuple[Variable, Expr]:
+    match part:
+        case c_ast.Decl() if part.init is not None:
+            start = reader.certain(part.init)
+            variable = reader.scope.declare(part, "region")
+        case c_ast.Assignment(op="="):
+            variable, start = reader.variable(part.lvalue), reader.certain(part.rvalue)
+        case None if name := iterator_name(node):
+            iterator = c_ast.ID(name, node.coord)
+            variable, start = reader.variable(iterator), reader.value(iterator)
+        case _:
+            raise refusal("PG104", position, "the loop's header does not set its iterator", _FORM, 3)
     if not isinstance(variable, Variable):
         raise refusal("PG104", position, "the loop has no iterator", _FORM, 3)
     return variable, start
@@ -100,12 +206,14 @@ def _iterator_type(position: Position, variable: Variable) -> str:
     return ctype.name
 
 
-def _step(reader: Reader, node: c_ast.For, variable: Variable, position: Position) -> int:
-    following = node.next
-    if following is None:
-        raise refusal("PG104", position, "the loop's header does not change its iterator", _FORM, 3)
-    where = reader.region.at(following)
-    amount = _amount(reader, following, variable)
+def read_step(reader: Reader, node: c_ast.For, variable: Variable) -> int:
+    """What the header adds to the iterator. Raises Diagnosed."""
+    parts = [part for part in parts_of(node.next) if steps(part, variable.name)] or parts_of(node.next)
+    if not parts:
+        message = "the loop's header does not change its iterator"
+        raise refusal("PG104", reader.region.at(node), message, _FORM, 3)
+    where = reader.region.at(parts[0])
+    amount = _amount(reader, parts[0], variable) if len(parts) == 1 else None
     if amount is None:
         message = f"the loop's header changes '{variable.name}' in a way that is no constant step"
         raise refusal("PG103", where, message, f"{_FORM}, or with 'i += constant'", len(variable.name))
@@ -120,12 +228,12 @@ def _amount(reader: Reader, node: Any, variable: Variable) -> int | None:
         case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" as op, expr=c_ast.ID(name=name)):
             return (1 if "+" in op else -1) if name == variable.name else None
         case c_ast.Assignment(op="+=" | "-=" as op, lvalue=c_ast.ID(name=name)):
-            change = reader.region.affine.value(reader.value(node.rvalue))
+            change = reader.region.affine.value(reader.certain(node.rvalue))
             if name == variable.name and isinstance(change, Int):
                 return change.value if op == "+=" else -change.value
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)) if name == variable.name:
             own = polynomial(reader.value(c_ast.ID(name, node.coord)))
-            difference = total(polynomial(reader.value(node.rvalue)), scaled(own, -1))
+            difference = total(polynomial(reader.certain(node.rvalue)), scaled(own, -1))
             if set(difference) <= {()}:
                 return difference.get((), 0)
     return None
@@ -134,7 +242,7 @@ def _amount(reader: Reader, node: Any, variable: Variable) -> int | None:
 def _condition(reader: Reader, node: c_ast.For, position: Position) -> Expr:
     if node.cond is None:
         raise refusal("PG104", position, "the loop's header has no condition", _FORM, 3)
-    return reader.value(node.cond)
+    return reader.certain(node.cond)
 
 
 def _tests(
@@ -185,11 +293,13 @@ def _bounds(condition: Expr, iterator: Name, step: int, where: Position) -> bool
                 if factor and upwards == (step > 0):
                     return True
                 raise _unbounded(iterator, step, where)
-        case Binary("!=", _, _):
+        case Binary("!="):
+            if abs(step) == 1 and _other_side(condition, iterator) is not None:
+                return True
             message = (
                 f"the loop over '{iterator.name}' ends at '!=': whether it is reached depends on the step"
             )
-            help_text = f"use '{'<' if step > 0 else '>'}' instead of '!='"
+            help_text = f"use '{'<' if step > 0 else '>'}' if the loop ends exactly there"
             raise refusal("PG104", where, message, help_text)
     message = f"the condition of the loop over '{iterator.name}' is no comparison that bounds it"
     raise refusal("PG104", where, message, "join comparisons such as 'i < n' with '&&'")
@@ -204,3 +314,43 @@ def _stride(name: str, first: Expr, step: int) -> tuple[Expr, ...]:
         return ()
     distance = subtract(Name(name), first) if step > 0 else subtract(first, Name(name))
     return (Binary("==", Binary("%", distance, Int(abs(step))), Int(0)),)
+
+
+def _other_side(condition: Expr, iterator: Name) -> Expr | None:
+    """What a comparison compares the iterator itself with; None where that is no such comparison."""
+    if not isinstance(condition, Binary):
+        return None
+    difference = polynomial(counted(subtract(condition.left, condition.right)))
+    factor = difference.pop((iterator,), 0)
+    other = expression(scaled(difference, -factor))
+    return None if abs(factor) != 1 or iterator.name in scalars_in(other) else other
+
+
+def _is_unequal(condition: Expr, iterator: Name) -> bool:
+    return isinstance(condition, Binary) and condition.op == "!=" and iterator.name in scalars_in(condition)
+
+
+def _ordered(condition: Expr, iterator: Name, step: int) -> Expr:
+    """`i != n` of a loop that counts up to n as `i < n`."""
+    other = _other_side(condition, iterator)
+    assert other is not None
+    return Binary("<" if step > 0 else ">", iterator, other)
+
+
+def _distance(condition: Expr, iterator: Name, step: int, first: Expr) -> Expr:
+    other = _other_side(condition, iterator)
+    assert other is not None
+    return subtract(other, first) if step > 0 else subtract(first, other)
+
+
+def _end(tests: Iterable[Expr], iterator: Name, step: int) -> Expr | None:
+    """The first value beyond the loop where that is no value before its start."""
+    found: Expr | None = None
+    for test in tests:
+        other = _other_side(test, iterator)
+        if other is None or not isinstance(test, Binary) or test.op not in _BEYOND:
+            return None
+        inclusive = test.op in ("<=", ">=")
+        beyond = add(other, Int(1 if step > 0 else -1)) if inclusive else other
+        found = beyond if found is None else bound("min" if step > 0 else "max", found, beyond)
+    return found

@@ -9,8 +9,10 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe
-from polygpu.frontend.read.state import Address, Finished, Iterator, Local, RawArray, Reading, source_text
+from polygpu.frontend.read import pointers
+from polygpu.frontend.read.state import Address, Iterator, Local, Lost, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
+from polygpu.frontend.read.values import current, is_followed, is_known, pointed
 from polygpu.frontend.shape.affine import add, subtract
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.support.diagnostics import Diagnosed
@@ -52,11 +54,11 @@ def _variable(reader: Reading, node: c_ast.ID) -> Place:
             message = f"the iterator '{node.name}' is changed within its loop"
             help_text = "let only the loop's header change it; use another variable for other values"
             raise refusal("PG105", reader.region.at(node), message, help_text, len(node.name))
-        case Finished():
-            message = f"'{node.name}' is a loop's iterator elsewhere in the region"
-            raise refusal("PG105", reader.region.at(node), message, "use another variable", len(node.name))
         case Local():
-            raise AssertionError(f"{node.name} is assigned by Let, not by Store")
+            message = (
+                f"the address of '{node.name}' is taken, which is declared within an if that depends on data"
+            )
+            raise refusal("PG154", reader.region.at(node), message, "name it itself", len(node.name))
     message = f"the pointer '{node.name}' is used as a whole"
     raise refusal("PG141", reader.region.at(node), message, "name one element of it", len(node.name))
 
@@ -129,17 +131,47 @@ def address(reader: Reading, node: Any) -> Address:
             if target.subscripts and not target.field:
                 return Address(target.array, target.subscripts, target.type)
             raise expression_refusal(node, reader.region.at(node))
-        case c_ast.UnaryOp(op="p++" | "p--" | "++" | "--", expr=c_ast.ID(name=name)):
-            message = f"the pointer '{name}' is changed in the region"
-            help_text = "subscript it instead of moving it"
-            raise refusal("PG157", reader.region.at(node), message, help_text, len(name))
+        case c_ast.UnaryOp(op="p++" | "p--" | "++" | "--" as op, expr=c_ast.ID()):
+            before = address(reader, node.expr)
+            after = stepped(before, op[-1], Int(1))
+            point(reader, node.expr, after)
+            return before if op.startswith("p") else after
         case c_ast.Cast():
             return _cast(reader, node)
     return _decayed(reader, place(reader, node), node)
 
 
+def stepped(pointer: Address, op: str, distance: Expr) -> Address:
+    """`pointer + distance`, or with `-` before it."""
+    return _moved(pointer, (add if op == "+" else subtract)(pointer.subscripts[-1], distance))
+
+
+def point(reader: Reading, node: c_ast.ID, pointer: Address) -> None:
+    """Assigns to a pointer variable. Raises Diagnosed."""
+    region, variable = reader.region, reader.variable(node)
+    target = pointed(variable)
+    if target is None or not is_followed(region, variable):
+        _variable(reader, node)
+        raise _moves(reader, node)
+    if not pointers.same(reader, target, pointer.element):
+        raise pointers.retyped(reader, node, variable.type, pointer.element)
+    known = all(is_known(region, subscript) for subscript in pointer.subscripts)
+    region.values[variable] = pointer if known else Lost(region.at(node))
+
+
+def _moves(reader: Reading, node: c_ast.ID) -> Diagnosed:
+    message = f"where the pointer '{node.name}' points to is not known: it is changed in the region"
+    help_text = "subscript it instead of moving it"
+    return refusal("PG157", reader.region.at(node), message, help_text, len(node.name))
+
+
 def _pointer_variable(reader: Reading, node: c_ast.ID) -> Address:
     variable = reader.variable(node)
+    match current(reader, variable):
+        case Address() as known:
+            return known
+        case Lost():
+            raise _moves(reader, node)
     binding = reader.binding(variable, node)
     if isinstance(binding, Address):
         return binding
@@ -163,9 +195,7 @@ def _offset(reader: Reading, node: c_ast.BinaryOp, op: str) -> Address:
     base, distance = node.left, node.right
     if op == "+" and not _is_pointer(reader.scope, base):
         base, distance = distance, base
-    pointer = address(reader, base)
-    change = add if op == "+" else subtract
-    return _moved(pointer, change(pointer.subscripts[-1], reader.value(distance)))
+    return stepped(address(reader, base), op, reader.value(distance))
 
 
 def _is_pointer(scope: Scope, node: Any) -> bool:
@@ -199,11 +229,9 @@ def _element_type(scope: Scope, node: Any) -> CType | None:
 def _cast(reader: Reading, node: c_ast.Cast) -> Address:
     wanted = reader.scope.resolve(node.to_type)
     pointer = address(reader, node.expr)
-    if isinstance(wanted, Pointer) and describe(wanted.target) == describe(pointer.element):
+    if isinstance(wanted, Pointer) and pointers.same(reader, wanted.target, pointer.element):
         return pointer
-    message = f"memory is read as another type: {describe(pointer.element)} through {describe(wanted)}"
-    help_text = "declare a pointer of that type before the region"
-    raise refusal("PG149", reader.region.at(node), message, help_text)
+    raise pointers.retyped(reader, node, wanted, pointer.element)
 
 
 def reference(reader: Reading, target: Place, node: Any, site: int) -> Reference:

@@ -21,7 +21,7 @@ def nonaffine(
 # What to do about a dependence on data, by the diagnostic that tells of it.
 _DATA_HELP = {
     "PG101": "let the loop run to a bound known before it starts, and guard its body with an if",
-    "PG102": "let each iteration write an element of its own; only reads may depend on data",
+    "PG102": "if no two iterations write the same element, say so with '#pragma omp parallel for'",
     "PG160": "copy the value to a variable before the array's declaration",
     "PG161": "declare the array with its shape, as in 'float (*a)[n]'",
 }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Iterator as Iterable
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -10,13 +13,14 @@ from pycparser import c_ast, c_generator
 
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType
+from polygpu.frontend.read.promises import Promise
 from polygpu.frontend.shape.affine import Affine
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
 from polygpu.model.expr import Call, Expr
 from polygpu.model.scop import Action, Conversion, Loop
-from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 
@@ -29,13 +33,6 @@ class Iterator:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A counter after its loop."""
-
-    position: Position
-
-
-@dataclass(frozen=True)
 class Local:
     """A variable of one statement instance (Let)."""
 
@@ -45,7 +42,7 @@ class Local:
 
 @dataclass(frozen=True)
 class Substitute:
-    """A local integer that is never changed: `value` stands for it, converted to `type`."""
+    """An integer whose value is known: `value` stands for it, converted to `type`."""
 
     value: Expr
     type: str
@@ -61,6 +58,18 @@ class Address:
     array: RawArray
     subscripts: tuple[Expr, ...]
     element: CType
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A value that is data: what the variable's element in memory holds."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A value that nothing holds: of an iterator after its loop, or of a pointer that goes anywhere."""
+
+    position: Position
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,8 @@ class RawArray:
     position: Position
 
 
-Binding: TypeAlias = Iterator | Finished | Local | Substitute | Address | Scalar | RawArray
+Binding: TypeAlias = Iterator | Local | Substitute | Address | Scalar | RawArray
+Value: TypeAlias = Substitute | Address | InMemory | Lost
 
 
 @dataclass(frozen=True)
@@ -125,9 +135,14 @@ class Region:
 
     `written` names the scalars assigned in the region, `changed` those assigned anywhere in the
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
-    that the region uses, `counters` those that are iterators. `labels` are those of loops, by their nodes'
-    identity, and `jumped_to` those that a `goto` of the function names. `inside` says of what loops within an
-    instance set why they are no loops of the nest.
+    that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
+    loops, by their coordinates, and `jumped_to` those that a `goto` of the function names; `promises` are
+    those of loops, by the identity of their nodes.
+
+    `values` has what is known at the statement that is read now of the scalars and pointers that the region
+    assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
+    names, `pending` what `k++` within the expression that is read changes after it. `inside` says of what
+    loops within an instance set why they are no loops of the nest.
     """
 
     context: FileContext
@@ -135,9 +150,10 @@ class Region:
     changed: frozenset[str]
     elsewhere: frozenset[str]
     reserved: frozenset[str]
-    counters: frozenset[str]
-    labels: Mapping[int, str] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
     jumped_to: frozenset[str] = frozenset()
+    promises: Mapping[int, Promise] = field(default_factory=dict)
     bindings: dict[Variable, Binding] = field(default_factory=dict)
     arrays: dict[Variable, RawArray] = field(default_factory=dict)
     scalars: dict[str, Scalar] = field(default_factory=dict)
@@ -150,13 +166,37 @@ class Region:
     statements: list[RawStatement] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     functions: dict[str, Any] = field(default_factory=dict)
-    outer_iterators: dict[Variable, Position] = field(default_factory=dict)
+    values: dict[Variable, Value] = field(default_factory=dict)
+    starts: dict[str, Scalar] = field(default_factory=dict)
+    pending: list[Action] = field(default_factory=list)
+    following: bool = True
     inside: dict[str, Diagnosed] = field(default_factory=dict)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
     affine: Affine = field(init=False)
 
     def __post_init__(self) -> None:
         self.affine = Affine(self.locals, self.inlined)
+
+    @contextmanager
+    def trial(self) -> Iterable[None]:
+        """Forgets all that is read within."""
+        forget = self.saved()
+        try:
+            yield
+        finally:
+            forget()
+
+    def saved(self) -> Callable[[], None]:
+        """What forgets all that is read from now on."""
+        grown = {name: value for name, value in vars(self).items() if isinstance(value, dict | set | list)}
+        saved = [copy(value) for value in grown.values()]
+
+        def forget() -> None:
+            for (name, value), before in zip(grown.items(), saved, strict=True):
+                value.clear()
+                (value.extend if isinstance(value, list) else value.update)(before)
+                setattr(self, name, value)
+
+        return forget
 
     def at(self, node: Any) -> Position:
         return self.context.at(node)
@@ -169,18 +209,6 @@ class Region:
             found = f"{name}_{count}"
         self.names.add(found)
         return found
-
-    def saved(self) -> Callable[[], None]:
-        """What forgets all that is found out from now on."""
-        grown = [v for v in vars(self).values() if isinstance(v, dict | list | set)]
-        copies = [v.copy() for v in grown]
-
-        def restore() -> None:
-            for value, copy in zip(grown, copies, strict=True):
-                value.clear()
-                value.extend(copy) if isinstance(value, list) else value.update(copy)
-
-        return restore
 
     def site(self, node: Any) -> int:
         """Numbers one access."""

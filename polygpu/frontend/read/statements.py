@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.read import actions, conversions, loops, within
+from polygpu.frontend.names.liveness import iterator_name, parts_of
+from polygpu.frontend.names.scopes import Variable
+from polygpu.frontend.read import actions, conversions, courses, loops, values, within
+from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.state import RawStatement, Region, source_text
+from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
-from polygpu.model.expr import Expr
-from polygpu.model.scop import Action, Branch, Conversion
+from polygpu.model.expr import Expr, Reference
+from polygpu.model.scop import Action, Branch, Conversion, Store
 from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.position import Position
 
 
 @dataclass(frozen=True)
@@ -66,18 +71,6 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             raise statement_refusal(node, reader.region.at(node))
 
 
-def pragma_word(node: Any) -> str:
-    """`scop` of `#pragma scop` or `_Pragma("scop")`."""
-    words = pragma_text(node).split()
-    return words[0] if words else ""
-
-
-def pragma_text(node: Any) -> str:
-    """`omp simd` of `#pragma omp simd` or `_Pragma("omp simd")`."""
-    text = node.string.value.strip('"') if isinstance(node.string, c_ast.Constant) else node.string
-    return text or ""
-
-
 def _pragma(region: Region, node: c_ast.Pragma) -> None:
     word = pragma_word(node)
     if word in ("scop", "endscop"):
@@ -90,7 +83,7 @@ def header_text(region: Region, node: Any) -> str:
     source = region.context.source
     position = region.at(node)
     offset = source.offset(position.line, position.column)
-    if position.file == source.path and source.text.startswith("for", offset):
+    if position.file == source.path and source.text.startswith(("for", "while"), offset):
         end = source.header_end(offset)
         if end is not None and end - offset < 400:
             return " ".join(source.text[offset:end].split())
@@ -102,36 +95,36 @@ def header_text(region: Region, node: Any) -> str:
 _WITHIN = frozenset({"PG101", "PG103", "PG104"})
 
 
-def _loop(outer: Reader, node: c_ast.For, path: Path) -> None:
-    """A loop of the nest or, where data bound it or end it, one within an instance of the loops around."""
-    reader, region = outer.child(), outer.region
-    if path.iterators and (leaving := within.leaving(node)) is not None:
-        return _repeat(outer, node, path, statement_refusal(leaving, region.at(leaving)))
-    forget = region.saved()
+class _NoLoopError(Diagnosed):
+    """The header of `node` is not that of a loop of the nest."""
+
+    def __init__(self, node: Any, why: Diagnosed) -> None:
+        super().__init__(*why.diagnostics)
+        self.node = node
+
+
+@contextmanager
+def _header_of(node: Any) -> Iterator[None]:
     try:
-        header = loops.read_header(reader, node, header_text(region, node))
+        yield
+    except _NoLoopError:
+        raise
     except Diagnosed as why:
-        if not path.iterators or why.diagnostics[0].id not in _WITHIN:
+        raise _NoLoopError(node, why) from None
+
+
+def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
+    """A loop of the nest or, where data bound it or end it, one within an instance of the loops around."""
+    if path.iterators and (leaving := within.leaving(node)) is not None:
+        return _repeat(reader, node, path, statement_refusal(leaving, reader.region.at(leaving)))
+    forget = reader.region.saved()
+    try:
+        return _counting(reader.child(), node, path)
+    except _NoLoopError as why:
+        if why.node is not node or not path.iterators or why.diagnostics[0].id not in _WITHIN:
             raise
         forget()
-        return _repeat(outer, node, path, why)
-    index = len(region.loops) - 1
-    way = header.iterator if header.step > 0 else f"-{header.iterator}"
-    inner = Path(
-        (*path.iterators, header.iterator),
-        (*path.loops, index),
-        (*path.domain, *header.domain),
-        (*path.prefix, next(path.places), way),
-    )
-    for part, where, found in (
-        (node.init, path, conversions.of_start(region.affine, header)),
-        (node.cond, path, conversions.of_first_test(region.affine, header)),
-        (node.cond, inner, conversions.of_tests(region.affine, header)),
-        (node.next, inner, conversions.of_step(header)),
-    ):
-        _convert(region, part, where, found)
-    walk(reader.child(), [node.stmt], inner)
-    return loops.leave(reader, header, region.at(node))
+        return _repeat(reader, node, path, why)
 
 
 def _repeat(reader: Reader, node: Any, path: Path, why: Diagnosed) -> None:
@@ -139,6 +132,115 @@ def _repeat(reader: Reader, node: Any, path: Path, why: Diagnosed) -> None:
     _emit(reader, node, start, path)
     _convert_all(reader.region, node, body, path)
     _add(reader.region, node, tuple(body), path)
+
+
+def _counting(reader: Reader, node: c_ast.For, path: Path) -> None:
+    region, text = reader.region, header_text(reader.region, node)
+    with _header_of(node):
+        counter = _begin(reader, node, path)
+        changed = courses.changed(reader, counter, node)
+        step = _step(reader, node, counter, changed)
+    place = next(path.places)
+
+    def iteration() -> loops.Header:
+        return _iteration(reader, node, _Begun(counter, step, text, place), path)
+
+    outside = dict(region.values)
+    where = text, region.at(node)
+    found = courses.courses(reader, counter, step, changed, iteration, where) if changed else {}
+    region.values |= {variable: course.entry for variable, course in found.items()}
+    header = iteration()
+    region.values = outside | courses.after(region, header, found)
+    loops.leave(region, counter)
+    _keep(reader, node, header, path)
+
+
+def _begin(reader: Reader, node: c_ast.For, path: Path) -> loops.Counter:
+    """Reads what the header of a loop does first; what is not about its iterator are statements before it."""
+    name, counter = iterator_name(node), None
+    for part in parts_of(node.init):
+        if loops.sets(part, name):
+            counter = loops.begin(reader, node, part)
+        else:
+            _item(reader, part, path)
+    return counter or loops.begin(reader, node, None)
+
+
+def _step(reader: Reader, node: c_ast.For, counter: loops.Counter, changed: Iterable[Variable]) -> int:
+    """What the header adds to the iterator, whatever the variables are that the loop changes."""
+    region = reader.region
+    before = dict(region.values)
+    for variable in changed:
+        region.values[variable] = values.unknown(region, variable)
+    loops.enter(reader, counter)
+    step = loops.read_step(reader, node, counter.variable)
+    region.values = before
+    return step
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A loop whose header is read but for its condition; `place` is the loop's among its siblings."""
+
+    counter: loops.Counter
+    step: int
+    text: str
+    place: int
+
+
+def _iteration(reader: Reader, node: c_ast.For, begun: _Begun, path: Path) -> loops.Header:
+    """Reads one iteration: the condition, the body, and what else the header does behind it."""
+    region, counter = reader.region, begun.counter
+    loops.enter(reader, counter)
+    with _header_of(node):
+        header = loops.read_header(reader, node, counter, begun.step, begun.text)
+    index = len(region.loops) - 1
+    way = counter.name if header.step > 0 else f"-{counter.name}"
+    inner = Path(
+        (*path.iterators, counter.name),
+        (*path.loops, index),
+        (*path.domain, *header.domain),
+        (*path.prefix, begun.place, way),
+    )
+    reached = (conversions.Taken(distance, "unsigned int") for distance in header.reached)
+    for part, where, found in (
+        (node.init or node.cond, path, conversions.of_start(region.affine, header)),
+        (node.cond, path, conversions.of_first_test(region.affine, header)),
+        (node.cond, path, reached),
+        (node.cond, inner, conversions.of_tests(region.affine, header)),
+        (node.next, inner, conversions.of_step(header)),
+    ):
+        _convert(region, part, where, found)
+    walk(reader.child(), [node.stmt], inner)
+    for part in parts_of(node.next):
+        if loops.steps(part, counter.variable.name):
+            loops.step_past(reader, counter, header.step)
+        else:
+            _item(reader, part, inner)
+    return header
+
+
+def _keep(reader: Reader, node: c_ast.For, header: loops.Header, path: Path) -> None:
+    """Stores the value that the iterator has after the loop, if it matters there."""
+    region, counter, final = reader.region, header.counter, header.final
+    if not isinstance(counter.outside, RawArray):
+        return
+    if final is None:
+        region.values[counter.variable] = Lost(region.at(node))
+        return
+    name = counter.variable.name
+    target = Reference(counter.outside.name, (), counter.type, "", region.site(c_ast.ID(name, node.coord)))
+    keep(region, path, Store(target, final), region.at(node), name)
+    values.assign(region, counter.variable, final)
+
+
+def keep(region: Region, path: Path, store: Store, position: Position, name: str) -> None:
+    """Adds a statement that the source does not spell out: the variable gets a value that is known."""
+    schedule = (*path.prefix, next(path.places))
+    text = f"{name} keeps its value"
+    region.statements.append(
+        RawStatement(path.iterators, path.loops, path.domain, schedule, (store,), position, text)
+    )
 
 
 def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.Taken]) -> None:
@@ -152,13 +254,16 @@ def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     """An affine test bounds the domains of its branches, any other stays within a statement."""
-    test = reader.value(node.cond)
-    _convert(reader.region, node.cond, path, conversions.of_if(reader.region.affine, test))
-    condition = reader.region.affine.condition(test)
+    region, test = reader.region, reader.certain(node.cond)
+    _convert(region, node.cond, path, conversions.of_if(region.affine, test))
+    condition = region.affine.condition(test)
     if condition is not None:
+        before = dict(region.values)
         walk(reader.child(), [node.iftrue], path.within(conjuncts(condition)))
+        yes, region.values = region.values, before
         if node.iffalse is not None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
+        region.values = values.joined(reader, test, yes, region.values)
         return
     then, otherwise = within.branches(reader, node)
     for case in cases(reader.region.affine, test):

@@ -18,19 +18,22 @@ from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.liveness import changed_name, parts_of
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
-from polygpu.frontend.read import declarations, state
-from polygpu.frontend.read.actions import effects
+from polygpu.frontend.read import declarations, state, values
+from polygpu.frontend.read.actions import effects, with_pending
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.state import Finished, Local, RawArray
+from polygpu.frontend.read.state import Binding, Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import COMPARISONS, Binary, Expr, Int, Name, Unary
 from polygpu.model.rewrite import actions
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
 from polygpu.support.diagnostics import Diagnosed
 
 _Loop: TypeAlias = c_ast.For | c_ast.While | c_ast.DoWhile
+Outside: TypeAlias = tuple[Variable, Binding | None]
 _IN_AN_IF = "an if whose condition depends on data"
 _IN_A_LOOP = "a loop whose iterations depend on data"
 
@@ -45,12 +48,14 @@ def loop(reader: Reader, node: _Loop, why: Diagnosed) -> tuple[list[Action], lis
 
     `why` says what keeps it from being a loop of the nest.
     """
-    start, within = _start(reader, node) if isinstance(node, c_ast.For) else ([], [])
+    start, outside = _start(reader, node) if isinstance(node, c_ast.For) else ([], [])
+    _forget(reader, node)
     found = _repeated(reader, node, why)
-    for name in _assigned([*start, *within, *found]):
+    _forget(reader, node)
+    for name in _assigned([*start, *found]):
         reader.region.inside.setdefault(name, why)
-    _leave(reader, node)
-    return start, [*within, *found]
+    _leave(reader, outside)
+    return ([], [*start, *found]) if any(isinstance(a, Let) for a in start) else (start, found)
 
 
 def leaving(node: Any) -> Any:
@@ -84,59 +89,54 @@ def _assigned(found: Sequence[Action]) -> Iterator[str]:
 # Loops
 
 
-def _start(reader: Reader, node: c_ast.For) -> tuple[list[Action], list[Action]]:
-    """The header's start: what it stores, and what it declares."""
-    match node.init:
-        case None:
-            return [], []
-        case c_ast.DeclList(decls=decls):
-            return [], [_local(reader, d, declarations.entered(reader, d), _IN_A_LOOP) for d in decls]
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID()):
-            variable = reader.variable(node.init.lvalue)
-            if _bind(reader, variable, node):
-                return [], [_first(reader, variable, node.init)]
-    found = effects(reader, node.init)
-    return ([], found) if any(isinstance(a, Let) for a in found) else (found, [])
+def _start(reader: Reader, node: c_ast.For) -> tuple[list[Action], list[Outside]]:
+    """What the header does first, and what it binds for the loop alone."""
+    found: list[Action] = []
+    outside: list[Outside] = []
+    for part in parts_of(node.init):
+        match part:
+            case c_ast.Decl():
+                found.append(_local(reader, part, declarations.entered(reader, part), _IN_A_LOOP))
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as name) if _is_own(reader, name):
+                variable = reader.variable(name)
+                outside.append((variable, reader.region.bindings.get(variable)))
+                found.append(_first(reader, variable, part))
+            case _:
+                found.extend(effects(reader, part))
+    return found, outside
 
 
-def _bind(reader: Reader, variable: Variable, node: c_ast.For) -> bool:
-    """Binds what a header sets; whether to a local that ends with the loop, as that of a loop of the nest."""
-    region = reader.region
-    match region.bindings.get(variable):
-        case None if isinstance(variable.type, Basic) and variable.name in region.counters:
-            name = variable.name
-            reader.check_type(variable, node.init.lvalue)
-            if variable.place != "region" and name not in region.names:
-                region.names.add(name)
-                region.bindings[variable] = reader.add_array(variable, name)
-            elif variable.place == "region":
-                region.bindings[variable] = reader.add_array(variable, region.unique(name))
-            else:
-                return True
-            return False
-        case Finished() if variable in region.arrays:
-            region.bindings[variable] = region.arrays[variable]
-            return False
-        case None | Local() | RawArray() | state.Iterator():
-            return False
-    return True
+def _is_own(reader: Reader, name: c_ast.ID) -> bool:
+    """Whether what a header sets matters in its loops alone."""
+    variable, region = reader.variable(name), reader.region
+    if isinstance(region.bindings.get(variable), state.Iterator) or not isinstance(variable.type, Basic):
+        return False
+    return name.name not in region.kept | region.written
 
 
 def _first(reader: Reader, variable: Variable, node: c_ast.Assignment) -> Action:
+    reader.check_type(variable, node.lvalue)
     value = reader.value(node.rvalue)
     local = reader.region.bindings[variable] = declarations.local(reader, variable, _IN_A_LOOP)
     return Let(local.name, local.type, value)
 
 
-def _leave(reader: Reader, node: _Loop) -> None:
-    """What was bound for the loop alone has no value behind it."""
-    match getattr(node, "init", None):
-        case c_ast.Assignment(op="=", lvalue=c_ast.ID() as name):
-            variable = reader.variable(name)
-            if isinstance(reader.region.bindings.get(variable), Local) and variable.place != "region":
-                position = reader.region.at(node)
-                reader.region.bindings[variable] = Finished(position)
-                reader.region.outer_iterators.setdefault(variable, position)
+def _leave(reader: Reader, outside: list[Outside]) -> None:
+    """Behind the loop its own variables are what they were before."""
+    for variable, binding in reversed(outside):
+        del reader.region.bindings[variable]
+        if binding is not None:
+            reader.region.bindings[variable] = binding
+
+
+def _forget(reader: Reader, node: _Loop) -> None:
+    """Of what the loop changes no value is known: at the start of an iteration, and behind the loop."""
+    region = reader.region
+    for name in filter(None, map(changed_name, nodes(node))):
+        variable = reader.scope.find(name)
+        if isinstance(variable, Variable) and values.is_followed(region, variable):
+            before = values.current(reader, variable)
+            region.values[variable] = values.unknown(region, variable, *([before] if before else []))
 
 
 def _repeated(reader: Reader, node: _Loop, why: Diagnosed) -> list[Action]:
@@ -148,14 +148,14 @@ def _repeated(reader: Reader, node: _Loop, why: Diagnosed) -> list[Action]:
     if isinstance(node, c_ast.DoWhile):
         go = exits.go = _flag(reader, "go")
     else:
-        test = None if node.cond is None else reader.value(node.cond)
+        test = None if node.cond is None else reader.certain(node.cond)
         while items and (first := _first_break(items[0])) is not None:
-            test = _both(test, Unary("!", reader.value(first)))
+            test = _both(test, Unary("!", reader.certain(first)))
             items = items[1:]
     step = effects(reader, node.next) if isinstance(node, c_ast.For) and node.next is not None else []
     tail = step
     if isinstance(node, c_ast.DoWhile):
-        tail = [Let(go.name, go.type, _truth(reader.value(node.cond)), assign=True)]
+        tail = [Let(go.name, go.type, _truth(reader.certain(node.cond)), assign=True)]
     goes_on = any(isinstance(n, c_ast.Continue) for i in items for n in _own(i))
     if goes_on:
         body = _after(_block(inner, items, exits, []), exits.go, tail)
@@ -273,7 +273,9 @@ def _block(reader: Reader, nodes: Sequence[Any], exits: _Exits | None, tail: lis
         if not exits.guarded:
             return [*found, _parted(reader, node, exits, rest, tail)]
         found += _within(reader, node, exits)
+        before = dict(reader.region.values)
         behind = _block(reader, rest, exits, tail)
+        _join(reader, before)
         flags = [Name(f.name, f.type) for f in (exits.go, exits.rest) if f is not None]
         test: Expr | None = None
         for flag in flags:
@@ -284,16 +286,24 @@ def _block(reader: Reader, nodes: Sequence[Any], exits: _Exits | None, tail: lis
 
 def _parted(reader: Reader, node: c_ast.If, exits: _Exits, rest: Sequence[Any], tail: list[Action]) -> Branch:
     """An if one side of which leaves the iteration, with what follows it on the other side."""
-    test = reader.value(node.cond)
-    sides = []
+    test = reader.certain(node.cond)
+    before = dict(reader.region.values)
+    sides, ends = [], []
     for side in (node.iftrue, node.iffalse):
+        reader.region.values = dict(before)
         items = _items(side)
-        inner = reader.child()
-        made = _block(inner, items, exits, [])
+        made = _block(reader.child(), items, exits, [])
         if not any(map(_never_ends, items)):
             made += _block(reader, rest, exits, tail)
         sides.append(tuple(made))
+        ends.append(reader.region.values)
+    reader.region.values = values.joined(reader, None, *ends)
     return Branch(test, *sides)
+
+
+def _join(reader: Reader, other: dict[Variable, state.Value]) -> None:
+    """Behind what may be left out: what was known before may still be so."""
+    reader.region.values = values.joined(reader, None, reader.region.values, other)
 
 
 def _exit(reader: Reader, node: Any, exits: _Exits) -> list[Action]:
@@ -307,8 +317,12 @@ def _exit(reader: Reader, node: Any, exits: _Exits) -> list[Action]:
 
 
 def _branches(reader: Reader, node: c_ast.If, exits: _Exits | None) -> tuple[list[Action], list[Action]]:
+    before = dict(reader.region.values)
     then = _block(reader.child(), _items(node.iftrue), exits, [])
-    return then, _block(reader.child(), _items(node.iffalse), exits, [])
+    yes, reader.region.values = reader.region.values, before
+    otherwise = _block(reader.child(), _items(node.iffalse), exits, [])
+    _join(reader, yes)
+    return then, otherwise
 
 
 def _within(reader: Reader, node: Any, exits: _Exits | None) -> list[Action]:
@@ -316,7 +330,7 @@ def _within(reader: Reader, node: Any, exits: _Exits | None) -> list[Action]:
         case c_ast.Compound():
             return _block(reader.child(), node.block_items or (), exits, [])
         case c_ast.If():
-            test = reader.value(node.cond)
+            test = reader.certain(node.cond)
             then, otherwise = _branches(reader, node, exits)
             return [Branch(test, tuple(then), tuple(otherwise))]
         case c_ast.EmptyStatement():
@@ -342,13 +356,15 @@ def _in_an_if(reader: Reader, node: _Loop) -> Diagnosed:
 
 def _let(reader: Reader, node: c_ast.Decl, exits: _Exits | None) -> list[Action]:
     variable = declarations.entered(reader, node)
-    if variable.name not in reader.region.counters and declarations.substituted(reader, variable):
+    if declarations.substituted(reader, variable):
         return []
-    return [_local(reader, node, variable, _IN_AN_IF if exits is None else _IN_A_LOOP)]
+    return with_pending(reader, [_local(reader, node, variable, _IN_AN_IF if exits is None else _IN_A_LOOP)])
 
 
 def _local(reader: Reader, node: c_ast.Decl, variable: Variable, where: str) -> Let:
     local = declarations.local(reader, variable, where)
     value = reader.value(node.init) if node.init is not None else Int(0)
     reader.region.bindings[variable] = local
+    if node.init is not None:
+        values.assign(reader.region, variable, value)
     return Let(local.name, local.type, value)

@@ -9,8 +9,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.options import Decided
+from polygpu.frontend.read.directives import pragma_text, pragma_word
 from polygpu.frontend.read.state import FileContext
-from polygpu.frontend.read.statements import pragma_text, pragma_word
 from polygpu.frontend.text.nodes import nodes
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 

@@ -13,8 +13,8 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import Block
 from polygpu.frontend.names.scopes import Scope, function_scope
 from polygpu.frontend.read import openmp
+from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.state import FileContext
-from polygpu.frontend.read.statements import pragma_word
 from polygpu.frontend.read.unsupported import note
 from polygpu.frontend.regions.scops import Extract
 from polygpu.frontend.text.nodes import nodes

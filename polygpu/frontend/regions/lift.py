@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Hidden, file_scope
 from polygpu.frontend.names.structures import told_apart
@@ -17,8 +20,11 @@ from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
 from polygpu.frontend.regions.nests import Vetoed, find_nests
 from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
+from polygpu.frontend.residency.plan import kept
 from polygpu.frontend.text.clean import Clean, clean
+from polygpu.frontend.text.counting import count
 from polygpu.frontend.text.expansion import Expansion
+from polygpu.frontend.text.nodes import nodes
 from polygpu.frontend.text.preprocess import preprocess, read_source
 from polygpu.frontend.text.recover import parse_tolerantly
 from polygpu.frontend.text.source import Source
@@ -54,6 +60,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
     parsed = parse_tolerantly(path, cleaned, sources, options)
     expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
     tree, cleaned = parsed.tree, parsed.clean
+    count(tree.root)
     scope = file_scope(tree.root, _hidden(cleaned))
     context = FileContext(sources[path], expansion, tree.root, tree.positions, scope)
     detected = not has_pragmas(tree.root)
@@ -64,7 +71,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         scops, diagnostics = nests.scops, nests.diagnostics
     diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
     if not scops and not any(d.severity == "error" for d in diagnostics):
-        diagnostics.append(_nothing(path))
+        diagnostics.append(_nothing(context, detected))
     if any(d.severity == "error" for d in diagnostics):
         raise Diagnosed(*diagnostics)
     return Lifted(
@@ -77,6 +84,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         {file: source.text for file, source in sources.items()},
         detected,
         tuple(decided(context)),
+        partial(kept, context),
     )
 
 
@@ -85,10 +93,22 @@ def _again(path: str, options: FrontendOptions, text: str) -> Clean:
     return clean(preprocess(path, text, options, edited=True), path)
 
 
-def _nothing(path: str) -> Diagnostic:
-    message = "no loop nest that can be offloaded"
-    help_text = "put '#pragma scop' and '#pragma endscop' around the loops to see what is in the way"
+def _nothing(context: FileContext, detected: bool) -> Diagnostic:
+    path = context.source.path
+    message, help_text = (
+        "no loop nest that can be offloaded",
+        "the warnings say what is in the way of each loop",
+    )
+    if not detected:
+        message, help_text = "no region has a statement", "put the pragmas around the loops"
+    elif not any(_has_loop(node) and context.at(node).file == path for node in context.root.ext):
+        message, help_text = "no function of this file has a loop", "name the file that has the loops"
     return Diagnostic("PG100", "error", message, Position(path, 1, 1), help_text)
+
+
+def _has_loop(node: Any) -> bool:
+    loops = c_ast.For | c_ast.While | c_ast.DoWhile
+    return any(isinstance(inner, loops) for inner in nodes(node))
 
 
 def _sources(path: str, text: str, files: Iterable[str]) -> dict[str, Source]:

@@ -12,6 +12,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import Block
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.regions.scops import Extract, lift_region
 from polygpu.frontend.regions.spans import nest_span
@@ -63,9 +64,22 @@ def _search(found: Nests, sequence: Sequence) -> None:
             index = end
             continue
         item = sequence.items[index]
+        if isinstance(item, c_ast.While | c_ast.DoWhile) and _accesses_arrays(item.stmt):
+            (problem,) = statement_refusal(item, found.context.at(item)).diagnostics
+            _refuse(found, item, problem)
         _search_within(found, sequence, index)
         scope.declare(item, "local")
         index += 1
+
+
+def _accesses_arrays(node: Any) -> bool:
+    """Whether statements access arrays, other than in loops of their own."""
+    match node:
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+            return True
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            return False
+    return any(map(_accesses_arrays, node))
 
 
 def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
@@ -78,22 +92,29 @@ def _run_end(items: tuple[Any, ...], start: int) -> int:
     """The end of a run of loops (with pragmas of theirs between) that starts here; `start` for none."""
     end = start
     for index in range(start, len(items)):
-        if isinstance(items[index], c_ast.For):
+        if _is_nest(items, index):
             end = index + 1
         elif not (isinstance(items[index], c_ast.EmptyStatement) or _is_leading(items[index])):
             break
     return end
 
 
+def _is_nest(items: tuple[Any, ...], index: int) -> bool:
+    """A loop, or the block of a construct with loops in it."""
+    if openmp.is_block(items, index):
+        return any(isinstance(node, c_ast.For) for node in nodes(items[index]))
+    return isinstance(items[index], c_ast.For)
+
+
 def _is_leading(item: Any) -> bool:
-    return isinstance(item, c_ast.Pragma) and openmp.goes_with_a_loop(item)
+    return isinstance(item, c_ast.Pragma) and openmp.belongs(item)
 
 
 def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
     """Takes the loops of a run, as few regions as possible."""
     good: list[int] = []
     for index in range(start, end):
-        if not isinstance(sequence.items[index], c_ast.For):
+        if not _is_nest(sequence.items, index):
             continue
         threads = sequence.threads or openmp.refusing(sequence.items, index)
         problem = None if threads else _problem(found, sequence, start, index, index)
@@ -106,7 +127,8 @@ def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
             _leave_to_threads(found, sequence.items[index], threads)
         else:
             _refuse(found, sequence.items[index], problem)
-            _search_within(found, sequence, index)
+            if not openmp.is_block(sequence.items, index):
+                _search_within(found, sequence, index)
     _take(found, sequence, start, good)
 
 
@@ -146,15 +168,15 @@ def _problem(found: Nests, sequence: Sequence, start: int, first: int, last: int
 
 
 def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
-    items = sequence.items[first : last + 1]
     leading = first
     while leading > start and isinstance(sequence.items[leading - 1], c_ast.Pragma):
         leading -= 1
-    pragma = sequence.items[leading] if leading < first else None
-    span = nest_span(found.context, pragma, items[0], items[-1])
+    items = sequence.items[leading : last + 1]
+    pragma = items[0] if leading < first else None
+    span = nest_span(found.context, pragma, sequence.items[first], items[-1])
     alone = isinstance(sequence.node, c_ast.For)
     block = Block(sequence.node, 0, 0) if alone else Block(sequence.node, first, last + 1)
-    position = found.context.at(items[0])
+    position = found.context.at(sequence.items[first])
     extract = Extract(sequence.function, sequence.scope.copy(), block, items, position)
     return lift_region(found.context, extract, "", span, found.no_alias)
 
@@ -164,7 +186,9 @@ def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
     if problem.position in found.reported:
         return
     found.reported.add(problem.position)
-    found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
+    what = "loop" if isinstance(loop, c_ast.For | c_ast.While | c_ast.DoWhile) else "construct"
+    length = {"While": 5, "DoWhile": 2}.get(type(loop).__name__, 3)
+    found.diagnostics.append(not_offloaded(problem, found.context.at(loop), what, length))
 
 
 def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
@@ -175,8 +199,10 @@ def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
     found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
 
 
-def not_offloaded(problem: Diagnostic, loop: Position | None) -> Diagnostic:
-    """The warning that a loop stays on the host."""
+def not_offloaded(
+    problem: Diagnostic, loop: Position | None, what: str = "loop", length: int = 3
+) -> Diagnostic:
+    """The warning that a loop or another construct stays on the host; `length` is its keyword's."""
     why = replace(problem, severity="note", help="", notes=())
-    message = "this loop is not offloaded"
-    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), 3)
+    message = f"this {what} is not offloaded"
+    return Diagnostic("PG181", "warning", message, loop, problem.help, (why, *problem.notes), length)

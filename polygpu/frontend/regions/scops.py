@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators
+from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
 from polygpu.frontend.names.escapes import escapes
-from polygpu.frontend.names.liveness import Block, assigned_names, live_after, mentions
+from polygpu.frontend.names.liveness import Block, assigned_names, live_after, mentions, read_first
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import (
     Basic,
@@ -22,12 +23,15 @@ from polygpu.frontend.names.types import (
     fields_of,
     rank,
 )
-from polygpu.frontend.read import statements
+from polygpu.frontend.normal.forms import normal
+from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
 from polygpu.frontend.read.labels import jumped_to, labels
+from polygpu.frontend.read.promises import kept_apart, promises, replicated
+from polygpu.frontend.read.settled import settle
 from polygpu.frontend.read.state import FileContext, RawArray, Region
-from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import scalars_in
@@ -50,16 +54,26 @@ def lift_region(
     context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
 ) -> Scop:
     """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
+    items = normal(context, extract.function, extract.scope, extract.items)
+    extract = replace(extract, items=items)
     written = frozenset(name for item in extract.items for name in assigned_names(item))
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     changed = changed_names(extract.function.body)
     elsewhere = frozenset(_changed_elsewhere(context, extract))
-    marks = labels(extract.function), jumped_to(extract.function)
-    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, counters, *marks)
-    reader = Reader(region, extract.scope.child())
-    statements.walk(reader, extract.items, statements.Path())
+    kept = frozenset(name for name in counters if _is_kept(extract, name))
+    marks = (
+        labels(extract.function),
+        jumped_to(extract.function),
+        promises(context.root, extract.items),
+    )
+    _check_team(context, extract)
+    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, kept, *marks)
+    region.names.update(name for name in kept if _starts_with(extract, name))
+    reader, path = Reader(region, extract.scope.child()), statements.Path()
+    statements.walk(reader, extract.items, path)
+    pointers.check(region)
+    settle(reader, path, partial(_lives, extract), extract.position)
     shaped = shape(reader)
-    _check_iterators(region, extract)
     _check_declarations(region, extract)
     _check_registers(region)
     affine = _affine_names(shaped, region.conversions)
@@ -85,6 +99,30 @@ def lift_region(
         mentions=tuple(_mentions(extract)),
         exposed=tuple(s for s in scalars if _exposed(region.scalars[s.name].variable, extract)),
     )
+
+
+def _check_team(context: FileContext, extract: Extract) -> None:
+    """Refuses what a team does another number of times, or leaves another value of, than the C program."""
+    for statement, model in replicated(extract.items):
+        message = "every thread of the team runs this statement"
+        help_text = "if one thread is meant to, put '#pragma omp single' before it"
+        if model == "acc":
+            help_text = (
+                "put '#pragma acc loop' before the loops of the construct, and move the rest out of it"
+            )
+        raise refusal("PG116", context.at(statement), message, help_text)
+    for name, statement, mentioned in kept_apart(extract.items):
+        variable = extract.scope.find(name)
+        if isinstance(variable, Variable) and (mentioned or _is_live(variable, extract)):
+            message = f"'{name}' is private in this construct and used after it"
+            help_text = "use lastprivate, or a variable of its own in the construct"
+            raise refusal("PG116", context.at(statement), message, help_text)
+
+
+def _is_live(variable: Variable, extract: Extract) -> bool:
+    partial = not isinstance(variable.type, Basic)
+    own = variable.place in ("local", "parameter")
+    return own and live_after(extract.function.body, extract.block, variable.node, partial)
 
 
 def _exposed(variable: Variable, extract: Extract) -> bool:
@@ -136,16 +174,29 @@ def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
             bound |= {declaration.name for declaration in node.decls}
 
 
-def _check_iterators(region: Region, extract: Extract) -> None:
-    """The value that a loop leaves in an iterator is not computed: nothing may use it."""
-    for variable, position in region.outer_iterators.items():
-        if live_after(extract.function.body, extract.block, variable.node):
-            message = f"the value of the iterator '{variable.name}' is used after the region"
-            help_text = (
-                f"declare it in the loop ('for (int {variable.name} = ...'), or set it again before its use"
-            )
-            notes = (note(f"'{variable.name}' is declared here", region.at(variable.node)),)
-            raise refusal("PG106", position, message, help_text, 3, notes)
+def _is_kept(extract: Extract, name: str) -> bool:
+    """Whether the value of an iterator matters outside of its loops."""
+    variable = extract.scope.find(name)
+    outside = any(used_outside(item, name) for item in extract.items)
+    return outside or (isinstance(variable, Variable) and _lives(extract, variable))
+
+
+def _starts_with(extract: Extract, name: str) -> bool:
+    """Whether the value that a variable has before the region may matter."""
+    variable = extract.scope.find(name)
+    if not isinstance(variable, Variable):
+        return False
+    return read_first(extract.items, variable.node, _lives(extract, variable))
+
+
+def _lives(extract: Extract, variable: Variable) -> bool:
+    """Whether the value that a scalar or pointer has after the region may be read."""
+    body = extract.function.body
+    return (
+        variable.place == "global"
+        or escapes(body, variable)
+        or live_after(body, extract.block, variable.node)
+    )
 
 
 def _check_declarations(region: Region, extract: Extract) -> None:
@@ -233,13 +284,9 @@ def _array(array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset
 
 
 def _host(array: RawArray) -> str:
-    depth = rank(array.variable.type)
-    if depth == 1:
-        return array.name
-    return f"&{array.name}{'[0]' * depth}"
+    depth, name = rank(array.variable.type), array.variable.name
+    return name if depth == 1 else f"&{name}{'[0]' * depth}"
 
 
 def _live(array: RawArray, extract: Extract) -> bool:
-    variable, body = array.variable, extract.function.body
-    partial = not isinstance(variable.type, Basic)
-    return escapes(body, variable) or live_after(body, extract.block, variable.node, partial)
+    return escapes(extract.function.body, array.variable) or _is_live(array.variable, extract)

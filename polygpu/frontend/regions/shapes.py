@@ -11,10 +11,11 @@ from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
-from polygpu.frontend.shape.affine import Affine, polynomial
+from polygpu.frontend.shape.affine import Affine, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
     Shape,
+    distributed,
     find_shape,
     inner_subscripts,
     is_parameter,
@@ -23,7 +24,7 @@ from polygpu.frontend.shape.delinearize import (
 )
 from polygpu.frontend.shape.selects import implied
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
-from polygpu.model.rewrite import children, map_references, rewrite, scalars_in
+from polygpu.model.rewrite import children, map_references, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
@@ -59,7 +60,8 @@ def shape(reader: Reader) -> Shaped:
     region = reader.region
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
-    visits = [v for statement in region.statements for v in _Finder(region.affine).of_body(statement.body)]
+    visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
+    apart = _written_apart(region)
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
@@ -67,7 +69,8 @@ def shape(reader: Reader) -> Shaped:
         found = _flattened(region, array, own)
         if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
-            shaped.extents[array] = (None, *map(_counted, found.extents))
+            shaped.extents[array] = (None, *map(counted, found.extents))
+        own = [v for v in own if v.reference.site not in apart]
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
         _finish(region, raw, f"S{number}", shapes, shaped)
@@ -140,6 +143,13 @@ class _Finder:
                     yield from self.of(part)
 
 
+def _written_apart(region: Region) -> frozenset[int]:
+    """The writes, by their places, of which a pragma says that no two iterations write the same element."""
+    promised = (raw for raw in region.statements if any(region.loops[k].independent for k in raw.loops))
+    visits = (v for raw in promised for v in _Finder(region.affine).of_body(raw.body))
+    return frozenset(v.reference.site for v in visits if v.write)
+
+
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
     """The declared extents in terms of constants and parameters; None for an unknown outermost one."""
     ctype: CType = array.variable.type
@@ -166,7 +176,7 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
     extent = reader.region.affine.value(value)
     changed = next(_changes(reader.region, sorted(scalars_in(value))), "")
     if extent is not None and not changed:
-        return _counted(extent)
+        return counted(extent)
     if outermost:
         return None
     reason = changed or reason_for(reader.region, value)[0]
@@ -200,6 +210,7 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     if all(region.affine.value(subscript) is not None for subscript in subscripts):
         return None
     iterators = region.iterators | region.locals
+    subscripts = [distributed(region.affine, subscript, iterators) for subscript in subscripts]
     sums = dict.fromkeys(found for subscript in subscripts for found in sums_in(subscript))
     return find_shape(
         map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.parameter, iterators)]
@@ -249,17 +260,13 @@ def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) ->
     found = shapes.get(reference.array)
     subscripts = reference.subscripts
     if found is not None:
-        subscripts = subscripts_for(polynomial(subscripts[0]), found)
+        whole = distributed(region.affine, subscripts[0], region.iterators | region.locals)
+        subscripts = subscripts_for(polynomial(whole), found)
     forms = [region.affine.value(s) for s in subscripts]
     if found is None and None in forms:
         return reference
-    final = (s if form is None else _counted(form) for s, form in zip(subscripts, forms, strict=True))
+    final = (s if form is None else counted(form) for s, form in zip(subscripts, forms, strict=True))
     return replace(reference, subscripts=tuple(final))
-
-
-def _counted(form: Expr) -> Expr:
-    """The affine form as code computes it: in int, which holds its values, whatever the source's types."""
-    return rewrite(form, lambda e: Name(e.name) if isinstance(e, Name) else None)
 
 
 def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shape], shaped: Shaped) -> None:
@@ -269,7 +276,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
     visits, sure = _collected(finder.of_body(body))
     for visit in visits:
         element = finder.element(visit.reference)
-        must = visit.always or (visit.write and bool(element & sure))
+        must = (visit.always and (bool(element) or not visit.write)) or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
         forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
@@ -308,6 +315,6 @@ def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: 
             message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
             raise refusal("PG161", site.position, message, help_text)
         reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
-        made = Assumption(name, value, _counted(extent), reason, site.position)
+        made = Assumption(name, value, counted(extent), reason, site.position)
         if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
             assumptions.append(made)

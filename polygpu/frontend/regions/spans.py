@@ -13,9 +13,12 @@ from polygpu.support.position import Position
 
 _WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in the source file itself"
 _BEFORE = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+[ \t]*\Z", re.MULTILINE)
-_OPENMP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+omp[ \t]+(?:parallel[ \t]+for|for|simd)\b", re.MULTILINE)
+_OPENMP = re.compile(
+    r"^[ \t]*#[ \t]*pragma[ \t]+(?:omp|acc)[ \t]+(?:parallel|for|simd|target|teams|kernels|serial|loop)\b",
+    re.MULTILINE,
+)
 _LASTING = frozenset(("define", "undef", "include", "include_next", "import", "embed"))
-_CONDITIONAL = frozenset(("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"))
+_BRANCHES = frozenset(("elif", "elifdef", "elifndef", "else", "endif"))
 
 
 def marked_span(context: FileContext, begin: Any, end: Any) -> tuple[int, int]:
@@ -41,23 +44,25 @@ def _pragma(source: Source, position: Position) -> tuple[int, int]:
 
 
 def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tuple[int, int]:
-    """From `leading` (a pragma before the loop, or None) and the first `for` to the end of the last."""
+    """From `leading` (a pragma before the loop, or None) and the first loop to the end of the last."""
     start, _ = _loop(context, first)
     if leading is not None:
         start, _ = _pragma(context.source, context.at(leading))
     span = start, _loop(context, last)[1]
     _check_before(context, start, first)
     _check_directives(context.source, span, _LASTING, "move it before the loop")
-    _check_directives(context.source, span, _CONDITIONAL, _WRITE_PRAGMAS)
+    _check_conditionals(context.source, span)
     return span
 
 
 def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
     source, position = context.source, context.at(loop)
     start = source.offset(position.line, position.column)
-    if position.file != source.path or not source.text.startswith("for", start):
+    if position.file != source.path:
         raise _hidden(position, "the loop comes from a macro")
     end = context.expansion.end(start, loop.coord.line, loop.coord.column)
+    if end is None and not source.text.startswith(("for", "while", "{"), start):
+        raise _hidden(position, "the loop comes from a macro")
     if end is None:
         raise _hidden(position, "where the loop ends is not plain to see: a macro or a directive hides it")
     return start, end
@@ -73,12 +78,29 @@ def _check_before(context: FileContext, start: int, loop: Any) -> None:
 
 
 def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
-    """What holds for the text after a region too cannot go with it, nor can half of an #if."""
+    """What holds for the text after a region too cannot go with it."""
     for word, offset in source.directives(*span):
         if word in refused:
-            position = Position(source.path, *source.place(offset))
-            message = f"'#{word}' within what becomes a call"
-            raise refusal("PG113", position, message, help_text, len(word) + 1)
+            raise _within(source, word, offset, help_text)
+
+
+def _check_conditionals(source: Source, span: tuple[int, int]) -> None:
+    """Half of an #if cannot go with a region; all of it can."""
+    opened: list[tuple[str, int]] = []
+    for word, offset in source.directives(*span):
+        if word in _BRANCHES and not opened:
+            raise _within(source, word, offset, _WRITE_PRAGMAS)
+        if word in ("if", "ifdef", "ifndef"):
+            opened.append((word, offset))
+        elif word == "endif":
+            opened.pop()
+    if opened:
+        raise _within(source, *opened[0], _WRITE_PRAGMAS)
+
+
+def _within(source: Source, word: str, offset: int, help_text: str) -> Diagnosed:
+    position = Position(source.path, *source.place(offset))
+    return refusal("PG113", position, f"'#{word}' within what becomes a call", help_text, len(word) + 1)
 
 
 def _hidden(position: Position, message: str) -> Diagnosed:

@@ -24,6 +24,7 @@ from polygpu.model.expr import (
     wraps,
 )
 from polygpu.model.offsets import negated, product, product_of
+from polygpu.model.rewrite import rewrite
 
 # Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1. Types do not matter: these are the
 # integers that the source means, where `polygpu.model.linear` has those that a kernel computes in int.
@@ -89,6 +90,11 @@ def stripped(expr: Expr) -> Expr:
 
 def _widening(ctype: str) -> bool:
     return not is_floating(ctype) and SIZES[ctype] >= 4
+
+
+def counted(form: Expr) -> Expr:
+    """The affine form as code computes it: in int, which holds its values, whatever the source's types."""
+    return rewrite(form, lambda e: Name(e.name) if isinstance(e, Name) else None)
 
 
 @dataclass(frozen=True)
@@ -179,7 +185,7 @@ class Affine:
                 value, divisor = self.value(_exact(above)), self.value(_exact(below))
                 if value is not None and isinstance(divisor, Int) and divisor.value > 0:
                     top = add(value, Int(divisor.value - 1)) if name == "ceil" else value
-                    return _floor(top, divisor.value)
+                    return floored(top, divisor.value)
         return None
 
     def condition(self, expr: Expr, unsigned: bool = False) -> Expr | None:
@@ -230,13 +236,14 @@ def _by_constant(op: str, left: Expr, right: int) -> Expr | None:
         case "<<" if 0 <= right < 31:
             return product_of(left, Int(1 << right))
         case ">>" if 0 <= right < 31:
-            return _floor(left, 1 << right)
+            return floored(left, 1 << right)
         case "&" if right > 0 and right & (right + 1) == 0:
-            return subtract(left, product_of(Int(right + 1), _floor(left, right + 1)))
+            return subtract(left, product_of(Int(right + 1), floored(left, right + 1)))
     return None
 
 
-def _floor(value: Expr, divisor: int) -> Expr:
+def floored(value: Expr, divisor: int) -> Expr:
+    """value / divisor, rounded towards minus infinity."""
     if isinstance(value, Int):
         return Int(value.value // divisor)
     return value if divisor == 1 else Call("floord", (value, Int(divisor)), "int")

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from math import gcd
 
 from polygpu.frontend.shape.affine import (
+    Affine,
     Polynomial,
     add,
     expression,
@@ -24,9 +26,9 @@ from polygpu.frontend.shape.affine import (
     polynomial,
     total,
 )
-from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Unary
+from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Select, Unary
 from polygpu.model.offsets import product, product_of
-from polygpu.model.rewrite import scalars_in
+from polygpu.model.rewrite import rewrite, scalars_in
 
 STRIDES = "its accesses have the strides"
 
@@ -126,6 +128,56 @@ def _shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str
             return f"{STRIDES} {_text(inner)} and {_text(outer)}, which fit no one shape"
         extents.append(extent)
     return Shape(tuple(reversed(chain)), tuple(reversed(extents)))
+
+
+def distributed(affine: Affine, subscript: Expr, iterators: Set[str]) -> Expr:
+    """`?:` with affine tests within the factors of the strides, so that each factor is affine.
+
+    x == 0 ? y * n + x : y * n + x - 1    ->    n * y + (x == 0 ? x : x - 1)
+    """
+
+    def change(expr: Expr) -> Expr | None:
+        match expr:
+            case Select(test, yes, no) if affine.value(expr) is None and affine.condition(test) is not None:
+                sides = [polynomial(distributed(affine, side, iterators)) for side in (yes, no)]
+                moved = (m for side in sides for m in side if len(_parameters(m, iterators)) < len(m))
+                strides = sorted({_parameters(m, iterators) for m in moved}, key=len, reverse=True)
+                first, second = (_by_strides(side, strides, iterators) for side in sides)
+                return reduce(add, (_chosen(test, k, first, second) for k in {**first, **second}))
+        return None
+
+    return rewrite(subscript, change)
+
+
+def _by_strides(
+    subscript: Polynomial, strides: list[tuple[Expr, ...]], iterators: Set[str]
+) -> dict[tuple[Expr, ...], Polynomial]:
+    """What each stride is multiplied with; of the strides that divide a term the largest."""
+    found: dict[tuple[Expr, ...], Polynomial] = {}
+    for monomial, factor in subscript.items():
+        own = _parameters(monomial, iterators)
+        if len(own) == len(monomial):
+            own = next((stride for stride in strides if _without(own, stride) is not None), ())
+        remaining = _without(monomial, own)
+        assert remaining is not None
+        found.setdefault(own, {})[remaining] = factor
+    return found
+
+
+def _parameters(monomial: tuple[Expr, ...], iterators: Set[str]) -> tuple[Expr, ...]:
+    return tuple(atom for atom in monomial if is_parameter(atom, iterators))
+
+
+def _chosen(
+    test: Expr,
+    parameters: tuple[Expr, ...],
+    yes: dict[tuple[Expr, ...], Polynomial],
+    no: dict[tuple[Expr, ...], Polynomial],
+) -> Expr:
+    """The parameters times what they are multiplied with where the test holds, or where not."""
+    sides = expression(yes.get(parameters, {})), expression(no.get(parameters, {}))
+    factor = sides[0] if sides[0] == sides[1] else Select(test, *sides)
+    return product((*parameters, factor)) if parameters else factor
 
 
 def is_parameter(atom: Expr, iterators: Set[str]) -> bool:

@@ -30,6 +30,11 @@ _SCAN = re.compile(
     + r")\b"
 )
 _PAREN = re.compile(r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'|[(),]")
+# A region that is the branch of an if without braces: no parser of C takes the pragma before the else.
+_BEFORE_ELSE = re.compile(
+    r"(\n[ \t]*#[ \t]*pragma[ \t]+scop\b(?:(?!pragma[ \t]+scop\b)[\s\S])*?"
+    r"#[ \t]*pragma[ \t]+endscop\b[^\n]*\n\s*)(else\b)"
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 INLINE_ASSEMBLY = "__asm__"
@@ -75,6 +80,7 @@ def clean(preprocessed: Preprocessed, path: str) -> Clean:
         elif system:
             system_text.append(body)
     text, attributes = _hide("\n".join(line.text for line in lines))
+    text = _BEFORE_ELSE.sub(r" {\1} \2", text)
     words = set(_WORD.findall(text))
     head = prelude(words, "".join(system_text) if preprocessed.system else None)
     return Clean(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -58,12 +58,15 @@ class Expansion:
 
     @cached_property
     def _marks(self) -> dict[int, tuple[int, ...]]:
-        """By the offset of a token in the clean text, the offsets in the source that come out before it.
+        return self.marks(self.source.boundaries)
 
-        Nothing where the marks changed what else comes out.
+    def marks(self, boundaries: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """By the offset of a token in the clean text, the `boundaries` in the source that come out before it.
+
+        Nothing where marks there changed what else comes out.
         """
         try:
-            marked = self.again(self._with_marks())
+            marked = self.again(self._with_marks(boundaries))
         except Diagnosed:
             return {}
         tokens = [*spellings(self._clean.text), ("", len(self._clean.text))]
@@ -81,9 +84,9 @@ class Expansion:
                 return {}
         return found if index == len(tokens) - 1 else {}
 
-    def _with_marks(self) -> str:
+    def _with_marks(self, boundaries: Iterable[int]) -> str:
         text, parts, done = self.source.text, [], 0
-        for offset in self.source.boundaries:
+        for offset in boundaries:
             parts += [text[done:offset], f" polygpu_mark_{offset} "]
             done = offset
         return "".join([*parts, text[done:]])

@@ -89,10 +89,33 @@ class Source:
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
-        """The offsets of each `for` and after each semicolon and closing brace, outside of parentheses.
+        """The offsets of each `for` and `while`, of words behind a brace, a semicolon or a directive, and
+        after each semicolon and closing brace, outside of parentheses.
 
         What stands in parentheses may be the argument of a macro.
         """
+        found = []
+        depths = [0]
+        follows = pragma = False
+        for match in _SCAN.finditer(self.text):
+            text = match[0].lstrip()
+            if text.startswith(("//", "/*")):
+                continue
+            if (text in ("for", "while") or (follows and _starts(text))) and depths[-1] == 0:
+                found.append(match.start())
+            follows = text in ("{", "}", ";") or text.startswith("#") or (pragma and text == ")")
+            pragma = text == "_Pragma" or (pragma and text[0] in '("')
+            if text.startswith("#"):
+                _branch(text, depths)
+            elif text in ("(", ")"):
+                depths[-1] += 1 if text == "(" else -1
+            elif text in (";", "}") and depths[-1] == 0:
+                found.append(match.end())
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def gaps(self) -> tuple[int, ...]:
+        """The offsets outside of parentheses after semicolons, braces, `else`, `do` and after parentheses."""
         found = []
         depths = [0]
         for match in _SCAN.finditer(self.text):
@@ -101,11 +124,9 @@ class Source:
                 _branch(text, depths)
             elif text in ("(", ")"):
                 depths[-1] += 1 if text == "(" else -1
-            elif text == "for" and depths[-1] == 0:
-                found.append(match.start())
-            elif text in (";", "}") and depths[-1] == 0:
+            if text in (";", "{", "}", "else", "do", ")") and depths[-1] == 0:
                 found.append(match.end())
-        return tuple(dict.fromkeys(found))
+        return tuple(found)
 
     def directives(self, start: int, end: int) -> list[tuple[str, int]]:
         """The words of the preprocessor's directives that start between two offsets, and where."""
@@ -133,6 +154,11 @@ def spellings(text: str, start: int = 0) -> Iterator[tuple[str, int]]:
 def joined(text: str) -> str:
     """The text with its continued lines as one."""
     return _CONTINUED.sub("", text)
+
+
+def _starts(text: str) -> bool:
+    """Whether a token begins a block, or may be the macro that begins a loop."""
+    return text == "{" or text[0].isalpha() or text[0] == "_"
 
 
 def _branch(directive: str, depths: list[int]) -> None:

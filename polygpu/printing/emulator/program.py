@@ -15,8 +15,6 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr
 from polygpu.model.kernel import (
     Buffer,
-    Declare,
-    DeclareArray,
     HostFor,
     HostIf,
     HostStatement,
@@ -24,16 +22,14 @@ from polygpu.model.kernel import (
     Launch,
     Region,
     Site,
-    Statement,
     Unit,
 )
-from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.model.text import INTEGERS, PLAIN, c_string
 from polygpu.perf.charges import lockstep
 from polygpu.perf.coalescing import Coalescing, Memory
-from polygpu.perf.cost import CLASSES, accesses
+from polygpu.perf.cost import CLASSES
 from polygpu.perf.lockstep import Access, Row
 from polygpu.perf.oblivious import is_oblivious
 from polygpu.perf.resources import wave
@@ -44,6 +40,7 @@ from polygpu.printing.emulator.symbols import spell
 from polygpu.printing.emulator.writer import KernelWriter
 from polygpu.printing.layout import place_of
 from polygpu.printing.printer import HOST_NAMES, braced, loop_head, print_expr, print_host
+from polygpu.printing.transfers import is_kept, transfers
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
 
@@ -78,9 +75,13 @@ def print_emulator(unit: Unit, device: Device) -> str:
             structures=list(structures.values()),
             functions=[f"static inline {text}" for text in functions],
             regions=regions,
+            most_buffers=1,
+            kept=True,
+            uploads=True,
+            downloads=True,
+            poisons='!polygpu_sampled() && (POLYGPU_CHECK || getenv("POLYGPU_POISON") != NULL)',
             sized=any(region.sized for region in unit.regions),
             largest=LARGEST_SIZE,
-            doubles_on_device_without=not device.doubles and any(map(_uses_doubles, unit.regions)),
         )
     )
 
@@ -156,9 +157,17 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
         "rows": " * ".join(rows) or "1",
         "poison": poison(buffer.type),
         "last": [print_expr(e) for e in last_row(buffer)] if buffer.last else ["-1", "0"],
+        "kept": _kept(buffer, name) if is_kept(buffer) else (),
         "copy_in": buffer.host and buffer.copy_in,
         "copy_out": buffer.host and buffer.copy_out,
     }
+
+
+def _kept(buffer: Buffer, name: str) -> tuple[str, str]:
+    """Where the first element is that is copied, and how many a row has; 0 where there are no rows."""
+    offset = print_expr(next(transfers(buffer)).offset)
+    row = f"pg_extent_{name}[{len(buffer.extents) - 1}]" if len(buffer.extents) > 1 else "0"
+    return name if offset == "0" else f"{name} + ({offset})", row
 
 
 def _host_extent(extents: tuple[Expr | None, ...], dimension: int) -> str:
@@ -229,15 +238,3 @@ def _access(a: Access, rows: Mapping[Row, int], sites: Mapping[int, Site]) -> di
 def _comment(text: str) -> str:
     """`text` inside a C comment."""
     return text.replace("*/", "* /").replace("/*", "/ *")
-
-
-def _uses_doubles(region: Region) -> bool:
-    types = {b.type for b in region.buffers} | {s.type for s in region.scalars}
-    for kernel in region.kernels:
-        types |= {a.type for a in kernel.shared} | {reference.type for reference in accesses(kernel.body)}
-        types |= set(_declared(kernel.body))
-    return "double" in types
-
-
-def _declared(body: tuple[Statement, ...]) -> Iterator[str]:
-    return (s.type for s in statements(body) if isinstance(s, Declare | DeclareArray))

@@ -50,8 +50,8 @@ void hipLaunchKernelGGL(Kernel kernel, dim3 grid, dim3 block, unsigned, int, Arg
     }
 }
 
-enum hipError_t { hipSuccess, hipErrorUnknown };
-enum hipMemcpyKind { hipMemcpyHostToDevice, hipMemcpyDeviceToHost };
+enum hipError_t { hipSuccess, hipErrorUnknown, hipErrorMemoryAllocation };
+enum hipMemcpyKind { hipMemcpyHostToDevice, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice };
 using hipEvent_t = void *;
 struct hipDeviceProp_t { char name[256]; };
 

@@ -1,0 +1,49 @@
+"""All normal forms of a region, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.names.scopes import Scope
+from polygpu.frontend.normal.breaks import without_break
+from polygpu.frontend.normal.continues import without_continue
+from polygpu.frontend.normal.gotos import jumps_to, without_goto
+from polygpu.frontend.normal.inline import Inliner
+from polygpu.frontend.normal.memory import as_loops
+from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.switches import without_switch
+from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, used_names
+from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.text.nodes import nodes
+
+_CONCERNED = (
+    c_ast.FuncCall,
+    c_ast.Switch,
+    c_ast.Goto,
+    c_ast.Continue,
+    c_ast.Break,
+    c_ast.TernaryOp,
+    c_ast.ExprList,
+)
+
+
+def normal(context: FileContext, function: Any, scope: Scope, region: Sequence[Any]) -> tuple[Any, ...]:
+    """The statements of a region, in normal form. Raises Diagnosed for a call that is in the way."""
+    items = list(region)
+    if not any(isinstance(node, _CONCERNED) for item in items for node in nodes(item)):
+        return tuple(items)
+    own = frozenset(declared_names(function))
+    file = (*context.scope.symbols, *context.scope.typedefs)
+    names = Names({*own, *used_names(function), *file})
+    outside = jumps_to(function.body) - jumps_to(block(items, None))
+    items = blocks(items, scope, in_sequence)
+    items = Inliner(context, names, own).inlined(items, scope)
+    items = blocks(items, scope, lambda found, inner: without_switch(found, inner, names))
+    every = outside + jumps_to(block(items, None))
+    items = blocks(items, scope, lambda found, _: without_goto(found, names, every))
+    items = blocks(items, scope, without_break)
+    items = blocks(items, scope, lambda found, _: without_continue(found, names))
+    return tuple(blocks(items, scope, lambda found, inner: as_loops(found, inner, names)))

@@ -1,0 +1,325 @@
+"""What statements of the host do to memory that regions may have on the device."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.names.escapes import escapes
+from polygpu.frontend.names.scopes import Function, Scope, Variable, function_scope
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
+from polygpu.frontend.read.state import FileContext, source_text
+from polygpu.frontend.residency.libraries import behaviour
+from polygpu.frontend.residency.typing import type_of
+from polygpu.model.scop import Scop
+
+_STATEMENTS = (
+    c_ast.Compound, c_ast.If, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Case, c_ast.Default,
+    c_ast.Label, c_ast.Return, c_ast.DeclList,
+)  # fmt: skip
+_NOTHING = (c_ast.Pragma, c_ast.EmptyStatement, c_ast.Break, c_ast.Continue, c_ast.Goto)
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A read or a write of a declared variable, or of anything that pointers reach. `why` says which."""
+
+    writes: bool
+    variable: Variable | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Effects:
+    """`unknown` names what may do anything; `runs` is said of regions of the file that run."""
+
+    touches: tuple[Touch, ...] = ()
+    unknown: str = ""
+    runs: bool = False
+
+    def __or__(self, other: Effects) -> Effects:
+        return Effects(
+            tuple(dict.fromkeys((*self.touches, *other.touches))),
+            self.unknown or other.unknown,
+            self.runs or other.runs,
+        )
+
+
+NONE = Effects()
+
+
+def together(effects: Iterable[Effects]) -> Effects:
+    return reduce(Effects.__or__, effects, NONE)
+
+
+@dataclass
+class Program:
+    """A file, and its regions that run on the device; `reached` is asked of functions that run them.
+
+    `reached` answers whether the host's statements in that function are looked after, too.
+    """
+
+    context: FileContext
+    regions: tuple[Scop, ...]
+    reached: Any = None
+    summaries: dict[str, Effects | None] = field(default_factory=dict)
+    private: dict[Variable, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.types = frozenset(name for scop in self.regions for name in _element_types(scop))
+        arrays = [array for scop in self.regions for array in scop.arrays if array.extents]
+        self.names = {word for array in arrays for word in re.findall(r"\w+", f"{array.name} {array.host}")}
+
+    def region(self, node: Any) -> Scop | None:
+        """The region that a statement is in."""
+        if node.coord is None:
+            return None
+        position, source = self.context.at(node), self.context.source
+        if position.file != source.path:
+            return None
+        offset = source.offset(position.line, position.column)
+        return next((scop for scop in self.regions if scop.start <= offset < scop.end), None)
+
+    def matters(self, ctype: CType | None) -> bool:
+        """C99 6.5p7: whether an object of that type may be an element of what regions have on the device."""
+        names = _leaves(ctype)
+        return names is None or bool(names & self.types) or "char" in names | self.types
+
+    def is_private(self, variable: Variable) -> bool:
+        """Whether regions do not know the variable: nothing but its name reaches it, in the host's code."""
+        if variable not in self.private:
+            hidden = variable.place != "global" or "static" in variable.storage
+            known = variable.name in self.names or escapes(self.context.root, variable)
+            self.private[variable] = hidden and not known
+        return self.private[variable]
+
+    def declares(self, function: Function) -> bool:
+        """Whether it is the user's own declaration: a function of the name may be anywhere."""
+        return self.context.at(function.node).file in self.context.positions.sources
+
+    def summary(self, definition: Any) -> Effects:
+        """What a call of a function of the file does."""
+        name = str(definition.decl.name)
+        if name not in self.summaries:
+            self.summaries[name] = None
+            scope = function_scope(definition, self.context.scope)
+            self.summaries[name] = self._summary(name, definition, scope)
+        return self.summaries[name] or Effects(unknown=f"{name}, which calls itself,")
+
+    def _summary(self, name: str, definition: Any, scope: Scope) -> Effects:
+        found = self.effects(definition.body, scope)
+        if found.runs:
+            return Effects(runs=True) if self.reached(definition) else Effects(unknown=name)
+        touches = tuple(t for t in found.touches if t.variable is None or t.variable.place == "global")
+        return Effects(touches, found.unknown)
+
+    def effects(self, node: Any, scope: Scope) -> Effects:
+        """Of a statement or an expression. Enters what a declaration declares into `scope`."""
+        if node is None or isinstance(node, _NOTHING):
+            return NONE
+        if isinstance(node, c_ast.Typedef):
+            scope.declare(node, "local")
+            return NONE
+        if isinstance(node, c_ast.Decl):
+            return self._declaration(node, scope)
+        if isinstance(node, _STATEMENTS):
+            if self.region(node) is not None:
+                return Effects(runs=True)
+            inner = scope if isinstance(node, c_ast.DeclList) else scope.child()
+            return together(self.effects(child, inner) for child in node)
+        if self.regions and self.region(node) is not None:
+            return Effects(runs=True)
+        return together(Reader(self, scope).value(node))
+
+    def _declaration(self, node: Any, scope: Scope) -> Effects:
+        if self.region(node) is not None:
+            return Effects(runs=True)
+        reader = Reader(self, scope)
+        found = together(reader.value(node.init)) if node.init is not None else NONE
+        sizes = together(e for part in _extents(node.type) for e in reader.value(part))
+        scope.declare(node, "local")
+        return found | sizes
+
+
+def _element_types(scop: Scop) -> Iterator[str]:
+    for array in scop.arrays:
+        if array.extents and array.storage != "region":
+            fields = array.structure.fields if array.structure else ()
+            yield from (_plain(t) for t in (*(ctype for _, ctype in fields), array.element))
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("unsigned ").removeprefix("signed ")
+
+
+def _leaves(ctype: CType | None) -> frozenset[str] | None:
+    """The types of the scalars in it; None where they are not known."""
+    match ctype:
+        case Basic(name):
+            return frozenset({_plain(name)})
+        case Pointer():
+            return frozenset({"pointer"})
+        case Vector():
+            return _leaves(ctype.element)
+        case Qualified(record) if record.members is not None:
+            parts = [_leaves(member.type) for member in record.members]
+            return None if None in parts else frozenset().union(*(p for p in parts if p))
+    return None
+
+
+def _extents(declarator: Any) -> Iterator[Any]:
+    while isinstance(declarator, c_ast.ArrayDecl | c_ast.PtrDecl):
+        if isinstance(declarator, c_ast.ArrayDecl) and declarator.dim is not None:
+            yield declarator.dim
+        declarator = declarator.type
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads expressions at a scope. Generators give the effects of their parts."""
+
+    program: Program
+    scope: Scope
+    caller: str = ""  # the function that an argument is for
+
+    def value(self, node: Any) -> Iterator[Effects]:
+        """Of computing an expression's value."""
+        match node:
+            case c_ast.Constant() | c_ast.Typename():
+                return
+            case c_ast.ID() | c_ast.ArrayRef() | c_ast.StructRef() | c_ast.UnaryOp(op="*"):
+                yield from self.place(node)
+                yield from self._access(node, writes=False)
+            case c_ast.UnaryOp(op="&"):
+                yield from self.place(node.expr)
+            case c_ast.UnaryOp(op="sizeof" | "_Alignof"):
+                return
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+                yield from self._assigned(node.expr, reads=True)
+            case c_ast.UnaryOp() | c_ast.Cast():
+                yield from self.value(node.expr)
+            case c_ast.Assignment():
+                yield from self.value(node.rvalue)
+                yield from self._assigned(node.lvalue, reads=node.op != "=")
+            case c_ast.FuncCall():
+                yield from self._call(node)
+            case c_ast.BinaryOp() | c_ast.TernaryOp() | c_ast.ExprList() | c_ast.InitList():
+                for part in node:
+                    yield from self.value(part)
+            case c_ast.NamedInitializer():
+                yield from self.value(node.expr)
+            case _:
+                yield Effects(unknown=f"'{type(node).__name__}'")
+
+    def place(self, node: Any) -> Iterator[Effects]:
+        """Of computing where an lvalue is."""
+        match node:
+            case c_ast.ID():
+                return
+            case c_ast.ArrayRef():
+                yield from self.value(node.name)
+                yield from self.value(node.subscript)
+            case c_ast.StructRef(type="."):
+                yield from self.place(node.name)
+            case c_ast.StructRef():
+                yield from self.value(node.name)
+            case c_ast.UnaryOp(op="*"):
+                yield from self.value(node.expr)
+            case _:
+                yield from self.value(node)
+
+    def _assigned(self, node: Any, reads: bool) -> Iterator[Effects]:
+        yield from self.place(node)
+        if reads:
+            yield from self._access(node, writes=False)
+        yield from self._access(node, writes=True)
+
+    def _access(self, node: Any, writes: bool) -> Iterator[Effects]:
+        ctype = type_of(self.scope, node)
+        if isinstance(node, c_ast.ID) and not isinstance(self.scope.find(node.name), Variable):
+            return
+        if {"volatile", "_Atomic"} & getattr(ctype, "qualifiers", frozenset()):
+            yield Effects(unknown=f"'{source_text(node)}', which is volatile,")
+        elif not isinstance(ctype, Vector) and self.program.matters(ctype):
+            root = self._root(node)
+            if root is not None and "register" in root.storage:
+                return
+            if root is not None and self.program.is_private(root):
+                return
+            yield self._touch(node, root, writes)
+
+    def _touch(self, node: Any, root: Variable | None, writes: bool) -> Effects:
+        line, verb = self.program.context.at(node).line, "writes" if writes else "reads"
+        subject = f"{self.caller} at line {line}" if self.caller else f"line {line}"
+        return Effects((Touch(writes, root, f"{subject} {verb} {source_text(_whole(node))}"),))
+
+    def _root(self, node: Any) -> Variable | None:
+        """The declared object that an lvalue is a part of; None where a pointer leads to it."""
+        match node:
+            case c_ast.ID():
+                found = self.scope.find(node.name)
+                pointer = isinstance(found, Variable) and (
+                    isinstance(found.type, Vector) and found.place == "parameter"
+                )
+                return found if isinstance(found, Variable) and not pointer else None
+            case c_ast.ArrayRef() if isinstance(type_of(self.scope, node.name), Vector):
+                return self._root(node.name)
+            case c_ast.UnaryOp(op="*") if isinstance(type_of(self.scope, node.expr), Vector):
+                return self._root(node.expr)
+            case c_ast.StructRef(type="."):
+                return self._root(node.name)
+        return None
+
+    def _call(self, node: Any) -> Iterator[Effects]:
+        function = self.scope.find(node.name.name) if isinstance(node.name, c_ast.ID) else None
+        arguments = tuple(node.args.exprs) if node.args else ()
+        name = node.name.name if isinstance(node.name, c_ast.ID) else source_text(node.name)
+        inner = Reader(self.program, self.scope, name)
+        for argument in arguments:
+            yield from inner.value(argument)
+        defined = self.program.context.scope.find(name) if isinstance(function, Function) else None
+        if isinstance(defined, Function) and defined.definition is not None:
+            yield self.program.summary(defined.definition)
+            return
+        users = isinstance(function, Function) and self.program.declares(function)
+        known = "" if isinstance(function, Variable) or users else behaviour(name)
+        if known in ("reads", "writes"):
+            for argument in arguments:
+                yield from inner.reached(argument, known == "writes")
+        elif not known:
+            line = self.program.context.at(node).line
+            yield Effects(unknown=f"{name} at line {line}")
+
+    def reached(self, argument: Any, writes: bool) -> Iterator[Effects]:
+        """What a function of the library does behind an argument."""
+        ctype = type_of(self.scope, argument)
+        null = isinstance(argument, c_ast.Cast) and isinstance(argument.expr, c_ast.Constant)
+        if isinstance(ctype, Basic) or isinstance(argument, c_ast.Constant) or null or _is_stream(ctype):
+            return
+        if isinstance(argument, c_ast.UnaryOp) and argument.op == "&":
+            target, object_ = type_of(self.scope, argument.expr), self._root(argument.expr)
+        else:
+            target = ctype.element if isinstance(ctype, Vector) else None
+            object_ = self._root(argument) if isinstance(ctype, Vector) else None
+        if object_ is None or self.program.matters(target):
+            yield self._touch(argument, object_, writes)
+
+
+def _is_stream(ctype: CType | None) -> bool:
+    return (
+        isinstance(ctype, Pointer)
+        and isinstance(ctype.target, Qualified)
+        and ctype.target.record.name in ("FILE", "struct _IO_FILE", "struct __sFILE")
+    )
+
+
+def _whole(node: Any) -> Any:
+    """What an element is one of: `A` of `A[i][j]`."""
+    while isinstance(node, c_ast.ArrayRef):
+        node = node.name
+    return node

@@ -1,0 +1,196 @@
+"""Other ways to write what a program does: helper functions, `continue`, `goto` forward, `switch`.
+
+A spelling is a seed; what is written with it means the same, up to conversions of arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from random import Random
+from typing import Any, Protocol
+
+from tests.fuzz.program import (
+    FIELDS,
+    RECORD,
+    Array,
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Read,
+    Scalar,
+    Value,
+    is_floating,
+)
+
+STORES = (
+    "{{ {store} }}",
+    "{{ if (v < 5) {{ {target} = v; return; }} {store} }}",
+    "{{ {type} t0 = {target}; if (i % 2 == 0) t0 = v; else if (i == 3) return; {target} = t0; }}",
+    "{{ switch (i & 3) {{ case 0: {target} = v; break; case 1: case 3: return; default: {store} }} }}",
+    "{{ if (i > 4) goto end; {store} end: if (v > 9) {target} = i; }}",
+)
+VALUES = (
+    "{{ {type} t0 = {target}; {named} return t0; }}",
+    "{{ if (v > 2) return v; return {target}; }}",
+    "{{ if (i % 3 == 1) return {target}; {type} j = {target}; if (v > j) j = v; return j; }}",
+    "{{ return {target} > v ? {target} : v; }}",
+)
+
+
+class Writing(Protocol):
+    """What writes a program, as spellings know it."""
+
+    def lines(self, nodes: tuple[Node, ...], indent: str, loop: bool = False) -> list[str]: ...
+    def value(self, value: Value) -> str: ...
+    def header(self, loop: Loop) -> str: ...
+
+
+@dataclass
+class Spelling:
+    """`prefix` begins the helpers' names, `parameters` are the function's, None where helpers cannot have
+    them; `around` are the loops that are open. Grows helpers, in the order of the calls.
+    """
+
+    random: Random
+    prefix: str
+    arrays: Mapping[str, Array]
+    types: Mapping[str, str]
+    parameters: Sequence[str] | None
+    around: list[Loop] = field(default_factory=list)
+    helpers: list[str] = field(default_factory=list)
+    labels: int = 0
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def lines(self, writer: Writing, node: Node, indent: str, last: bool) -> list[str] | None:
+        """The node in another way, None for the usual one; it may be the last of a loop's body."""
+        match node:
+            case If():
+                return self._if(writer, node, indent, last)
+            case Assign() if self.chance(0.4):
+                return self._assign(writer, node, indent)
+            case Loop() if self.chance(0.3) and self._stands_alone(node):
+                return self._outlined(writer, node, indent)
+        return None
+
+    # -- control -------------------------------------------------------------------------------------
+
+    def _if(self, writer: Writing, node: If, indent: str, last: bool) -> list[str] | None:
+        test, inner = writer.value(node.test), indent + "    "
+        then, otherwise = writer.lines(node.then, inner), writer.lines(node.otherwise, inner)
+        kind = self.random.random()
+        if last and kind < 0.5:
+            leave = f"if (!({test}))" if self.chance(0.6) else f"switch ({test}) case 0:"
+            first = [f"{indent}{leave} {{", *otherwise, f"{inner}continue;", f"{indent}}}"]
+            return [*first, f"{indent}{{", *then, f"{indent}}}"]
+        if kind < 0.3:
+            return self._goto(test, then, otherwise, indent)
+        if kind < 0.6:
+            zero = (
+                [f"{indent}case 0: {{", *otherwise, f"{indent}}} break;"]
+                if otherwise
+                else [f"{indent}case 0: break;"]
+            )
+            return [f"{indent}switch ({test}) {{", *zero, f"{indent}default: {{", *then, f"{indent}}} }}"]
+        return None
+
+    def _goto(self, test: str, then: list[str], otherwise: list[str], indent: str) -> list[str]:
+        self.labels += 2
+        yes, end = f"l{self.labels}", f"l{self.labels + 1}"
+        if not otherwise:
+            return [
+                f"{indent}if (!({test})) goto {end};",
+                f"{indent}{{",
+                *then,
+                f"{indent}}}",
+                f"{indent}{end}: ;",
+            ]
+        lines = [
+            f"{indent}if ({test}) goto {yes};",
+            f"{indent}{{",
+            *otherwise,
+            f"{indent}}}",
+            f"{indent}goto {end};",
+        ]
+        return [*lines, f"{indent}{yes}: {{", *then, f"{indent}}}", f"{indent}{end}: ;"]
+
+    # -- helpers -------------------------------------------------------------------------------------
+
+    def _assign(self, writer: Writing, node: Assign, indent: str) -> list[str]:
+        ctype, member = self._type(node.target)
+        target, value = writer.value(node.target), writer.value(node.value)
+        whole = RECORD if member else ctype
+        place = f"p->{member}" if member else self.random.choice(("p[0]", "(*p)"))
+        given = self.random.choice(
+            ("float", "double", ctype) if is_floating(ctype) else ("int", "long", ctype)
+        )
+        address = f"&{target.removesuffix(f'.{member}') if member else target}"
+        iterator = self.around[-1].iterator if self.around else "1"
+        texts = {"type": ctype, "target": place, "store": node.template.format(place, "v")}
+        texts["named"] = node.template.format("t0", "v")
+        storing = self.chance(0.6)
+        body = self.random.choice(STORES if storing else VALUES).format(**texts)
+        constant = "" if storing else "const "
+        name = self._name()
+        head = f"static {'void' if storing else ctype} {name}({constant}{whole} *p, {given} v, int i)"
+        self.helpers.append(f"{head}\n{body}\n")
+        call = f"{name}({address}, {value}, {iterator});"
+        return [f"{indent}{call if storing else f'{target} = {call}'}"]
+
+    def _name(self) -> str:
+        return f"{self.prefix}{len(self.helpers)}"
+
+    def _type(self, target: Read | Scalar) -> tuple[str, str]:
+        """The target's type, and the member that it is of a record."""
+        if isinstance(target, Read) and target.member:
+            return dict(FIELDS)[target.member], target.member
+        name = target.name if isinstance(target, Scalar) else target.array
+        return (self.arrays[name].type if name in self.arrays else self.types[name]), ""
+
+    def _stands_alone(self, loop: Loop) -> bool:
+        """Whether a helper with the function's parameters can run the loop."""
+        declared = {part.name for part in _parts(loop) if isinstance(part, Declare)}
+        scalars = {part.name for part in _parts(loop) if isinstance(part, Scalar)}
+        arrays = {part.array for part in _parts(loop) if isinstance(part, Read)}
+        known = declared | self.arrays.keys()
+        return self.parameters is not None and scalars <= declared and arrays <= known and bool(self.around)
+
+    def _outlined(self, writer: Writing, loop: Loop, indent: str) -> list[str]:
+        assert self.parameters is not None
+        iterators = [f"{outer.type} {outer.iterator}" for outer in self.around]
+        body = [f"    {writer.header(loop)} {{", *self.inside(writer, loop, "        "), "    }"]
+        name = self._name()
+        head = f"static void {name}({', '.join([*self.parameters, *iterators])})"
+        self.helpers.append("\n".join([head, "{", *body, "}", ""]))
+        given = [_declared_name(text) for text in (*self.parameters, *iterators)]
+        return [f"{indent}{name}({', '.join(given)});"]
+
+    def inside(self, writer: Writing, loop: Loop, indent: str) -> list[str]:
+        self.around.append(loop)
+        lines = writer.lines(loop.body, indent, loop=True)
+        self.around.pop()
+        return lines
+
+
+def _declared_name(parameter: str) -> str:
+    """`A` of `float A[restrict n][m]`."""
+    return parameter.split("[", maxsplit=1)[0].rsplit(maxsplit=1)[-1].lstrip("*")
+
+
+def _parts(part: Any) -> Iterator[Any]:
+    if isinstance(part, tuple):
+        for item in part:
+            yield from _parts(item)
+    elif hasattr(part, "__dataclass_fields__"):
+        yield part
+        for item in fields(part):
+            yield from _parts(getattr(part, item.name))
+
+
+def types_of(nodes: tuple[tuple[Node, ...], ...]) -> dict[str, str]:
+    """The types of what the regions declare."""
+    return {part.name: part.type for part in _parts(nodes) if isinstance(part, Declare)}

@@ -1,0 +1,223 @@
+"""Normal forms of statements: C text in, C text out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pycparser import c_ast, c_generator, c_parser
+
+from polygpu.frontend.names.scopes import Hidden, Scope, file_scope, function_scope
+from polygpu.frontend.normal.breaks import without_break
+from polygpu.frontend.normal.continues import without_continue
+from polygpu.frontend.normal.gotos import jumps_to, without_goto
+from polygpu.frontend.normal.memory import as_loops
+from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.switches import without_switch
+from polygpu.frontend.normal.trees import Names, blocks, declared_names, renamed, used_names
+
+HEAD = """
+struct P { float x, y; };
+enum { ONE = 1 };
+double C[4][5];
+char bytes[9];
+int ints[6];
+"""
+PARAMETERS = "int n, int m, int k, int i, float *a, float *b, struct P *p, struct P *q, float (*r)[m]"
+
+
+def formed(form: Callable[[list[Any], Scope, Names, Any], list[Any]], text: str) -> str:
+    """The body of a function in a normal form, in one line."""
+    root = c_parser.CParser().parse(f"{HEAD}\nvoid f({PARAMETERS})\n{{ {text} }}\n")
+    function = root.ext[-1]
+    scope = function_scope(function, file_scope(root, Hidden()))
+    names = Names({*declared_names(root), *used_names(root)})
+    body = list(function.body.block_items)
+    before = shown(body)
+    made = blocks(body, scope, lambda items, inner: form(items, inner, names, function))
+    assert shown(body) == before, "the tree was changed in place"
+    return shown(made)
+
+
+def shown(items: list[Any]) -> str:
+    text = c_generator.CGenerator(reduce_parentheses=True).visit(c_ast.Compound(items))
+    return " ".join(text.split())[2:-2]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("for (;;) { if (n) continue; a[0] = 1; }", "for (;;) { if (!n) { a[0] = 1; } }"),
+        ("while (n) { if (n > 1 && !k) continue; m; }", "while (n) { if (!(n > 1) || k) { m; } }"),
+        (
+            "do { if (n) { m; continue; } else k; i; } while (k);",
+            "do { if (n) { m; } else { k; i; } } while (k);",
+        ),
+        (
+            "for (;;) { if (n) { if (m) continue; k; } i; }",
+            "for (;;) { if (n) { if (!m) { k; i; } } else { i; } }",
+        ),
+        # what an inner loop goes on with is its own, and nothing behind a jump runs
+        ("for (;;) { for (;;) continue; m; }", "for (;;) { for (;;) { } m; }"),
+        ("for (;;) { if (n) m; continue; k; }", "for (;;) { if (n) m; }"),
+        # a variable of a branch does not hide what stands behind it
+        (
+            "for (;;) { if (n) { int k = 1; if (m) continue; i = k; } i = k; }",
+            "for (;;) { if (n) { int k_2 = 1; if (!m) { i = k_2; i = k; } } else { i = k; } }",
+        ),
+        ("for (;;) { switch (n) { case 1: continue; } m; }", None),
+        ("continue;", None),
+    ],
+)
+def test_continue(text: str, expected: str | None) -> None:
+    found = formed(lambda items, _, names, __: without_continue(items, names), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("if (n) goto e; m; e: k;", "if (!n) { m; } k;"),
+        ("i; if (n) goto a; m; goto e; a: k; e: ;", "i; if (n) { k; } else { m; } ;"),
+        ("if (n) { i; goto e; } if (m) { goto e; } k; e: i;", "if (n) { i; } else { if (!m) { k; } } i;"),
+        ("if (n) goto a; m; a: if (k) goto b; i; b: ;", "if (!n) { m; } if (!k) { i; } ;"),
+        ("if (n) if (m) goto e; k; e: i;", "if (n) { if (!m) { k; } } else { k; } i;"),
+        # back, into a block, out of a loop, and over a declaration that is used behind the label
+        ("a: m; if (n) goto a;", None),
+        ("goto a; if (n) { a: m; }", None),
+        ("for (;;) goto a; a: m;", None),
+        ("if (n) goto a; int x = 1; a: m = x;", None),
+        ("if (n) goto a; m; a: if (k) goto a;", None),
+    ],
+)
+def test_goto(text: str, expected: str | None) -> None:
+    found = formed(
+        lambda items, _, names, function: without_goto(items, names, jumps_to(function.body)), text
+    )
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("switch (n) { case 1: m; break; default: k; }", "if (n == 1) { m; } else { k; }"),
+        ("switch (n) { case 1: case -2: m; }", "if (n == 1 || n == -2) { m; }"),
+        ("switch (n) { default: k; break; case ONE: m; }", "if (n == ONE) { m; } else { k; }"),
+        (
+            "switch (n) { case 0: m; case 1: if (k) break; i; default: 5; }",
+            "if (n == 0) { m; if (!k) { i; 5; } } else { if (n == 1) { if (!k) { i; 5; } } else { 5; } }",
+        ),
+        ("switch (n) { case 0: for (;;) break; }", "if (n == 0) { for (;;) break; }"),
+        ("switch (n) { case 0: switch (m) { case 1: break; } k; }", "if (n == 0) { if (m == 1) { } k; }"),
+        (
+            "switch (n) { case 0: for (;;) { switch (m) { case 1: k; } } break; case 1: i; }",
+            "if (n == 0) { for (;;) { if (m == 1) { k; } } } else { if (n == 1) { i; } }",
+        ),
+        ("switch (n++) { case 0: m; }", None),
+        ("switch (n) { case 3000000000: m; }", None),
+        ("switch (n) { case 0: if (m) case 1: k; }", None),
+        ("switch (n) { int x; case 0: x = m; }", None),
+    ],
+)
+def test_switch(text: str, expected: str | None) -> None:
+    found = formed(lambda items, scope, names, _: without_switch(items, scope, names), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "for (i = 0; i < n; i++) { if (i > m) break; k; }",
+            "for (i = 0; i < n && !(i > m); i++) { k; }",
+        ),
+        ("for (i = n;; i--) { if (i < m || k) break; k; }", None),
+        (
+            "for (i = n;; i--) { if (i < m || k > 3) { break; } k; }",
+            "for (i = n; !(i < m) && !(k > 3); i--) { k; }",
+        ),
+        (
+            "for (i = m; i < n; i += 2) { k; if (2 * i - m >= k) break; }",
+            "for (i = m; i < n; i += 2) { if (i == m || !(2 * (i - 2) - m >= k)) { k; } }",
+        ),
+        (
+            "for (int j = n; j > 0; j--) { k; if (j <= m) break; i; }",
+            "for (int j = n; j > 0; j--) { if (j == n || !(j + 1 <= m)) { k; if (!(j <= m)) { i; } } }",
+        ),
+        # does not go on holding, depends on data, is changed, is not reached each time, or twice
+        ("for (i = 0; i < n; i++) { k; if (i < m) break; }", None),
+        ("for (i = 0; i < n; i++) { k; if (i == m) break; }", None),
+        ("for (i = 0; i < n; i++) { k; if (k * i > m) break; }", None),
+        ("for (i = 0; i < n; i++) { if (a[i] > 0) break; }", None),
+        ("for (i = 0; i < n; i++) { if (m > 0) break; m = i; }", None),
+        ("for (i = k; i < n; i++) { k = 2; if (i > m) break; }", None),
+        ("for (i = 0; i < n; i++) { if (k) continue; if (i > m) break; }", None),
+        ("for (i = 0; i < n; i++) { k; if (i > m) break; if (i > n) break; }", None),
+        ("for (i = 0; i < n; i++) { if (k) { if (i > m) break; } }", None),
+    ],
+)
+def test_break(text: str, expected: str | None) -> None:
+    found = formed(lambda items, scope, *_: without_break(items, scope), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n ? f() : g();", "if (n) { f(); } else { g(); }"),
+        ("n ? 0 : f();", "if (!n) { f(); }"),
+        ("n && f(); n || f();", "if (n) { f(); } if (!n) { f(); }"),
+        ("f(), n ? g() : h(), 0;", "f(); if (n) { g(); } else { h(); }"),
+        ("m = (f(), k, n);", "f(); m = n;"),
+        ("int x = (f(), n); if (f(), n) m;", "f(); int x = n; f(); if (n) m;"),
+        ("m = 1, n = 2;", "m = 1, n = 2;"),
+    ],
+)
+def test_sequences(text: str, expected: str) -> None:
+    assert formed(lambda items, scope, *_: in_sequence(items, scope), text) == expected
+
+
+def loop(iterator: str, count: str, body: str) -> str:
+    return f"for (long {iterator} = 0; {iterator} < {count}; {iterator}++) {{ {body} }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("memset(a, 0, n * sizeof *a);", loop("k_2", "n", "a[k_2] = 0;")),
+        ("memset(a + i, 0, sizeof(float));", loop("k_2", "1", "(a + i)[k_2] = 0;")),
+        ("memset(C, 0, sizeof C);", loop("k_2", "4", loop("k_3", "5", "C[k_2][k_3] = 0;"))),
+        ("memset(C[i], 0, sizeof C[0]);", loop("k_2", "5", "C[i][k_2] = 0;")),
+        ("memset(r, 0, 4 * n * m);", loop("k_2", "n", loop("k_3", "m", "r[k_2][k_3] = 0;"))),
+        ("memset(bytes, n, 7);", loop("k_2", "7", "bytes[k_2] = (unsigned char) n;")),
+        ("memset(ints, -1, sizeof ints);", loop("k_2", "6", "ints[k_2] = -1;")),
+        ("(void) memset(&ints[1], 128, 8);", loop("k_2", "2", "(&ints[1])[k_2] = -2139062144;")),
+        ("memcpy(a, (void *) b, m * sizeof(*b));", loop("k_2", "m", "a[k_2] = b[k_2];")),
+        ("memcpy(&p[i], q, sizeof(struct P));", loop("k_2", "1", "(&p[i])[k_2] = q[k_2];")),
+        ("memmove(a, b + n, 8);", loop("k_2", "2", "a[k_2] = (b + n)[k_2];")),
+        # no whole elements, of unlike types, with a value that is no element, rows of another length, overlap
+        ("memset(a, 0, n);", None),
+        ("memset(a, 0, 6);", None),
+        ("memset(a, 0, n + sizeof *a);", None),
+        ("memset(r, 0, 4 * n * n);", None),
+        ("memset(a, 1, 4);", None),
+        ("memset(p, 0, sizeof *p);", None),
+        ("memset(&a[ints[0]], 0, 4);", None),
+        ("memcpy(a, C, 8);", None),
+        ("memcpy(a, ints, 8);", None),
+        ("memmove(a, a + n, 8);", None),
+    ],
+)
+def test_memory(text: str, expected: str | None) -> None:
+    found = formed(lambda items, scope, names, _: as_loops(items, scope, names), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+def test_names_of_members_stay() -> None:
+    tree = (
+        c_parser.CParser().parse("void f(void) { int x = 1; p->x = x + s.x; { float x[2] = {x}; } }").ext[0]
+    )
+    assert shown(renamed(tree.body, {"x": "y"}).block_items) == (
+        "int y = 1; p->x = y + s.x; { float y[2] = {y}; }"
+    )
