@@ -132,7 +132,7 @@ def _trial(trial: Trial) -> Iterator[str]:
     for attempt in trial.faulty:
         yield f"{attempt.outcome} at {at(attempt)}"
     if same := trial.of("same"):
-        yield f"same arrays as the original, no fault, at {len(same)} sizes: {_spans(same)}"
+        yield f"same arrays as the original, no fault, at {counted(len(same), 'size')}: {_spans(same)}"
     if largest := max((a.largest for a in trial.attempts), default=0.0):
         yield f"largest relative difference {largest:.2g}"
     for outcome, title in (("host", "runs the original loop"), ("not done", "not run")):
