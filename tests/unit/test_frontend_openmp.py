@@ -184,11 +184,23 @@ def test_loops_of_functions_that_constructs_call_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    "nest",
     [
         f"#ifdef _OPENMP\n#pragma omp parallel for\n#endif\n{LOOP}",
         f"#ifdef _OPENMP\n  #pragma omp simd\n\n#else\n#endif\n{LOOP}",
         f"#ifndef _OPENMP\n#pragma omp parallel for\n#endif\n{LOOP}",
+        f"#ifdef A\n#ifdef _OPENMP\n#pragma omp parallel for\n#endif\n#endif\n#ifdef B\n#endif\n{LOOP}",
+    ],
+)
+def test_directives_around_a_pragma_go_with_its_loop(nest: str, tmp_path: Path) -> None:
+    assert found(tmp_path, f"void f(float *x)\n{{\nnext();\n{nest}\nnext();\n}}") == ([nest], [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"#ifdef _OPENMP\nnext();\n#pragma omp parallel for\n#endif\n{LOOP}",
+        f"#ifdef _OPENMP\nif (x[0] > 0)\n#pragma omp parallel for\n#else\n#endif\n{LOOP}",
         f'#define PARALLEL _Pragma("omp parallel for")\nx[0] = 5; PARALLEL {LOOP}',
     ],
 )
