@@ -41,7 +41,7 @@ def _with_pragmas(random: Random, node: Node, old: bool) -> Node:
         inner = tuple(_with_pragmas(random, part, old) for part in node.body)
         return replace(node, body=inner) if inner != node.body else replace(node, pragmas=SINGLE)
     clauses = [random.choice(("", "", " schedule(static)", " schedule(dynamic, 4)", " num_threads(3)"))]
-    if random.random() < 0.4 and _collapses(node):
+    if random.random() < 0.6 and _collapses(node):
         clauses.append(" collapse(2)")
     inside = sorted({loop.iterator for loop in _loops(node.body)})
     if old and inside:
