@@ -183,6 +183,11 @@ def test_loops_of_functions_that_constructs_call_stay(tmp_path: Path) -> None:
     assert [d.position.line for d in said if d.position] == [3]
 
 
+def test_a_pragma_that_the_flags_hide_stays(tmp_path: Path) -> None:
+    before = "#ifdef THREADS\nnext();\n#pragma omp parallel for\n#endif\n"
+    assert found(tmp_path, f"void f(float *x)\n{{\n{before}{LOOP}\n}}") == ([LOOP], [])
+
+
 @pytest.mark.parametrize(
     "nest",
     [

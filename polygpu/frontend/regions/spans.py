@@ -85,9 +85,22 @@ def _with_directives(context: FileContext, start: int, loop: Any) -> int:
             break
         if depth == 0 and found.start() <= pragma.start():
             return min(start, before.start() + found.start())
+    if not _depends_on_openmp(context.source, before.start() + pragma.start()):
+        return start
     message = "a pragma before the loop is hidden by conditional directives"
     help_text = "put '#pragma scop' before the directives and '#pragma endscop' after the loop"
     raise refusal("PG113", context.at(loop), message, help_text, 3)
+
+
+def _depends_on_openmp(source: Source, offset: int) -> bool:
+    """Whether a directive around an offset asks for OpenMP: others hold for the call as they hold here."""
+    opened: list[int] = []
+    for word, place in source.directives(0, offset):
+        if word in _IF:
+            opened.append(place)
+        elif word == "endif" and opened:
+            opened.pop()
+    return any("_OPENMP" in source.line(source.place(place)[0]) for place in opened)
 
 
 def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
