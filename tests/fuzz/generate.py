@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
+from tests.fuzz.openmp import PLACES, scatter, with_pragmas
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -36,9 +37,14 @@ BRANCHES = 6  # within branches of a branchy program, at most
 def program(seed: str) -> Program:
     branchy = Random(f"{seed}:branches").random() < 0.15
     style = random_style(Random(f"{seed}:style"))
-    made = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy).program()
-    spelled = Random(f"{seed}:spelling").random() < SPELLED
-    return replace(made, spelling=seed) if spelled else made
+    author = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy)
+    if Random(f"{seed}:spelling").random() < SPELLED:
+        return replace(author.program(), spelling=seed)
+    openmp = Random(f"{seed}:openmp")
+    if openmp.random() < 0.85:
+        return author.program()
+    author.scattering = openmp.random() < 0.4
+    return with_pragmas(openmp, author.program())
 
 
 class Author(Values):
@@ -60,6 +66,7 @@ class Author(Values):
         self.limits: tuple[int, ...] = ()
         self.longs = random.random() < 0.1
         self.unsigned = types.random() < 0.15
+        self.scattering = False
 
     def program(self) -> Program:
         self.arrays = tuple(self._array(f"A{k}") for k in range(self.random.choice((1, 2, 2, 3, 4))))
@@ -97,6 +104,10 @@ class Author(Values):
             if regions[-1] and self.chance(0.2):
                 regions.append([])
             regions[-1].append(self._loop(scope))
+        if self.scattering and (nodes := scatter(self)):
+            self.arrays = (*self.arrays, PLACES)
+            self.deepest = max(self.deepest, 2)
+            regions[-1] += nodes
         return tuple(tuple(region) for region in regions)
 
     def _level(self, depth: int) -> int:

@@ -99,7 +99,8 @@ class Declare:
 class Loop:
     """All values from the largest of `lowers` to below the least of `uppers`, up (step > 0) or down.
 
-    `apart` tests each of several bounds: i < n && i < 96.
+    `apart` tests each of several bounds: i < n && i < 96. `pragmas` stand before it, in a block of its own
+    behind the first where that is a construct of several.
     """
 
     iterator: str
@@ -110,6 +111,7 @@ class Loop:
     inclusive: bool = False
     type: str = "int"
     apart: bool = False
+    pragmas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -220,8 +221,17 @@ class _Writer:
 
     def _node(self, node: Node, indent: str) -> list[str]:
         match node:
+            case Loop(pragmas=(outer, inner)):
+                return [
+                    f"#pragma {outer}",
+                    f"{indent}{{",
+                    *self._node(replace(node, pragmas=(inner,)), indent + "    "),
+                    f"{indent}}}",
+                ]
             case Loop():
-                return [f"{indent}{self.header(node)} {{", *self._body(node, indent + "    "), f"{indent}}}"]
+                head = [f"#pragma {pragma}" for pragma in node.pragmas]
+                body = self._body(node, indent + "    ")
+                return [*head, f"{indent}{self.header(node)} {{", *body, f"{indent}}}"]
             case If():
                 lines = [f"{indent}if ({self.value(node.test)}) {{", *self.lines(node.then, indent + "    ")]
                 if node.otherwise:

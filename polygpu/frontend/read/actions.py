@@ -170,7 +170,11 @@ def branches(reader: Reader, node: c_ast.If) -> tuple[list[Action], list[Action]
 
 
 def _block(reader: Reader, nodes: Iterable[Any]) -> list[Action]:
-    return [action for node in nodes for action in _within(reader, node)]
+    found: list[Action] = []
+    for node in nodes:
+        with reader.region.reading(node):
+            found += _within(reader, node)
+    return found
 
 
 def _within(reader: Reader, node: Any) -> list[Action]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
 from collections.abc import Iterator as Iterable
-from collections.abc import Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from pycparser import c_ast, c_generator
 
+from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType
 from polygpu.frontend.read.promises import Promise
@@ -20,6 +21,7 @@ from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
 from polygpu.model.expr import Call, Expr
 from polygpu.model.scop import Action, Conversion, Loop
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
 
@@ -141,6 +143,9 @@ class Region:
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
     names, `pending` what `k++` within the expression that is read changes after it.
+
+    `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
+    in `unclear` are declared where there is one: what is wrong with their uses follows from that.
     """
 
     context: FileContext
@@ -168,6 +173,10 @@ class Region:
     starts: dict[str, Scalar] = field(default_factory=dict)
     pending: list[Action] = field(default_factory=list)
     following: bool = True
+    spelled: dict[str, str] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    unclear: set[str] = field(default_factory=set)
+    trials: int = 0
     affine: Affine = field(init=False)
 
     def __post_init__(self) -> None:
@@ -178,9 +187,11 @@ class Region:
         """Forgets all that is read within."""
         grown = {name: value for name, value in vars(self).items() if isinstance(value, dict | set | list)}
         saved = [copy(value) for value in grown.values()]
+        self.trials += 1
         try:
             yield
         finally:
+            self.trials -= 1
             for (name, value), before in zip(grown.items(), saved, strict=True):
                 value.clear()
                 (value.extend if isinstance(value, list) else value.update)(before)
@@ -189,6 +200,19 @@ class Region:
     def at(self, node: Any) -> Position:
         return self.context.at(node)
 
+    @contextmanager
+    def reading(self, node: Any) -> Generator[None]:
+        """Collects what is wrong with the node: all of that is said at once. In a trial, it ends that."""
+        found: list[Diagnostic] = []
+        with collecting(found):
+            yield
+        if found and self.trials:
+            raise Diagnosed(*found)
+        if found and not any(mentions(node, name) for name in self.unclear):
+            self.problems += found
+        if found and isinstance(node, c_ast.Decl):
+            self.unclear.add(node.name)
+
     def unique(self, name: str) -> str:
         """`name`, or `name_2` and so on where it is taken."""
         found, count = name, 1
@@ -196,6 +220,7 @@ class Region:
             count += 1
             found = f"{name}_{count}"
         self.names.add(found)
+        self.spelled[found] = name
         return found
 
     def site(self, node: Any) -> int:

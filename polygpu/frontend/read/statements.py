@@ -18,9 +18,11 @@ from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, so
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
-from polygpu.model.expr import Expr, Reference
+from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Branch, Conversion, Store
 from polygpu.support.position import Position
+
+TRUE: Expr = Int(1)
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,13 @@ class Path:
 
 
 def walk(reader: Reader, nodes: Iterable[Any], path: Path) -> None:
-    """Lifts a block's items in order; declarations are entered in the reader's scope."""
+    """Lifts a block's items in order; declarations are entered in the reader's scope.
+
+    What is wrong with an item is among the region's problems then, and those behind it are read all the same.
+    """
     for node in nodes:
-        _item(reader, node, path)
+        with reader.region.reading(node):
+            _item(reader, node, path)
 
 
 def _item(reader: Reader, node: Any, path: Path) -> None:
@@ -88,6 +94,16 @@ def header_text(region: Region, node: Any) -> str:
 
 
 def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
+    read = False
+    with reader.region.reading(c_ast.For(node.init, node.cond, node.next, None, node.coord)):
+        _whole_loop(reader, node, path)
+        read = True
+    if not read:
+        loops.enter_unclear(reader, node)
+        walk(reader.child(), [node.stmt], path)
+
+
+def _whole_loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     region, text = reader.region, header_text(reader.region, node)
     counter = _begin(reader, node, path)
     changed = courses.changed(reader, counter, node)
@@ -205,7 +221,9 @@ def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     """An affine test bounds the domains of its branches, any other stays within a statement."""
-    region, test = reader.region, reader.certain(node.cond)
+    region, test = reader.region, TRUE
+    with region.reading(node.cond):
+        test = reader.certain(node.cond)
     _convert(region, node.cond, path, conversions.of_if(region.affine, test))
     condition = region.affine.condition(test)
     if condition is not None:

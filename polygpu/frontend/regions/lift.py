@@ -26,7 +26,7 @@ from polygpu.frontend.text.counting import count
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.nodes import nodes
 from polygpu.frontend.text.preprocess import preprocess, read_source
-from polygpu.frontend.text.recover import parse_tolerantly
+from polygpu.frontend.text.recover import check_language, parse_tolerantly
 from polygpu.frontend.text.source import Source
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -44,6 +44,7 @@ def lift(path: str, options: FrontendOptions | None = None, vetoed: Vetoed | Non
     such errors at once), and when there is no region at all.
     """
     options = options or FrontendOptions()
+    check_language(path)
     text = read_source(path)
     try:
         return _lift(path, text, options, vetoed or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +37,7 @@ from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Array, Conversion, Scalar, Scop, Structure
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
 
@@ -53,7 +55,11 @@ class Extract:
 def lift_region(
     context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
 ) -> Scop:
-    """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
+    """`span` are offsets in the file's text.
+
+    Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
+    everything else can be read.
+    """
     items = normal(context, extract.function, extract.scope, extract.items)
     extract = replace(extract, items=items)
     written = frozenset(name for item in extract.items for name in assigned_names(item))
@@ -66,16 +72,22 @@ def lift_region(
         jumped_to(extract.function),
         promises(context.root, extract.items),
     )
-    _check_team(context, extract)
     region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, kept, *marks)
     region.names.update(name for name in kept if _starts_with(extract, name))
     reader, path = Reader(region, extract.scope.child()), statements.Path()
+    with collecting(region.problems):
+        _check_team(context, extract)
     statements.walk(reader, extract.items, path)
-    pointers.check(region)
-    settle(reader, path, partial(_lives, extract), extract.position)
+    _check(region)
+    with collecting(region.problems):
+        pointers.check(region)
+        settle(reader, path, partial(_lives, extract), extract.position)
+    _check(region)
     shaped = shape(reader)
-    _check_declarations(region, extract)
-    _check_registers(region)
+    for check in (_check_declarations, _check_registers):
+        with collecting(region.problems):
+            check(region, extract)
+    _check(region)
     affine = _affine_names(shaped, region.conversions)
     scalars = tuple(Scalar(s.name, s.type, s.name in affine) for s in region.scalars.values())
     return Scop(
@@ -99,6 +111,18 @@ def lift_region(
         mentions=tuple(_mentions(extract)),
         exposed=tuple(s for s in scalars if _exposed(region.scalars[s.name].variable, extract)),
     )
+
+
+def _check(region: Region) -> None:
+    if region.problems:
+        raise Diagnosed(*dict.fromkeys(_in_source_names(region, problem) for problem in region.problems))
+
+
+def _in_source_names(region: Region, problem: Diagnostic) -> Diagnostic:
+    def spelled(text: str) -> str:
+        return re.sub(r"(?<=')\w+\b", lambda word: region.spelled.get(word[0], word[0]), text)
+
+    return replace(problem, message=spelled(problem.message), help=spelled(problem.help))
 
 
 def _check_team(context: FileContext, extract: Extract) -> None:
@@ -213,7 +237,7 @@ def _check_declarations(region: Region, extract: Extract) -> None:
             raise refusal("PG114", region.at(item), message, help_text, len(item.name))
 
 
-def _check_registers(region: Region) -> None:
+def _check_registers(region: Region, _: Extract) -> None:
     """What the region writes is passed by its address: `register` variables have none."""
     for variable, array in region.arrays.items():
         if "register" in variable.storage and _storage(variable) == "local":
