@@ -145,7 +145,11 @@ def test_switch(text: str, expected: str | None) -> None:
             "for (int j = n; j > 0; j--) { k; if (j <= m) break; i; }",
             "for (int j = n; j > 0; j--) { if (j == n || !(j + 1 <= m)) { k; if (!(j <= m)) { i; } } }",
         ),
-        # does not go on holding, depends on data, is changed, is not reached each time, or twice
+        (
+            "for (i = 0; i < n; i++) { if (i > m) break; if (i > k) break; if (m) continue; k; }",
+            "for (i = 0; i < n && !(i > m) && !(i > k); i++) { if (m) continue; k; }",
+        ),
+        # does not go on holding, depends on data, is changed, or is not reached each time
         ("for (i = 0; i < n; i++) { k; if (i < m) break; }", None),
         ("for (i = 0; i < n; i++) { k; if (i == m) break; }", None),
         ("for (i = 0; i < n; i++) { k; if (k * i > m) break; }", None),
@@ -153,7 +157,6 @@ def test_switch(text: str, expected: str | None) -> None:
         ("for (i = 0; i < n; i++) { if (m > 0) break; m = i; }", None),
         ("for (i = k; i < n; i++) { k = 2; if (i > m) break; }", None),
         ("for (i = 0; i < n; i++) { if (k) continue; if (i > m) break; }", None),
-        ("for (i = 0; i < n; i++) { k; if (i > m) break; if (i > n) break; }", None),
         ("for (i = 0; i < n; i++) { if (k) { if (i > m) break; } }", None),
     ],
 )
