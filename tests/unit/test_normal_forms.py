@@ -114,7 +114,12 @@ def test_goto(text: str, expected: str | None) -> None:
             "switch (n) { case 0: for (;;) { switch (m) { case 1: k; } } break; case 1: i; }",
             "if (n == 0) { for (;;) { if (m == 1) { k; } } } else { if (n == 1) { i; } }",
         ),
-        ("switch (n++) { case 0: m; }", None),
+        ("switch (f(n)) { case 0: m; }", "long value = f(n); if (value == 0) { m; }"),
+        (
+            "switch (n) { case 0: int x = 1; m = x; case 1: m; }",
+            "if (n == 0) { ; int x = 1; m = x; m; } else { if (n == 1) { m; } }",
+        ),
+        ("switch (n) { case 0: int x = 1; m = x; case 1: m = x; }", None),
         ("switch (n) { case 3000000000: m; }", None),
         ("switch (n) { case 0: if (m) case 1: k; }", None),
         ("switch (n) { int x; case 0: x = m; }", None),
