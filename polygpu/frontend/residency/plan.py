@@ -354,8 +354,19 @@ class _Walk:
                 self.structure(part, statement.start, before)
                 if declares:
                     before.declare(part, "local")
-        else:
+        elif not isinstance(node, c_ast.If) or not self._by_branches(node, statement.start, scope):
             self._plainly(statement, effects, before)
+
+    def _by_branches(self, node: Any, start: int, scope: Scope) -> bool:
+        """Says what an `if` does in its branches, where that can be: few of them may be taken."""
+        outer, self.inserted = self.inserted, []
+        try:
+            self.structure(node, start, scope)
+        except NotPlainError:
+            self.inserted = outer
+            return False
+        self.inserted = outer + self.inserted
+        return True
 
     def _region(self, scop: Scop, statement: Statement, scope: Scope) -> None:
         """The host passes scalars by value; those that pointers reach may be on the device."""
