@@ -43,6 +43,18 @@ def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:
     return planner.plan()
 
 
+def may_keep(context: FileContext, regions: Sequence[Scop]) -> bool:
+    """Whether there is a loop that may run regions and is none."""
+    program, running = Program(context, tuple(regions)), _running(context.root, {r.function for r in regions})
+    functions = (f for f in context.root.ext if isinstance(f, c_ast.FuncDef) and f.decl.name in running)
+    loops = (node for f in functions for node in nodes(f.body) if isinstance(node, _LOOPS))
+    return any(
+        program.region(loop) is None
+        and (_called(loop) & running or any(program.region(n) for n in nodes(loop) if isinstance(n, _LOOPS)))
+        for loop in loops
+    )
+
+
 @dataclass(frozen=True)
 class _Placed:
     """A statement of a block, the pragma that has threads of OpenMP run it, and the scope before it."""
