@@ -124,8 +124,8 @@ def test_functions_of_the_file_are_looked_after(tmp_path: Path) -> None:
 
 
 def test_arrays_of_blocks_are_forgotten_where_they_end(tmp_path: Path) -> None:
-    loop = "for (int t = 0; t < 9; t++) { float few[8]; step(n, a, few); if (t) continue; step(n, few, a); a = b; }"
-    text = said(tmp_path, loop)
+    body = "float few[8]; step(n, a, few); if (t) continue; step(n, few, a); a = b;"
+    text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ {body} }}")
     forget = "polygpu_forget(&few, sizeof few);"
     assert f"if (t) {{ {forget} continue; }} step(n, few, a); a = b; {forget} }} polygpu_release" in text
 
