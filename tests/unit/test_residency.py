@@ -154,3 +154,10 @@ def test_pragmas_stay_before_their_loops(tmp_path: Path) -> None:
     host = "#pragma omp parallel for\n for (int k = 0; k < n * n; k++) order[k % 8] += a[k] > 0;"
     text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); a = b;\n{host} }}")
     assert 'a = b; polygpu_host_reads(0, 0, "line 17 reads a"); #pragma omp parallel for for' in text
+
+
+def test_pragmas_about_data_keep_arrays_without_a_loop(tmp_path: Path) -> None:
+    block = "#pragma omp target data map(tofrom: a[0:n])\n{ step(n, a, b); step(n, b, a); }"
+    text = said(tmp_path, f"{block}\nx = a[1];")
+    assert text.startswith("x = 0; polygpu_keep(); #pragma omp target data map(tofrom: a[0:n]) {")
+    assert 'step(n, b, a); } polygpu_release("the statement at line 16 ends"); x = a[1];' in text
