@@ -43,6 +43,20 @@ def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:
     return planner.plan()
 
 
+def may_keep(context: FileContext, regions: Sequence[Scop]) -> bool:
+    """Whether there is a loop that may run regions and is none, or a pragma about data."""
+    program, running = Program(context, tuple(regions)), _running(context.root, {r.function for r in regions})
+    bodies = [f.body for f in context.root.ext if isinstance(f, c_ast.FuncDef) and f.decl.name in running]
+    parts = [node for body in bodies for node in nodes(body)]
+    loops = (node for node in parts if isinstance(node, _LOOPS) and program.region(node) is None)
+    return any(
+        isinstance(node, c_ast.Pragma) and openmp.keeps_data([node, node], 1) for node in parts
+    ) or any(
+        _called(loop) & running or any(program.region(n) for n in nodes(loop) if isinstance(n, _LOOPS))
+        for loop in loops
+    )
+
+
 @dataclass(frozen=True)
 class _Placed:
     """A statement of a block, the pragma that has threads of OpenMP run it, and the scope before it."""
@@ -50,6 +64,7 @@ class _Placed:
     statement: Statement
     pragma: Any
     scope: Scope
+    asked: bool = False  # a pragma asks that data stay on the device
 
     @property
     def node(self) -> Any:
@@ -102,10 +117,11 @@ class _Planner:
         for statement in self.text.statements(items, brace):
             node, before = statement.nodes[0], scope.copy()
             pragma = openmp.entered(items, items.index(node))
+            asked = openmp.keeps_data(items, items.index(node))
             for declared in statement.nodes:
                 scope.declare(declared, "local")
             if self._is_plain(function, statement, pragma, before.copy()):
-                run.append(_Placed(statement, pragma, before))
+                run.append(_Placed(statement, pragma, before, asked))
                 continue
             self._open(function, run)
             run = []
@@ -145,10 +161,12 @@ class _Planner:
         return not any(_leaves(node, returns=False) for node in statement.nodes)
 
     def _open(self, function: Any, run: Sequence[_Placed], before: str = "", behind: str = "") -> None:
-        """Opens a scope from the first to the last statement that run regions, if a loop is there."""
-        if not any(self._is_loop(placed.node, placed.scope) for placed in run):
+        """Opens a scope from the first to the last statement that run regions, if something asks for it."""
+        if not any(placed.asked or self._is_loop(placed.node, placed.scope) for placed in run):
             return
         running = [k for k, p in enumerate(run) if any(self._runs(n, p.scope) for n in p.statement.nodes)]
+        if not running:
+            return
         kept = run[running[0] : running[-1] + 1]
         first, last = kept[0], kept[-1]
         parts = tuple(node for placed in kept for node in placed.statement.nodes)
@@ -354,8 +372,19 @@ class _Walk:
                 self.structure(part, statement.start, before)
                 if declares:
                     before.declare(part, "local")
-        else:
+        elif not isinstance(node, c_ast.If) or not self._by_branches(node, statement.start, scope):
             self._plainly(statement, effects, before)
+
+    def _by_branches(self, node: Any, start: int, scope: Scope) -> bool:
+        """Says what an `if` does in its branches, where that can be: few of them may be taken."""
+        outer, self.inserted = self.inserted, []
+        try:
+            self.structure(node, start, scope)
+        except NotPlainError:
+            self.inserted = outer
+            return False
+        self.inserted = outer + self.inserted
+        return True
 
     def _region(self, scop: Scop, statement: Statement, scope: Scope) -> None:
         """The host passes scalars by value; those that pointers reach may be on the device."""
