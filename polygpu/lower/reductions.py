@@ -2,7 +2,7 @@
 
 reduced ::= neutral registers, block, parts = registers,
             for half = threads / 2, ..., 1: barrier, parts[t] = parts[t] op parts[t + half] where t < half;
-            element = element op parts[0] in the first thread
+            element = element op parts[0] in the first thread, or parts[0] where it has no old value
 
 The order depends on the number of threads only: first the lanes of each group of 32, then the groups.
 """
@@ -27,7 +27,8 @@ def reduced(c: KernelContext, r: Reduced, block: tuple[Statement, ...], again: b
     h, threads = r.array, _threads(c, r)
     total, rank = element(c, h), _rank(c, r)
     part = Assign(_part(c, r, _place(rank, threads)), c.register(h))
-    update = Assign(total, combined(r.operator, total, _part(c, r, Int(0))))
+    first = _part(c, r, Int(0))
+    update = Assign(total, combined(r.operator, total, first) if h.load else first)
     result = at_points(c, c.owners(h), h.points, update)
     return (
         *cleared(c, h, neutral(r.operator, _type(c, r))),

@@ -9,13 +9,15 @@ be a permutation of the source's sum,
   `instances`),
 - a value that has terms in it is read just once by what makes another partial result of it, and with terms
   of the same element only: so each term gets, by exactly one way, into an update of its element,
-- an element is updated once in a launch, from its own old value, and only where it has instances,
-- of an element's instances in a launch just one does not read what another of them has written: they follow
+- partial results that get to other launches are each stored once in a turn of the host's loops, by a launch
+  before that which reads them,
+- an element is updated once in a turn, from its own old value, and only where it has instances,
+- of an element's instances in a turn just one does not read what another of them has written: they follow
   each other in the source, with nothing in between. The update reads what the first of them reads and stores
   what the last of them does.
 
 What other instances read of the element is then for the other checks: they find the values between the first
-and the last of a launch nowhere stored, and refuse what reads a partial result. Races are for `races`.
+and the last of a turn nowhere stored, and refuse what reads a partial result. Races are for `races`.
 """
 
 from __future__ import annotations
@@ -39,27 +41,24 @@ from polygpu.verify.partials import Partials, groups, same, store_of, updated
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
-from polygpu.verify.trace import Trace
 from polygpu.verify.values import Use, Uses
 from polygpu.verify.verdict import VALUES, Failure
 
 
 def check_reductions(session: Session, uses: Uses, reassociated: Collection[str]) -> None:
     """Allowed are sums in arrays that may be `reassociated`; others are left open."""
-    for trace in session.traces:
-        for actions in groups(trace):
-            with session.step(VALUES, trace.kernel.name):
-                session.partial.update((a, None) for a in actions)
-                session.partial.update((a, updated(session, a)) for a in actions)
-                _Reduction(session, trace, Partials(session, trace, actions)).check(uses, reassociated)
+    for actions in groups(session):
+        with session.step(VALUES, actions[0].point.launch.kernel):
+            session.partial.update((a, None) for a in actions)
+            session.partial.update((a, updated(session, a)) for a in actions)
+            _Reduction(session, Partials(session, actions)).check(uses, reassociated)
 
 
 @dataclass
 class _Reduction:
-    """The sums of a launch in one array."""
+    """The sums of a launch, or of several in turn, in one array."""
 
     session: Session
-    trace: Trace
     partials: Partials
     named: dict[Do, isl.Map] = field(default_factory=dict)
 
@@ -116,6 +115,7 @@ class _Reduction:
         sound = [*map(self._instances, terms), self._once(), *map(self._reads, actions)]
         sound += [self._used(a) for a in actions if a not in ends]
         sound += [self._one_element(a) for a in (*terms, *ends)]
+        self._kept_once()
         if all(sound):
             self._stands_for(uses)
             self.session.reassociated[array] = self.operator
@@ -127,10 +127,10 @@ class _Reduction:
                 raise UnanalysableError(f"'{self.write.array}' is combined by something else as well")
             leaf = self.session.partial[a]
             places = (leaf.place,) if leaf is not None else () if a in self.partials.ends else a.reads
-            if any(p.space == "global" for p in places):
+            if any(map(self.partials.outside, places)):
                 raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
         for a in self.partials.ends:
-            target, old = a.target, [r for r in a.reads if r.space == "global"]
+            target, old = a.target, [r for r in a.reads if self.partials.outside(r)]
             if not a.combines or len(old) != 1 or target is None or not _equal(old[0], target):
                 raise UnanalysableError(f"partial results of '{self.write.array}' leave the chip")
             if target.array != self.write.array:
@@ -138,24 +138,27 @@ class _Reduction:
 
     def _elements(self, a: Do) -> isl.Map:
         """Executions whose value has terms in it, to the elements whose terms these are."""
-        if a not in self.named:
-            if a.matched is not None:
-                found = self.session.instances(a, BLOCK).apply_range(self.element)
-            else:
-                found = self._elements_read(a)
-            self.named[a] = found
+        if not self.named:
+            for b in self.partials.actions:
+                self.named[b] = self._own(b)
+            self.partials.solve(self.named, self._elements_read)
         return self.named[a]
+
+    def _own(self, a: Do) -> isl.Map:
+        """Of terms."""
+        if a.matched is not None:
+            return self.session.instances(a, self.partials.frame).apply_range(self.element)
+        space = self.partials.executions(a).get_space()
+        return isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
 
     def _elements_read(self, a: Do) -> isl.Map:
         """The elements whose terms are in what an execution reads."""
-        made = self.partials.edges(a)
         parts = [
             pairs.apply_range(self._elements(by))
-            for by, pairs in made
+            for by, pairs in self.partials.edges(a)
             if not self.partials.full(by).is_empty()
         ]
-        space = executions(a.point, BLOCK.dims(a.point)).get_space()
-        nothing = isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
+        nothing = self._own(a).intersect_domain(isl.Set.empty(self.partials.executions(a).get_space()))
         return reduce(isl.Map.union, parts, nothing).coalesce()
 
     def _instances(self, a: Do) -> bool:
@@ -187,11 +190,11 @@ class _Reduction:
         """What an action combines are terms and neutral values."""
         sound = True
         for k in range(len(self.partials.operands(a))):
-            missing = executions(a.point, BLOCK.dims(a.point))
+            missing = self.partials.executions(a)
             for by, pairs in self.partials.made(a, k):
                 missing = missing.subtract(pairs.domain())
                 if by.matched is None and not by.reads:
-                    start = executions(a.point, BLOCK.dims(a.point)).intersect(pairs.domain())
+                    start = self.partials.executions(a).intersect(pairs.domain())
                     neutral = _is_neutral(by, self.operator)
                     message = f"a sum starts from what is not neutral for '{self.operator}'"
                     sound &= neutral or self._holds(message, a, start)
@@ -221,36 +224,30 @@ class _Reduction:
             mine = self._elements(a)
         else:
             assert a.target is not None
-            mine = self.session.address(a, a.target, BLOCK)
+            mine = self.session.address(a, a.target, self.partials.frame)
         mixed = self._elements_read(a).subtract(mine).domain()
         return self._holds("terms of several elements are combined", a, mixed)
 
-    def _holds(self, message: str, a: Do, bad: isl.Set, frame: Frame = BLOCK) -> bool:
-        """Whether there are no `bad` executions; they are reported."""
+    def _holds(self, message: str, a: Do, bad: isl.Set, frame: Frame | None = None) -> bool:
+        """Whether there are no `bad` executions, in the partial results' frame; they are reported."""
         if bad.is_empty():
             return True
         p = self.session.p
-        if frame is BLOCK:
+        if (frame or self.partials.frame) is BLOCK:
             missing = [n for n in WHOLE.dims(a.point) if n not in BLOCK.dims(a.point)]
             bad = _with_dims(bad, missing)
         found = example(p, isl.Map.from_domain(bad))
         by = doer(p, a, fixed_at(WHOLE.dims(a.point), found.pair))
         self.session.failures.append(
-            Failure(VALUES, self.trace.kernel.name, message, by=by, parameters=found.parameters)
+            Failure(VALUES, a.point.launch.kernel, message, by=by, parameters=found.parameters)
         )
         return False
 
     def _stands_for(self, uses: Uses) -> None:
         """The updates as what the first instance of a launch reads, and the last one writes."""
         first, last = self._chain()
-        rank = len(self.trace.launch.names)
-        updates = {}
-        for a in self.partials.ends:
-            assert a.target is not None
-            address = self.session.address(a, a.target, WHOLE)
-            updates[a] = address, _launch(address.domain(), rank).flat_range_product(address)
-        ranges = [keyed for _, keyed in updates.values()]
-        if not all(k.is_injective() for k in ranges) or _overlap(k.range() for k in ranges):
+        updates = self._stores(self.partials.ends)
+        if not _once_each(keyed for _, keyed in updates.values()):
             raise UnanalysableError(f"'{self.write.array}' is updated several times in a launch")
         for a, (address, keyed) in updates.items():
             beyond = keyed.subtract_range(first.domain()).domain()
@@ -258,19 +255,42 @@ class _Reduction:
                 continue
             place = next(r for r in a.reads if r.space == "global")
             assert a.target is not None
-            uses.add(Use(self.trace, a, place, address, keyed.apply_range(first), self.read, False))
-            uses.add(Use(self.trace, a, a.target, address, keyed.apply_range(last), self.write, True))
+            trace = self.session.traces[a.point.launch.number]
+            uses.add(Use(trace, a, place, address, keyed.apply_range(first), self.read, False))
+            uses.add(Use(trace, a, a.target, address, keyed.apply_range(last), self.write, True))
+
+    def _kept_once(self) -> None:
+        """Raises UnanalysableError where a temporary's element gets several partial results in a turn."""
+        for array in {a.target.array for a in self.partials.kept if a.target is not None}:
+            mine = [a for a in self.partials.kept if a.target is not None and a.target.array == array]
+            if not _once_each(keyed for _, keyed in self._stores(mine).values()):
+                raise UnanalysableError(f"'{array}' has several partial results in one element")
+
+    def _stores(self, actions: Iterable[Do]) -> dict[Do, tuple[isl.Map, isl.Map]]:
+        """Executions to the elements they store to, and to these and their turn of the host's loops."""
+        found = {}
+        for a in actions:
+            assert a.target is not None
+            address = self.session.address(a, a.target, WHOLE)
+            found[a] = address, _turn(address.domain(), self.rank).flat_range_product(address)
+        return found
+
+    @property
+    def rank(self) -> int:
+        """The loops of the host, which are the first dimensions of executions in frame WHOLE."""
+        return len(self.partials.loops)
 
     def _chain(self) -> tuple[isl.Map, isl.Map]:
-        """Launches and elements to the first of an element's instances in the launch, and to the last."""
-        rank = len(self.trace.launch.names)
+        """Turns and elements to the first of an element's instances in the turn, and to the last."""
         executed = [self.session.instances(a, WHOLE).reverse() for a in self.partials.terms]
-        launch = reduce(isl.Map.union, (m.apply_range(_launch(m.range(), rank)) for m in executed)).coalesce()
-        same = launch.apply_range(launch.reverse())
+        turn = reduce(
+            isl.Map.union, (m.apply_range(_turn(m.range(), self.rank)) for m in executed)
+        ).coalesce()
+        same = turn.apply_range(turn.reverse())
         writers, _ = self.session.source.writers(self.read)
         before = [w.instances for w in writers if (w.statement, w.number) == self.where]
         inside = reduce(isl.Map.union, before, isl.Map.empty(same.get_space())).intersect(same)
-        keyed = launch.flat_range_product(self.element)
+        keyed = turn.flat_range_product(self.element)
         first = keyed.subtract_domain(inside.domain())
         last = keyed.subtract_domain(inside.range())
         if not (first.is_injective() and last.is_injective()):
@@ -291,11 +311,14 @@ def _several(uses: isl.Map) -> isl.Set:
     return uses.intersect_range(apart.domain()).domain()
 
 
-def _overlap(sets: Iterable[isl.Set]) -> bool:
-    return any(not one.is_disjoint(two) for one, two in combinations(tuple(sets), 2))
+def _once_each(keyed: Iterable[isl.Map]) -> bool:
+    """Whether no two executions have the same key."""
+    found = tuple(keyed)
+    apart = all(one.range().is_disjoint(two.range()) for one, two in combinations(found, 2))
+    return apart and all(k.is_injective() for k in found)
 
 
-def _launch(whole: isl.Set, rank: int) -> isl.Map:
+def _turn(whole: isl.Set, rank: int) -> isl.Map:
     """Executions in frame WHOLE to their turn of the host's loops."""
     return whole.identity().project_out(D.out, rank, whole.dim(D.set) - rank)
 
