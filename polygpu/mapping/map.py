@@ -27,6 +27,7 @@ from polygpu.mapping.program import (
     with_children,
 )
 from polygpu.mapping.rules import Sizes, buffering, classify, fewer_threads, is_crowded, lane, tile_sizes
+from polygpu.mapping.sharing import share
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError, Wanted, direction, loop_names, runs_backwards
 from polygpu.model.decisions import Decision
@@ -72,6 +73,9 @@ def map_nest(
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
+    if nest.shared is not None:
+        names = tuple(a.name for a in _axes(p, nest, outer))
+        return replace(share(p, nest, outer, names, device), name=name, registers=_registers(device, asked))
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
@@ -123,7 +127,8 @@ def _parts(body: Node) -> Block:
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> tuple[Axis, ...]:
     taken = {f.name for f in outer} | p.names()
     axes: list[Axis] = []
-    for k, member in enumerate(nest.parallel):
+    loops = nest.shared.loops if nest.shared is not None else ()
+    for k, member in enumerate((*nest.parallel, *loops)):
         name = member_name(p, member, f"p{k}", taken)
         taken |= {name, f"{name}_tile"}
         axes.append(Axis(name, member))

@@ -85,14 +85,36 @@ Node: TypeAlias = Leaf | Band | Sequence
 
 
 @dataclass(frozen=True)
+class Update:
+    """Elements of `array`, which a statement does nothing with but update them by an operator."""
+
+    statement: str
+    array: str
+    operator: str
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Outermost loops of a nest's body, of which threads share the iterations: updates come in any order.
+
+    With `partial`, the elements are new, and get what all terms add up to.
+    """
+
+    loops: tuple[Member, ...]
+    updates: tuple[Update, ...]
+    partial: bool = False
+
+
+@dataclass(frozen=True)
 class Nest:
     """A kernel: every point of `parallel` runs `body` alone; no dependence joins two points.
 
-    With no parallel member the body runs in one thread.
+    With no parallel member the body runs in one thread, unless threads share some of its loops.
     """
 
     parallel: tuple[Member, ...]
     body: Node
+    shared: Shared | None = None
 
     @property
     def statements(self) -> tuple[str, ...]:

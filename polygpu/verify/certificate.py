@@ -135,8 +135,8 @@ def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collecti
     It holds for the parameters that pass the tests the host makes before it calls the region, and with
     which the source's declarations mean something: no extent is negative, and none but the first is 0.
 
-    Sums, products and so on whose terms are added to elements of arrays that are `reassociated` may have them
-    in another order: the certificate says where they have.
+    Sums, products and so on whose terms are added to elements of arrays of integers, or of those that are
+    `reassociated`, here or by the source, may have them in another order: the certificate says which have.
     """
     return _certified(region, Seconds(time.monotonic() + budget), reassociated)
 
@@ -155,6 +155,7 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
 
 def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str]) -> Certificate:
     start = time.monotonic()
+    reassociated = {*reassociated, *(array for _, array in region.scop.reassociated)}
     set_options()
     p = polyhedra.build(region.scop)
     context = with_elements(p)

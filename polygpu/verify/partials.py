@@ -76,15 +76,28 @@ def _local(a: Do, carried: Collection[str]) -> Iterator[Memory]:
     return (_memory(a, p) for p in here)
 
 
-def updated(session: Session, a: Do) -> Leaf | None:
-    """What an instance updates, None where the action is no instance's. Raises UnanalysableError."""
+def updated(session: Session, a: Do) -> tuple[Leaf, ...]:
+    """Where an instance reads what it updates, all of one place; none where the action is no instance's.
+
+    Raises UnanalysableError.
+    """
     m = a.matched
     if m is None:
-        return None
+        return ()
     store = store_of(session, m)
     if update(store) is None or len(m.number) > 1:
         raise UnanalysableError(f"{m.statement} does not only add to '{store.target.array}'")
-    return next(x for x in m.leaves if isinstance(x.source, Reference) and same(x.source, store.target))
+    found = [x for x in m.leaves if isinstance(x.source, Reference) and same(x.source, store.target)]
+    if a.target is None or not all(same_place(x.place, a.target) for x in found):
+        raise UnanalysableError(f"{m.statement} does not update what it reads of '{store.target.array}'")
+    return tuple(found)
+
+
+def same_place(one: Place, other: Place) -> bool:
+    """Whether both are plainly the same element."""
+    if one.array != other.array or one.index is None or other.index is None:
+        return False
+    return all(a.is_equal(b) for a, b in zip(one.index, other.index, strict=True))
 
 
 def store_of(session: Session, m: Matched) -> Store:
@@ -158,8 +171,8 @@ class Partials:
 
     def operands(self, a: Do) -> tuple[Place, ...]:
         """Where an action reads partial results."""
-        leaf = self.session.partial[a]
-        return tuple(r for r in (a.reads if leaf is None else (leaf.place,)) if not self.outside(r))
+        old = self.session.partial[a]
+        return tuple(r for r in ((old[0].place,) if old else a.reads) if not self.outside(r))
 
     def edges(self, a: Do) -> list[Edge]:
         """Who made the values that `a` reads, over all its operands."""

@@ -27,17 +27,18 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import combinations
+from math import inf
 
 import islpy as isl
 
-from polygpu.model.expr import Cast, Int, Literal, Unary, is_floating
+from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Unary, is_floating, limits
 from polygpu.model.scop import Number
-from polygpu.model.updates import FUNCTIONS, update
+from polygpu.model.updates import EXTREMES, FUNCTIONS, update
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import doer, example, fixed_at
-from polygpu.verify.events import Do, Place, executions
+from polygpu.verify.events import Do, executions
 from polygpu.verify.order import BLOCK, WHOLE, Frame
-from polygpu.verify.partials import Partials, groups, same, store_of, updated
+from polygpu.verify.partials import Partials, groups, same, same_place, store_of, updated
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
@@ -49,7 +50,7 @@ def check_reductions(session: Session, uses: Uses, reassociated: Collection[str]
     """Allowed are sums in arrays that may be `reassociated`; others are left open."""
     for actions in groups(session):
         with session.step(VALUES, actions[0].point.launch.kernel):
-            session.partial.update((a, None) for a in actions)
+            session.partial.update((a, ()) for a in actions)
             session.partial.update((a, updated(session, a)) for a in actions)
             _Reduction(session, Partials(session, actions)).check(uses, reassociated)
 
@@ -108,7 +109,7 @@ class _Reduction:
 
     def check(self, uses: Uses, reassociated: Collection[str]) -> None:
         array = self.write.array
-        if array not in reassociated:
+        if array not in reassociated and is_floating(self.write.reference.type):
             raise UnanalysableError(f"terms of '{array}' are combined in another order than the source's")
         self._well_formed()
         actions, terms, ends = self.partials.actions, self.partials.terms, self.partials.ends
@@ -125,14 +126,16 @@ class _Reduction:
         for a in self.partials.actions:
             if a.asynchronous or a.combines not in ("", self.operator):
                 raise UnanalysableError(f"'{self.write.array}' is combined by something else as well")
-            leaf = self.session.partial[a]
-            places = (leaf.place,) if leaf is not None else () if a in self.partials.ends else a.reads
+            updates = self.session.partial[a]
+            places = (updates[0].place,) if updates else () if a in self.partials.ends else a.reads
             if any(map(self.partials.outside, places)):
                 raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
         for a in self.partials.ends:
             target, old = a.target, [r for r in a.reads if self.partials.outside(r)]
-            if not a.combines or len(old) != 1 or target is None or not _equal(old[0], target):
+            if not a.combines or len(old) != 1 or target is None or not same_place(old[0], target):
                 raise UnanalysableError(f"partial results of '{self.write.array}' leave the chip")
+            if self.operator in EXTREMES and a.reads[0] is not old[0]:
+                raise UnanalysableError(f"the old value of '{self.write.array}' is taken for a term")
             if target.array != self.write.array:
                 raise UnanalysableError(f"sums of '{self.write.array}' are stored in '{target.array}'")
 
@@ -298,12 +301,6 @@ class _Reduction:
         return first.reverse(), last.reverse()
 
 
-def _equal(one: Place, other: Place) -> bool:
-    if one.array != other.array or one.index is None or other.index is None:
-        return False
-    return all(a.is_equal(b) for a, b in zip(one.index, other.index, strict=True))
-
-
 def _several(uses: isl.Map) -> isl.Set:
     """Values that several executions read."""
     pairs = uses.reverse().apply_range(uses)
@@ -336,24 +333,46 @@ def _with_dims(found: isl.Set, names: list[str]) -> isl.Set:
 
 def _is_neutral(a: Do, operator: str) -> bool:
     """Whether a constant changes no value that it is combined with, not even the sign of a zero."""
-    assert a.target is not None
+    assert a.target is not None and a.constant is not None
     ctype = a.target.type
-    match operator, a.constant:
-        case "+", Unary("-", Literal() as zero) if is_floating(ctype):
-            return _number(zero) == 0
-        case "*", Literal() as one if is_floating(ctype):
-            return _number(one) == 1
-        case _, Literal("NAN"):
-            return operator in FUNCTIONS
-        case _, Int(value) | Cast(_, Int(value)) if not is_floating(ctype):
-            same = isinstance(a.constant, Int) or a.constant.type == ctype
-            return same and value == {"+": 0, "|": 0, "^": 0, "*": 1, "&": -1}.get(operator)
-    return False
+    if isinstance(a.constant, Literal) and a.constant.text == "NAN":
+        return operator in FUNCTIONS
+    if is_floating(ctype):
+        return _number(a.constant) == {
+            "+": (0.0, -1.0),
+            "*": (1.0, 1.0),
+            ">": (inf, -1.0),
+            ">=": (inf, -1.0),
+            "<": (inf, 1.0),
+            "<=": (inf, 1.0),
+        }.get(operator)
+    least, most = limits(ctype)
+    neutral = {"*": 1, "&": -1, "&&": 1, ">": least, ">=": least, "<": most, "<=": most}.get(operator, 0)
+    value = _integer(a.constant, ctype)
+    return value is not None and (value - neutral) % (most - least + 1) == 0
 
 
-def _number(literal: Literal) -> float | None:
-    """The value of a floating constant: -0 of an integer is not."""
+def _integer(constant: Expr, ctype: str) -> int | None:
+    """The value of a constant, which is one of int or else of `ctype`."""
+    match constant:
+        case Int(value):
+            return value
+        case Cast(given, operand) if given == ctype:
+            return _integer(operand, ctype)
+        case Binary("-", left, right):
+            one, other = _integer(left, ctype), _integer(right, ctype)
+            return None if one is None or other is None else one - other
+    return None
+
+
+def _number(constant: Expr) -> tuple[float, float] | None:
+    """A floating constant: how large it is, and its sign. -0 of an integer is none."""
+    if isinstance(constant, Unary) and constant.op == "-":
+        found = _number(constant.operand)
+        return None if found is None else (found[0], -found[1])
+    if not isinstance(constant, Literal) or not is_floating(constant.type):
+        return None
     try:
-        return float(literal.text.rstrip("fF")) if is_floating(literal.type) else None
+        return float(constant.text.lower().rstrip("f") if constant.text != "INFINITY" else inf), 1.0
     except ValueError:
         return None

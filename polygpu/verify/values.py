@@ -139,7 +139,7 @@ class _Action:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
             for leaf in matched.leaves:
-                if leaf is self.session.partial.get(self.action):
+                if leaf in self.session.partial.get(self.action, ()):
                     continue
                 slot = self._slot(leaf)
                 if slot is None or self.session.demand.matters(slot):
