@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count, groupby
 from typing import cast
@@ -40,6 +40,7 @@ from polygpu.schedule.tree import (
     Member,
     Nest,
     Node,
+    Shared,
     parts,
     sequence,
     single_iterator,
@@ -127,12 +128,24 @@ def _parts(body: Node) -> Block:
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> tuple[Axis, ...]:
     taken = {f.name for f in outer} | p.names()
     axes: list[Axis] = []
-    loops = nest.shared.loops if nest.shared is not None else ()
-    for k, member in enumerate((*nest.parallel, *loops)):
-        name = member_name(p, member, f"p{k}", taken)
+    for k, (member, default) in enumerate(_members(p, nest)):
+        name = member_name(p, member, default or f"p{k}", taken)
         taken |= {name, f"{name}_tile"}
         axes.append(Axis(name, member))
     return tuple(axes)
+
+
+def _members(p: Polyhedra, nest: Nest) -> Iterator[tuple[Member, str]]:
+    """The parallel loops, then the shared ones; what chunks are called that no iterator counts."""
+    shared = nest.shared or Shared((), ())
+    cut = [m for m, width in zip(shared.loops, shared.widths, strict=False) if width]
+    first = len(nest.parallel) - len(cut)
+    for member in nest.parallel[:first]:
+        yield member, ""
+    for member, loop in zip(nest.parallel[first:], cut, strict=True):
+        yield member, f"{member_name(p, loop, 'c', set())}_chunk"
+    for member in shared.loops:
+        yield member, ""
 
 
 def member_name(p: Polyhedra, member: Member, default: str, taken: set[str]) -> str:

@@ -113,5 +113,5 @@ def _held(rows: Grid, shared: Shared, update: Update) -> HeldArray:
     keys = frozenset(reference_key(mine.name, a.reference) for a in uses)
     function, tuple_name = isl.PwMultiAff.from_map(elements), array_tuple(uses[0].reference)
     name = f"{update.array}_r"
-    load = not shared.partial
+    load = not shared.widths
     return HeldArray(update.array, tuple_name, name, function, elements.domain(), load, True, keys)

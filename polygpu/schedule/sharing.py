@@ -229,9 +229,10 @@ class _Shared:
         parts = [next(a.reference.array for a in s.accesses[1:]) for s in ends]
         first = tuple(replace(u, array=part) for u, part in zip(updates, parts, strict=True))
         final = tuple(replace(u, statement=s.name) for u, s in zip(updates, ends, strict=True))
+        whole = tuple(widths.get(k, 0) for k in range(len(self.loops)))
         return HostSequence(
             (
-                Nest((*self.rows, *chunks), self._body(), Shared(self.loops, first, True)),
+                Nest((*self.rows, *chunks), self._body(), Shared(self.loops, first, whole)),
                 Nest(rows, band(loops, False, last), Shared(loops, final)),
             )
         )
@@ -256,13 +257,17 @@ class _Shared:
             name, old.element, (None,) * len(place.subscripts), "region", old.position, live_out=False
         )
         self.sharing.p = replace(p, statements=statements, arrays=(*p.arrays, array))
-        return self._end(s, r, name, chunks)
+        cut_loops = (f"{_iterator(self.loops[k], s.name)}_chunk" for k in widths)
+        return self._end(s, r, name, chunks, tuple(cut_loops))
 
-    def _end(self, s: PolyStatement, r: Reduction, array: str, chunks: tuple[Member, ...]) -> PolyStatement:
+    def _end(
+        self, s: PolyStatement, r: Reduction, array: str, chunks: tuple[Member, ...], called: tuple[str, ...]
+    ) -> PolyStatement:
         """`element = element op partial result`, for all rows and chunks."""
         p, name = self.sharing.p, _free(f"{s.name}_{r.array}", self.sharing.p)
         members = (*self.outer, *self.rows, *chunks)
-        names = tuple(f"{name}_{k}" for k in range(len(members)))
+        plain = (*(f"{_iterator(m, s.name)}_sum" for m in (*self.outer, *self.rows)), *called)
+        names = tuple(_free(f"{n}_{r.array}", p) for n in plain)
         space = statement_space(p.parameters, name, names)
         points = _points(s, members)
         domain = coalesced(s.domain.apply(points)).set_tuple_name(name)
@@ -374,7 +379,7 @@ def _retargeted(s: PolyStatement, r: Reduction, place: Reference) -> PolyStateme
 
 def _free(name: str, p: Polyhedra) -> str:
     """`name`, or the like where there is something of that name."""
-    taken = p.names() | {s.name for s in p.statements}
+    taken = p.names() | {n for s in p.statements for n in (s.name, *s.iterators)}
     while name in taken:
         name += "_"
     return name

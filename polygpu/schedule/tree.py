@@ -97,12 +97,13 @@ class Update:
 class Shared:
     """Outermost loops of a nest's body, of which threads share the iterations: updates come in any order.
 
-    With `partial`, the elements are new, and get what all terms add up to.
+    Where loops are cut into chunks of `widths` iterations, 0 for a whole loop, the last parallel loops are
+    over these, and the elements are new: they get what the terms of a chunk add up to.
     """
 
     loops: tuple[Member, ...]
     updates: tuple[Update, ...]
-    partial: bool = False
+    widths: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ from polygpu.verify.verdict import (
 _NEEDED = 20_000_000
 _QUICK, _QUICK_KERNEL = 370_000, 15_000  # for a region, and for each of its kernels
 _QUICK_PART = 40_000  # for each further statement of the source that is one with others
+_QUICK_SUM = 700_000  # for each array of partial results that a block combines
 _FULL_KERNEL = 50_000_000
 
 
@@ -148,7 +149,8 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
     """
     kernels = len(region.region.kernels)
     others = sum(max(len(s.parts) - 1, 0) for s in region.scop.statements)
-    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others
+    shared = sum("parts" in a.name for k in region.region.kernels for a in k.shared)
+    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others + _QUICK_SUM * shared
     most = soon if quick else _FULL_KERNEL * kernels
     return _certified(region, Operations(max(_NEEDED, most), most), reassociated)
 

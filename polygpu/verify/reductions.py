@@ -23,7 +23,7 @@ and the last of a turn nowhere stored, and refuse what reads a partial result. R
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import combinations
@@ -61,7 +61,7 @@ class _Reduction:
 
     session: Session
     partials: Partials
-    named: dict[Do, isl.Map] = field(default_factory=dict)
+    named: dict[bool, dict[Do, isl.Map]] = field(default_factory=dict)
 
     @cached_property
     def where(self) -> tuple[str, Number]:
@@ -139,13 +139,16 @@ class _Reduction:
             if target.array != self.write.array:
                 raise UnanalysableError(f"sums of '{self.write.array}' are stored in '{target.array}'")
 
-    def _elements(self, a: Do) -> isl.Map:
-        """Executions whose value has terms in it, to the elements whose terms these are."""
-        if not self.named:
-            for b in self.partials.actions:
-                self.named[b] = self._own(b)
-            self.partials.solve(self.named, self._elements_read)
-        return self.named[a]
+    def _elements(self, exactly: bool) -> dict[Do, isl.Map]:
+        """Executions whose value has terms in it, to the elements whose terms these are.
+
+        There are some more unless `exactly` these are asked for.
+        """
+        if exactly not in self.named:
+            found = {a: self._own(a) for a in self.partials.actions}
+            self.partials.solve(found, lambda a: self._elements_read(a, found, exactly))
+            self.named[exactly] = found
+        return self.named[exactly]
 
     def _own(self, a: Do) -> isl.Map:
         """Of terms."""
@@ -154,15 +157,19 @@ class _Reduction:
         space = self.partials.executions(a).get_space()
         return isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
 
-    def _elements_read(self, a: Do) -> isl.Map:
-        """The elements whose terms are in what an execution reads."""
+    def _elements_read(self, a: Do, known: Mapping[Do, isl.Map], exactly: bool) -> isl.Map:
+        """The elements whose terms are in what an execution reads, given those of others."""
         parts = [
-            pairs.apply_range(self._elements(by))
+            pairs.apply_range(known[by])
             for by, pairs in self.partials.edges(a)
             if not self.partials.full(by).is_empty()
         ]
-        nothing = self._own(a).intersect_domain(isl.Set.empty(self.partials.executions(a).get_space()))
-        return reduce(isl.Map.union, parts, nothing).coalesce()
+        everywhere = self.partials.executions(a)
+        nothing = self._own(a).intersect_domain(isl.Set.empty(everywhere.get_space()))
+        found = reduce(isl.Map.union, parts, nothing).coalesce()
+        if exactly or found.is_empty():
+            return found
+        return isl.Map.from_basic_map(found.remove_divs().simple_hull()).intersect_domain(everywhere)
 
     def _instances(self, a: Do) -> bool:
         """Each execution of a term is an instance of the source."""
@@ -224,11 +231,14 @@ class _Reduction:
     def _one_element(self, a: Do) -> bool:
         """Terms of other elements stay out of what an instance or an update reads."""
         if a.matched is not None:
-            mine = self._elements(a)
+            mine = self._own(a)
         else:
             assert a.target is not None
             mine = self.session.address(a, a.target, self.partials.frame)
-        mixed = self._elements_read(a).subtract(mine).domain()
+        for exactly in (False, True):
+            mixed = self._elements_read(a, self._elements(exactly), exactly).subtract(mine).domain()
+            if mixed.is_empty():
+                return True
         return self._holds("terms of several elements are combined", a, mixed)
 
     def _holds(self, message: str, a: Do, bad: isl.Set, frame: Frame | None = None) -> bool:
