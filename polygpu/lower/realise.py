@@ -23,7 +23,7 @@ from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
 from polygpu.mapping.record import asked_padding, check_padding, taken
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
-from polygpu.model.decisions import KERNELS, Decision, Taken
+from polygpu.model.decisions import KERNELS, OF_ONE_THREAD, Decision, Taken
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import Kernel, Region
@@ -116,14 +116,15 @@ class Realiser:
     def _other(self, prepared: Prepared) -> Realiser:
         return Realiser(prepared, self.device, self.passes, self.typical)
 
-    def _sharing(self, prepared: Prepared) -> Realiser | None:
+    def _sharing(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
         """That of the region with threads that share the terms of sums; None where there are none."""
+        mine = tuple(d for d in decisions if d.key in ("share", *OF_ONE_THREAD))
 
         def made() -> Realiser | None:
-            found = self.passes.run("share", lambda: prepared.shared(self.typical))
+            found = self.passes.run("share", lambda: prepared.shared(self.typical, mine))
             return self._other(found) if found is not prepared else None
 
-        return self.shared.get(Same(prepared), made)
+        return self.shared.get((Same(prepared), mine), made)
 
     def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
         """The region with the kernels that are asked for."""
@@ -150,7 +151,7 @@ class Realiser:
         end = time.monotonic() + budget
         whole = self._expanded(decisions, budget)
         prepared = whole._decided(decisions)
-        shares = whole._sharing(prepared) if care < _UNSHARED else None
+        shares = whole._sharing(prepared, decisions) if care < _UNSHARED else None
         try:
             if shares is not None:
                 return shares._realised(shares.prepared, decisions, care, end)

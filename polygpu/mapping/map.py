@@ -76,7 +76,8 @@ def map_nest(
     """
     if nest.shared is not None:
         names = tuple(a.name for a in _axes(p, nest, outer))
-        return replace(share(p, nest, outer, names, device), name=name, registers=_registers(device, asked))
+        grid = share(p, nest, outer, names, [_shared_by(m, asked) for m in nest.shared.loops], device)
+        return replace(grid, name=name, registers=_registers(device, asked))
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
@@ -133,6 +134,17 @@ def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> tuple[Axis, ...
         taken |= {name, f"{name}_tile"}
         axes.append(Axis(name, member))
     return tuple(axes)
+
+
+def _shared_by(member: Member, asked: Wanted) -> int | None:
+    """The threads that are asked for along a shared loop."""
+    wanted, decision = asked.value("threads", member), asked.find("threads")
+    if not isinstance(wanted, int) or decision is None:
+        return None
+    if wanted & (wanted - 1):
+        why = f"the sums of {wanted} threads cannot be added up in halves"
+        raise asked.refused(decision, "PG304", why, "ask for a power of two")
+    return wanted
 
 
 def _members(p: Polyhedra, nest: Nest) -> Iterator[tuple[Member, str]]:

@@ -6,6 +6,7 @@ after:   a block an i, 64 threads: Reduced s_r + { for j_tile = 0, 64, ...: s_r 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 import islpy as isl
@@ -30,14 +31,25 @@ THREADS = 256
 _TERMS = 4  # that a thread adds up by itself, where there are so many
 
 
-def share(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], names: tuple[str, ...], device: Device) -> Grid:
-    """The grid of a nest with shared loops; `names` are those of its parallel and of the shared ones."""
+def share(
+    p: Polyhedra,
+    nest: Nest,
+    outer: tuple[Fixed, ...],
+    names: tuple[str, ...],
+    asked: Sequence[int | None],
+    device: Device,
+) -> Grid:
+    """The grid of a nest with shared loops; `names` are those of its parallel and of the shared ones.
+
+    `asked` are the threads that someone wants along shared loops.
+    """
     assert nest.shared is not None
     count = len(nest.parallel)
     rows = tuple(Axis(name, member) for name, member in zip(names, nest.parallel, strict=False))
     plain = Grid(p, rows, Run(nest.body), outer)
     loops, most = nest.shared.loops, min(THREADS, device.max_threads_per_block)
-    threads = _threads([_extent(plain, member) for member in loops], most)
+    chosen = _threads([_extent(plain, member) for member in loops], most)
+    threads = [wanted or n for wanted, n in zip(asked, chosen, strict=True)]
     lanes = tuple(
         Axis(name, member, n, loop=f"{name}_tile")
         for name, member, n in zip(names[count:], loops, threads, strict=True)

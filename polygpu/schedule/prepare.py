@@ -55,13 +55,13 @@ class Prepared:
     cuts: frozenset[str] = frozenset()
     shares: bool = False
 
-    def shared(self, sizes: Mapping[str, int]) -> Prepared:
+    def shared(self, sizes: Mapping[str, int], decisions: tuple[Decision, ...]) -> Prepared:
         """The same with threads that share the terms of sums, itself where there are none to share.
 
-        `sizes` are typical ones.
+        `sizes` are typical ones. Raises Diagnosed for loops that cannot be shared.
         """
         sources = {e.renamed: e.array for e in self.expansions}
-        made = sharing(self.polyhedra, self.dependences, sources, sizes)
+        made = sharing(self.polyhedra, self.dependences, sources, sizes, decisions)
         host = made.host(self.scheduled.host) if made.found else self.scheduled.host
         if host is self.scheduled.host:
             return self

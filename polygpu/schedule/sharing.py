@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from math import prod
 
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
+from polygpu.analysis.places import holds
 from polygpu.analysis.polyhedra import (
     AffineBuilder,
     PolyAccess,
@@ -27,6 +28,7 @@ from polygpu.analysis.polyhedra import (
     statement_space,
 )
 from polygpu.analysis.reductions import Reduction, reductions, relaxed
+from polygpu.model.decisions import OF_ONE_THREAD, Decision
 from polygpu.model.expr import Call, Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references, scalars_in, substitute
 from polygpu.model.scop import Access, Array, Store
@@ -70,6 +72,7 @@ class Sharing:
     dependences: isl.UnionMap
     found: Sequence[Reduction]
     sizes: Mapping[str, int]
+    decisions: Sequence[Decision] = ()
     new: list[PolyStatement] = field(default_factory=list)
 
     def host(self, host: Host, outer: tuple[Member, ...] = ()) -> Host:
@@ -128,10 +131,16 @@ class Sharing:
         return scope.inside(*members)
 
 
-def sharing(p: Polyhedra, d: Dependences, sources: Mapping[str, str], sizes: Mapping[str, int]) -> Sharing:
+def sharing(
+    p: Polyhedra,
+    d: Dependences,
+    sources: Mapping[str, str],
+    sizes: Mapping[str, int],
+    decisions: Sequence[Decision],
+) -> Sharing:
     """What may be shared of a region, whose temporaries stand for the arrays of `sources`."""
     found = list(reductions(p, sources))
-    return Sharing(p, relaxed(p, d, found) if found else d.all, found, sizes)
+    return Sharing(p, relaxed(p, d, found) if found else d.all, found, sizes, decisions)
 
 
 def _rest(nest: Nest, left: list[Node]) -> list[Host]:
@@ -180,17 +189,44 @@ class _Shared:
 
     @property
     def pays(self) -> bool:
+        """Whether it is asked for, or else there are few rows of many terms."""
+        if self._asked is not None:
+            return bool(self._asked.items)
+        if any(d.key in OF_ONE_THREAD and self._is_here(d) for d in self.sharing.decisions):
+            return False
         rows, terms = prod(self._extents(self.rows)), prod(self._extents(self.loops))
         return rows < FEW and terms > SHORT
 
+    @cached_property
+    def _asked(self) -> Decision | None:
+        mine = (d for d in reversed(self.sharing.decisions) if d.key == "share")
+        return next((d for d in mine if self._is_here(d) and self._names_loop(d)), None)
+
+    def _is_here(self, d: Decision) -> bool:
+        """Whether a decision is for a statement of these, at its place; one for all nests is for none."""
+        names = self.inner.statements
+        if d.place is None:
+            return d.key == "share"
+        return any(holds(d.place, self.p, s) for s in names)
+
+    def _names_loop(self, d: Decision) -> bool:
+        return not d.items or any(name in d.names for loop in self.loops for name in self._called(loop))
+
+    def _called(self, loop: Member) -> frozenset[str]:
+        """What the source calls a loop."""
+        sources = self.p.source_names()
+        found = {sources.get(i, i) for s in loop.statements if (i := _iterator(loop, s))}
+        lines = {self.p.statement(s).position.line for s in loop.statements}
+        return frozenset(found | {f"{name}@{line}" for name in found for line in lines})
+
     def host(self) -> Host:
         """The kernels that share the terms."""
-        widths = self._widths()
-        chunks = [-(-n // w) for n, w in zip(self._extents(self.loops), widths, strict=True)]
-        cut = [k for k, count in enumerate(chunks) if count > 1]
+        widths = self._widths() if self._asked is None else self._asked_widths(self._asked)
+        extents = self._extents(self.loops)
+        cut = [k for k, (extent, width) in enumerate(zip(extents, widths, strict=True)) if extent > width]
         free = 3 - len(self.rows)  # dimensions of a grid
         rows = prod(self._extents(self.rows))
-        if not cut or len(cut) > free or rows > FEW or not self._is_named(cut):
+        if not cut or len(cut) > free or (rows > FEW and self._asked is None) or not self._is_named(cut):
             return Nest(self.rows, self._body(), Shared(self.loops, self._updates()))
         return self._chunked({k: widths[k] for k in cut})
 
@@ -317,6 +353,12 @@ class _Shared:
             return unknown
         low, high = values.dim_min_val(0), values.dim_max_val(0)
         return high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else unknown
+
+    def _asked_widths(self, d: Decision) -> list[int]:
+        """Iterations of each loop in a chunk; all of them where none are named."""
+        values = {name: value for name, value in d.items if isinstance(value, int)}
+        named = (next((values[n] for n in self._called(loop) if n in values), None) for loop in self.loops)
+        return [width or n for n, width in zip(self._extents(self.loops), named, strict=True)]
 
     def _widths(self) -> list[int]:
         """Iterations of each loop in a chunk, most of the innermost."""
