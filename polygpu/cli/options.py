@@ -160,13 +160,16 @@ def input_option(unless: str = "") -> Callable[[Decorated], Decorated]:
     )
 
 
+TOLERANCE = 1e-5
+
+
 def tolerance_option(what: str) -> Callable[[Decorated], Decorated]:
     """By how much numbers may differ; `what` says which."""
     return click.option(
         "--tolerance",
         type=click.FloatRange(min=0),
-        default=1e-5,
-        show_default=True,
+        default=None,
+        show_default="1e-5, 0.001 where sums of floats are reassociated",
         metavar="RELATIVE",
         help=what,
     )

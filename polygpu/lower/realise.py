@@ -25,7 +25,7 @@ from polygpu.mapping.record import asked_padding, check_padding, taken
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
 from polygpu.model.decisions import KERNELS, OF_ONE_THREAD, Decision, Taken
 from polygpu.model.device import Device
-from polygpu.model.expr import Expr
+from polygpu.model.expr import Expr, is_floating
 from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
 from polygpu.schedule.coordinates import coordinate_tests
@@ -75,6 +75,12 @@ class CompiledRegion:
     @property
     def grids(self) -> tuple[Grid, ...]:
         return self.program.grids
+
+    @property
+    def reordered(self) -> frozenset[str]:
+        """The floating-point types of what threads add up in another order than the source."""
+        names = {r.array.array for grid in self.grids for r in grid.reductions}
+        return frozenset(t for name in names if is_floating(t := self.polyhedra.array(name).element))
 
     @cached_property
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
