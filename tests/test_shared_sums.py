@@ -1,4 +1,4 @@
-"""Sums and the like whose terms threads share: from C to kernels that are proved, and run as the original does.
+"""Sums and the like whose terms threads share: from C to kernels that are proved, and run like the original.
 
 Floating-point terms here are small integers, whose sums are the same in any order.
 """
@@ -6,6 +6,7 @@ Floating-point terms here are small integers, whose sums are the same in any ord
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -225,7 +226,7 @@ def stored(place: Expr) -> Assign:
 
 
 CHUNK = Name("i_chunk")
-MUTANTS = {
+MUTANTS: dict[str, Callable[[Region], Region]] = {
     "another chunk's place": lambda r: rewritten(r, 0, True, stored(Binary("+", CHUNK, Int(1)))),
     "one place for all": lambda r: rewritten(r, 0, True, stored(Int(0))),
     "no chunk is stored": lambda r: rewritten(
