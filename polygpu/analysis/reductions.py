@@ -9,7 +9,7 @@ in a loop: they round differently then, and of -0.0 and 0.0 another one may be t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -17,9 +17,9 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.flow import conflicts
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
-from polygpu.model.expr import Reference, Select, is_floating
-from polygpu.model.rewrite import scalars_in
-from polygpu.model.scop import Access, Branch, Scop, Statement, Store
+from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
+from polygpu.model.rewrite import rewrite, scalars_in
+from polygpu.model.scop import Access, Branch, Part, Scop, Statement, Store
 from polygpu.model.updates import update
 from polygpu.support.isl_idioms import union_of
 
@@ -67,6 +67,79 @@ def _unconditional(s: Statement, target: Reference) -> Iterator[Access]:
     if target not in [a.reference for a in reads]:
         yield replace(write, write=False)
     yield replace(write, must=True)
+
+
+def chained(scop: Scop) -> Scop:
+    """`scop` with several updates of one element in a loop body as one, where terms may be reordered.
+
+    before: s = s + a[i]; b[i] = f(i); s = s + b[i];
+    after:  b[i] = f(i); s = (s + a[i]) + b[i];
+    """
+    found: list[Statement] = []
+    whose: dict[str, str] = {}
+    for s in scop.statements:
+        earlier = next((e for e in reversed(found) if _continues(scop, e, s, found)), None)
+        if earlier is not None:
+            found.remove(earlier)
+            whose[earlier.name] = s.name
+        found.append(_chain(earlier, s) if earlier is not None else s)
+    if not whose:
+        return scop
+    assumptions = (replace(a, statement=_last(whose, a.statement)) for a in scop.assumptions)
+    return replace(scop, statements=tuple(found), assumptions=tuple(dict.fromkeys(assumptions)))
+
+
+def _last(whose: Mapping[str, str], name: str) -> str:
+    while name in whose:
+        name = whose[name]
+    return name
+
+
+def _continues(scop: Scop, first: Statement, second: Statement, found: Sequence[Statement]) -> bool:
+    """Whether the first can wait until the second, and both update one element by one operator."""
+    one, two = _plain_update(scop, first), _plain_update(scop, second)
+    if one is None or two is None or one[0] != two[0] or one[1] != two[1]:
+        return False
+    between = found[found.index(first) + 1 :]
+    if any(_body(s) != _body(second) for s in (first, *between)):
+        return False
+    reads = {a.reference.array for a in first.accesses if not a.write}
+    touched = {(a.reference.array, a.write) for s in between for a in s.accesses}
+    return not any(name in reads if write else name == one[0].array for name, write in touched)
+
+
+def _body(s: Statement) -> tuple[object, ...]:
+    """What statements of one loop body have in common."""
+    return s.iterators, s.loops, s.domain, s.schedule[:-1]
+
+
+def _plain_update(scop: Scop, s: Statement) -> tuple[Reference, str] | None:
+    """The element that a statement updates, and the operator, if its value is not rounded once more."""
+    match s.body:
+        case (Store(target, value) as store,) if _repeats(s.iterators, target):
+            operator, exact = update(store), type_of(value) == target.type or not is_floating(target.type)
+            may = _may(scop, s.loops, target.array, target.type)
+            if operator in ("+", "*", "&", "|", "^") and exact and may:
+                return replace(target, site=-1), operator
+    return None
+
+
+def _chain(first: Statement, second: Statement) -> Statement:
+    (one,), (two,) = first.body, second.body
+    assert isinstance(one, Store) and isinstance(two, Store)
+
+    def old(e: Expr) -> Expr | None:
+        return one.value if isinstance(e, Reference) and e.array == two.target.array else None
+
+    later = [a for a in second.accesses if a.write or a.reference.array != two.target.array]
+    parts = tuple(p for s in (first, second) for p in s.parts or (Part(s.position, s.text),))
+    return replace(
+        second,
+        body=(Store(two.target, rewrite(two.value, old)),),
+        accesses=(*(a for a in first.accesses if not a.write), *later),
+        parts=tuple(dict.fromkeys(parts)),
+        text=f"{first.text} ... {second.text}",
+    )
 
 
 def _repeats(iterators: tuple[str, ...], target: Reference) -> bool:
