@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
-from polygpu.analysis.reductions import chained, reassociated, selected
+from polygpu.analysis.reductions import chained, permitted, selected
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
@@ -92,7 +92,7 @@ class File:
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
-        scop = chained(selected(reassociated(scop) if self.options.reassociate else scop))
+        scop = chained(selected(permitted(scop, decisions, self.options.reassociate)))
         scop = self.passes.run("cluster", lambda: clustered(scop, decisions))
         realiser = self.realisers.get(scop)
         if realiser is None:

@@ -9,7 +9,7 @@ in a loop: they round differently then, and of -0.0 and 0.0 another one may be t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -17,11 +17,13 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.flow import conflicts
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.model.decisions import Decision, Place
 from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
 from polygpu.model.rewrite import rewrite, scalars_in
-from polygpu.model.scop import Access, Branch, Part, Scop, Statement, Store
+from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
 from polygpu.model.updates import update
 from polygpu.support.isl_idioms import union_of
+from polygpu.support.position import basename
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,27 @@ class Reduction:
     target: Reference
 
 
-def reassociated(scop: Scop) -> Scop:
-    """`scop` with leave to reorder all terms."""
-    everything = ((k, a.name) for k in range(len(scop.loops)) for a in scop.arrays)
-    return replace(scop, reassociated=frozenset(everything))
+def permitted(scop: Scop, decisions: Iterable[Decision], everything: bool) -> Scop:
+    """`scop` with leave to reorder what decisions say, or `everything`."""
+    mine = [d for d in decisions if d.key == "reassociate"]
+    found = {
+        (k, a.name)
+        for k, loop in enumerate(scop.loops)
+        for a in scop.arrays
+        if everything or any(_names(d, a) and _is_of(d.place, loop, scop) for d in mine)
+    }
+    return replace(scop, reassociated=scop.reassociated | found) if found else scop
+
+
+def _names(d: Decision, array: Array) -> bool:
+    return not d.items or array.name in d.names
+
+
+def _is_of(place: Place | None, loop: Loop, scop: Scop) -> bool:
+    if place is None or place.function:
+        return place is None or place.function in (scop.function, loop.label)
+    at = loop.position
+    return place.line == at.line and basename(place.file or scop.file) == basename(at.file)
 
 
 def selected(scop: Scop) -> Scop:

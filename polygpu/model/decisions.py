@@ -51,6 +51,8 @@ KEYS = {
     "split": Key("statements with which a kernel of its own begins", "split(15)", "statement", plain=True),
     "fuse": Key("statements that one kernel runs, by their lines or what they write", "fuse(12, C)",
                 "statement", plain=True),
+    "reassociate": Key("what of floating-point sums and the like may come in another order, by default all",
+                       "reassociate(s)", "array", plain=True),
     "share": Key("loops whose terms threads share, a block those of so many iterations: of sums and the like",
                  "share(i: 2048)", "loop", least=1, plain=True),
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
