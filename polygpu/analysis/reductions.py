@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.dependences import Dependences, compute
+from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.decisions import Decision, Place
@@ -194,7 +194,7 @@ def _updates_only(s: PolyStatement, store: Store) -> bool:
     return same and len(stores) == 1 and stores[0].must and not store.target.field
 
 
-def relaxed(p: Polyhedra, d: Dependences, found: list[Reduction]) -> isl.UnionMap:
+def relaxed(p: Polyhedra, found: Sequence[Reduction]) -> isl.UnionMap:
     """The dependences that are left where the terms of reductions may come in any order.
 
     What else uses their elements stays before or behind all terms that it was before or behind.

@@ -52,7 +52,7 @@ def ordered(r: CompiledRegion) -> tuple[str, ...]:
     if r.prepared.shares or len(list(reductions(p, {}))) == len(list(reductions(p, {}, permitted=False))):
         return ()
     free = replace(p, scop=permitted(p.scop, (), True))
-    made = sharing(free, r.dependences, {}, {}, ())
+    made = sharing(free, {}, {}, ())
     host = made.host(r.prepared.scheduled.host)
     shared = [nest.shared for nest in nests(host) if nest.shared is not None and nest.shared.widths]
     shared = shared or [nest.shared for nest in nests(host) if nest.shared is not None]

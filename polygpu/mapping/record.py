@@ -104,7 +104,7 @@ def _shared(grid: Grid, kernel: Kernel, asked: Wanted) -> Iterator[tuple[str, It
     widths = shared.widths or (0,) * len(shared.loops)
     names = labels(grid.p, list(shared.loops))
     yield "share", tuple((name, width or None) for name, width in zip(names, widths, strict=True))
-    lanes = (a for a in grid.axes if a.loop)
+    lanes = [a for a in grid.axes if a.loop]
     yield "threads", tuple((name, a.threads) for name, a in zip(names, lanes, strict=True))
     yield from _code(grid, kernel)
 

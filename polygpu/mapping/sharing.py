@@ -2,16 +2,20 @@
 
 before:  kernel(i) { threads share j: s[i] = s[i] + a[i][j] }
 after:   a block an i, 64 threads: Reduced s_r + { for j_tile = 0, 64, ...: s_r = s_r + a[i][j] }
+
+Where rows and not terms are neighbours in memory, a block has 32 rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.program import (
     Axis,
     Block,
@@ -28,6 +32,7 @@ from polygpu.schedule.tree import Band, Member, Nest, Node, Shared, Update
 from polygpu.support.isl_idioms import coalesced
 
 THREADS = 256
+_LANES = 32  # rows of a block
 _TERMS = 4  # that a thread adds up by itself, where there are so many
 
 
@@ -45,22 +50,42 @@ def share(
     """
     assert nest.shared is not None
     count = len(nest.parallel)
-    rows = tuple(Axis(name, member) for name, member in zip(names, nest.parallel, strict=False))
-    plain = Grid(p, rows, Run(nest.body), outer)
     loops, most = nest.shared.loops, min(THREADS, device.max_threads_per_block)
+    inside = _inside(nest.body, len(loops))
+    rows = [Axis(name, member) for name, member in zip(names, nest.parallel, strict=False)]
+    shared = [Axis(n, m) for n, m in zip(names[count:], loops, strict=True)]
+    whole = rows[: count - sum(width > 0 for width in nest.shared.widths)]  # without chunks
+    columns = _columns(Grid(p, (*whole, *shared), Run(inside), outer), nest.shared, len(whole))
+    if columns is not None:
+        rows.append(replace(rows.pop(columns), threads=_LANES))
+        most //= _LANES
+    plain = Grid(p, tuple(rows), Run(nest.body), outer)
     chosen = _threads([_extent(plain, member) for member in loops], most)
     threads = [wanted or n for wanted, n in zip(asked, chosen, strict=True)]
     lanes = tuple(
         Axis(name, member, n, loop=f"{name}_tile")
         for name, member, n in zip(names[count:], loops, threads, strict=True)
     )
-    block: Block = Run(_inside(nest.body, len(loops)))
+    block: Block = Run(inside)
     for axis in reversed(lanes):
         block = Tiles(axis.member, axis.loop, axis.threads, block)
     for update in reversed(nest.shared.updates):
         held = _held(plain, nest.shared, update)
         block = Reduced(held, update.operator, tuple(a.name for a in lanes), block)
-    return Grid(p, (*rows, *lanes), block, outer)
+    last = len(rows) - (columns is not None)
+    return Grid(p, (*rows[:last], *lanes, *rows[last:]), block, outer)
+
+
+def _columns(plain: Grid, shared: Shared, rows: int) -> int | None:
+    """Which of the rows lanes should follow, if it is long, since terms are further apart in memory."""
+    updated = {u.array for u in shared.updates}
+    read = [a for a in nest_patterns(plain) if a.access.reference.array not in updated]
+    scattered = [sum(a.kind(d) == "strided" for a in read) for d in range(len(plain.axes))]
+    found = min(range(rows), key=lambda d: scattered[d], default=None)
+    if found is None or scattered[found] >= scattered[-1]:
+        return None
+    extent = _extent(replace(plain, axes=()), plain.axes[found].member)
+    return found if extent is None or extent >= _LANES else None
 
 
 def _inside(body: Node, loops: int) -> Node:

@@ -167,7 +167,8 @@ def _mapping(grid: Grid, names: dict[str, str]) -> Iterator[str]:
     if grid.reductions:
         for axis in reversed(grid.axes):
             name = names.get(axis.name, axis.name)
-            yield f"{name} shared by {axis.threads} threads" if axis.loop else f"a block for each {name}"
+            each = f"{axis.threads} {name}" if axis.threads > 1 else f"each {name}"
+            yield f"{name} shared by {axis.threads} threads" if axis.loop else f"a block for {each}"
         return
     for axis, letter in zip(reversed(grid.axes), "xyz", strict=False):
         yield _dealt(axis, names.get(axis.name, axis.name), letter)

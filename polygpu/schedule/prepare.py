@@ -61,7 +61,7 @@ class Prepared:
         `sizes` are typical ones. Raises Diagnosed for loops that cannot be shared.
         """
         sources = {e.renamed: e.array for e in self.expansions}
-        made = sharing(self.polyhedra, self.dependences, sources, sizes, decisions)
+        made = sharing(self.polyhedra, sources, sizes, decisions)
         host = made.host(self.scheduled.host) if made.found else self.scheduled.host
         if host is self.scheduled.host:
             return self

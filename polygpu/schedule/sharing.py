@@ -17,7 +17,6 @@ from math import prod
 
 import islpy as isl
 
-from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.places import holds
 from polygpu.analysis.polyhedra import (
     AffineBuilder,
@@ -69,11 +68,15 @@ class Sharing:
     """
 
     p: Polyhedra
-    dependences: isl.UnionMap
     found: Sequence[Reduction]
     sizes: Mapping[str, int]
     decisions: Sequence[Decision] = ()
     new: list[PolyStatement] = field(default_factory=list)
+
+    @cached_property
+    def dependences(self) -> isl.UnionMap:
+        """Those that are left where terms come in any order."""
+        return relaxed(self.p, self.found)
 
     def host(self, host: Host, outer: tuple[Member, ...] = ()) -> Host:
         """`host` with nests whose terms are shared; itself where there are none."""
@@ -113,6 +116,8 @@ class Sharing:
         names = part.statements
         rows = tuple(m.restricted(names) for m in nest.parallel)
         around = tuple(m.restricted(names) for m in outer)
+        if not _Shared(self, around, rows, (), part).may_pay:
+            return None
         loops, inner = _shareable(part, self._scope(*around, *rows).between(names, names))
         if not loops:
             return None if nest.parallel else self._in_turn(part, outer)
@@ -133,14 +138,12 @@ class Sharing:
 
 def sharing(
     p: Polyhedra,
-    d: Dependences,
     sources: Mapping[str, str],
     sizes: Mapping[str, int],
     decisions: Sequence[Decision],
 ) -> Sharing:
     """What may be shared of a region, whose temporaries stand for the arrays of `sources`."""
-    found = list(reductions(p, sources))
-    return Sharing(p, relaxed(p, d, found) if found else d.all, found, sizes, decisions)
+    return Sharing(p, list(reductions(p, sources)), sizes, decisions)
 
 
 def _rest(nest: Nest, left: list[Node]) -> list[Host]:
@@ -188,6 +191,12 @@ class _Shared:
         return bool(self.mine) and all(self._elements(r) is not None for r in self.mine)
 
     @property
+    def may_pay(self) -> bool:
+        """Whether there is something to share, and rows are few or someone asks for it."""
+        asked = any(d.key == "share" for d in self.sharing.decisions)
+        return bool(self.mine) and (asked or prod(self._extents(self.rows)) < FEW)
+
+    @property
     def pays(self) -> bool:
         """Whether it is asked for, or else there are few rows of many terms."""
         if self._asked is not None:
@@ -195,7 +204,7 @@ class _Shared:
         if any(d.key in OF_ONE_THREAD and self._is_here(d) for d in self.sharing.decisions):
             return False
         rows, terms = prod(self._extents(self.rows)), prod(self._extents(self.loops))
-        return rows < FEW and terms > SHORT
+        return rows < FEW and terms > (SHORT if not self.outer else LEAST)
 
     @cached_property
     def _asked(self) -> Decision | None:
