@@ -126,6 +126,21 @@ def test_integers_are_shared_and_floats_when_asked(tmp_path: Path) -> None:
     assert blocks(compiled(FLOATS, tmp_path)) == two
 
 
+@pytest.mark.parametrize("pragma", ["polygpu reassociate(t)", "omp parallel for reduction(+: t)"])
+def test_pragmas_allow_another_order(pragma: str, tmp_path: Path) -> None:
+    text = FLOATS.replace("#pragma scop", f"#pragma {pragma}").replace("#pragma endscop", "")
+    made = compiled(text, tmp_path, reassociate=False, defines=("main=other",))
+    region = next(r for r in made.regions if r.scop.function == "sum")
+    assert len(region.region.kernels) == 2
+    assert region.reordered == {"float"}
+
+
+def test_what_another_order_would_gain_is_said(tmp_path: Path) -> None:
+    text = FLOATS.replace("#pragma scop", "").replace("#pragma endscop", "")
+    (said,) = (d for d in compiled(text, tmp_path, reassociate=False).diagnostics if d.id == "PG309")
+    assert said.help == "the sum of t over i is kept in order: --reassociate lets threads share it"
+
+
 def test_a_sum_of_chunks_is_proved_and_runs(tmp_path: Path) -> None:
     made = compiled(FLOATS, tmp_path, SMALL)
     certificate = certify(one(made))
@@ -145,6 +160,12 @@ def test_updates(ctype: str, name: str, tmp_path: Path) -> None:
     assert blocks(made) == [(256, 1, 1), (256, 1, 1)]
     assert certify(one(made)).holds
     assert_same(made, tmp_path, 0, 1, 2047, 2049, 10000)
+
+
+def test_updates_of_one_element_are_one(tmp_path: Path) -> None:
+    text = FLOATS.replace("t += a[i];", "{ t += a[i]; b[i] = a[i] * 2; t += b[i]; }")
+    text = text.replace("restrict a)", "restrict a, float *restrict b)").replace("(n, a)", "(n, a, a)")
+    assert [len(k.shared) for k in one(compiled(text, tmp_path)).region.kernels] == [0, 1, 1]
 
 
 def test_rows_that_are_few_are_shared(tmp_path: Path) -> None:

@@ -37,13 +37,15 @@ class Reduction:
 
 
 def permitted(scop: Scop, decisions: Iterable[Decision], everything: bool) -> Scop:
-    """`scop` with leave to reorder what decisions say, or `everything`."""
+    """`scop` with leave to reorder what its own pragmas and decisions say, or `everything`."""
     mine = [d for d in decisions if d.key == "reassociate"]
     found = {
         (k, a.name)
         for k, loop in enumerate(scop.loops)
         for a in scop.arrays
-        if everything or any(_names(d, a) and _is_of(d.place, loop, scop) for d in mine)
+        if everything
+        or a.name in loop.reassociates
+        or any(_names(d, a) and _is_of(d.place, loop, scop) for d in mine)
     }
     return replace(scop, reassociated=scop.reassociated | found) if found else scop
 
