@@ -232,7 +232,8 @@ class Scop:
     """A region of `function`; `start` and `end` are character offsets in the text of `file`.
 
     `mentions` are the function's own variables, parameters included, that the region names. `exposed` are
-    those of the scalars, with any whose value is assumed, that stores through pointers may change.
+    those of the scalars, with any whose value is assumed, that stores through pointers may change. An array
+    that is `reassociated` in a loop, by its number, may have its updates in another order there.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -252,6 +253,7 @@ class Scop:
     no_alias: bool = False  # --assume-no-alias
     mentions: tuple[str, ...] = ()
     exposed: tuple[Scalar, ...] = ()
+    reassociated: frozenset[tuple[int, str]] = frozenset()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:

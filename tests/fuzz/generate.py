@@ -24,6 +24,7 @@ from tests.fuzz.program import (
 from tests.fuzz.ranges import loop_range
 from tests.fuzz.sizes import chosen_sizes, constant_size, in_memory
 from tests.fuzz.style import Style, random_style
+from tests.fuzz.sums import sums
 from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
 from tests.fuzz.wrapping import within_bounds
 
@@ -34,10 +35,11 @@ SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and 
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
-def program(seed: str) -> Program:
+def program(seed: str, sums: bool = False) -> Program:
+    """That of a seed; with `sums` one of sums whose terms may come in any order."""
     branchy = Random(f"{seed}:branches").random() < 0.15
     style = random_style(Random(f"{seed}:style"))
-    author = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy)
+    author = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy, sums)
     if Random(f"{seed}:spelling").random() < SPELLED:
         return replace(author.program(), spelling=seed)
     openmp = Random(f"{seed}:openmp")
@@ -54,8 +56,11 @@ class Author(Values):
     that depend on data, many of them with branches within.
     """
 
-    def __init__(self, random: Random, types: Random, style: Style, branchy: bool = False) -> None:
+    def __init__(
+        self, random: Random, types: Random, style: Style, branchy: bool = False, sums: bool = False
+    ) -> None:
         super().__init__(random, style)
+        self.sums = sums
         self.types = types
         self.branchy = branchy
         self.branches = 0
@@ -83,6 +88,9 @@ class Author(Values):
         return within_bounds(replace(done, parameter=unsigned))
 
     def _regions(self, scope: Scope) -> tuple[tuple[Node, ...], ...]:
+        if self.sums:
+            count = self.random.choice((1, 1, 2, 3))
+            return tuple(sums(self, self._header, scope) for _ in range(count))
         regions: list[list[Node]] = [[]]
         rank = min(max(self.depth - 1, 1), 3)
         if self.style.stencil:
