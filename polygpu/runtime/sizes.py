@@ -25,6 +25,7 @@ def vectors(region: CompiledRegion, count: int) -> tuple[tuple[int, ...], ...]:
     if not count:
         return ((),)
     depth = max((len(s.iterators) for s in region.scop.statements), default=1)
+    depth += any(s.value is not None for s in region.scop.scalars)
     most = min(LARGEST, int(MOST_INSTANCES ** (1 / max(depth, 1))))
     around = [v for t in tiles(region) for v in (t - 1, t, t + 1, 2 * t + 1)]
     values = sorted({v for v in (*SMALL, *ODD, *around) if 0 <= v <= most})
