@@ -163,11 +163,11 @@ def _computed(scop: Scop) -> Iterator[tuple[str, str, str]]:
     for s in scop.scalars:
         if s.value is not None:
             yield s.name, s.type, print_user(s.value)
-    for g in scop.given:
+    for number, g in enumerate(scop.given):
         if g.kind == "test":
             yield g.name, "int", "1"
         elif g.kind == "subscript" and g.name not in names:
-            yield g.name, g.type, "0"
+            yield g.name, g.type, str(number)  # others than of the others
 
 
 def _setup(scop: Scop, taken: set[str]) -> Iterator[str]:

@@ -227,8 +227,11 @@ def _accepted(
     found: Chosen = {}
     for (kind, _), of in wanted.items():
         path = of[0][1]
-        needed = loaded(path) if kind in ("array", "place") else path
-        guard = "" if needed is None else safety.guard(needed, [use for use, _ in of])
+        own = [use for use, _ in of]
+        guard = safety.guard(path, own)
+        if guard is not None and kind in ("array", "place"):  # of which the address alone is computed
+            pointer = loaded(path)
+            guard = "" if pointer is None else safety.guard(pointer, own)
         if guard is not None:
             found |= {id(use.node): (kind, path, guard) for use, _ in of}
     return found
