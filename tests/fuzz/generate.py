@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
+from tests.fuzz.held import with_held
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -37,6 +38,7 @@ def program(seed: str) -> Program:
     branchy = Random(f"{seed}:branches").random() < 0.15
     style = random_style(Random(f"{seed}:style"))
     made = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy).program()
+    made = with_held(made, Random(f"{seed}:held"))
     spelled = Random(f"{seed}:spelling").random() < SPELLED
     return replace(made, spelling=seed) if spelled else made
 

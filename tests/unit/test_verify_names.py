@@ -43,9 +43,8 @@ def test_names_of_indices(names: tuple[str, str, str], device: str, tmp_path: Pa
 def test_names_that_kernels_have_a_use_for(names: tuple[str, str], tmp_path: Path) -> None:
     size, factor = names
     file = tmp_path / "f.c"
-    file.write_text(
-        f"void f(int {size}, float {factor}, float *x) {{ for (int n = 0; n < {size}; n++) x[n] *= {factor}; }}"
-    )
+    loop = f"for (int n = 0; n < {size}; n++) x[n] *= {factor};"
+    file.write_text(f"void f(int {size}, float {factor}, float *x) {{ {loop} }}")
     region = pipeline.compile_file(str(file), Options(target="emulator", offload="always")).regions[0]
     assert region.prepared.renamed
     certificate = certify(region)
