@@ -89,10 +89,10 @@ class Uses:
             for target in self.aliases.get(waiting.pop(), ()):
                 if isinstance(target, Path):
                     yield target
-                    target = target.root.name  # which the region may have set, too
-                if target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
+                name = target.root.name if isinstance(target, Path) else target  # it may be set, too
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
 
     def block(self, items: Iterable[Any], where: Where) -> None:
         for item in items:

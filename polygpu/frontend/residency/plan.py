@@ -487,7 +487,7 @@ class _Walk:
 
 
 def _expression(text: str, place: Any) -> Any:
-    """The C expression as a tree, at a place of the source. Raises NotPlainError where it has types of its own."""
+    """The C expression as a tree. Raises NotPlainError where it has types of the user's."""
     if text.isidentifier():
         return c_ast.ID(text, place)
     try:
