@@ -29,8 +29,10 @@ def vectors(region: CompiledRegion, count: int) -> tuple[tuple[int, ...], ...]:
     """Values of `count` sizes, cheapest first: all equal, all different, and one of them 0 or 1."""
     if not count:
         return ((),)
-    depth = max((len(s.iterators) for s in region.scop.statements), default=1) or 1
-    most = min(max(LARGEST, *(2 * n + 1 for n in (0, *chunks(region)))), int(MOST_INSTANCES ** (1 / depth)))
+    depth = max((len(s.iterators) for s in region.scop.statements), default=1)
+    depth += any(s.value is not None for s in region.scop.scalars)
+    longest = max(LARGEST, *(2 * n + 1 for n in (0, *chunks(region))))
+    most = min(longest, int(MOST_INSTANCES ** (1 / max(depth, 1))))
     around = [v for t in tiles(region) for v in (t - 1, t, t + 1, 2 * t + 1)]
     values = sorted({v for v in (*SMALL, *ODD, *around) if 0 <= v <= most})
     found = [(v,) * count for v in values]

@@ -10,6 +10,7 @@ import islpy as isl
 
 from polygpu.analysis import polyhedra
 from polygpu.analysis.dead import Place, without
+from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
@@ -159,7 +160,8 @@ def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[
     start = time.monotonic()
     reassociated = {*reassociated, *(array for _, array in region.scop.reassociated)}
     set_options()
-    p = polyhedra.build(region.scop)
+    free, _ = with_free_names(region.scop)
+    p = polyhedra.build(free)
     context = with_elements(p)
     for c in region.conditions:
         context = context.intersect(c.holds)

@@ -34,6 +34,7 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
             opencl,
             arguments.constant,
             arguments.sums,
+            arguments.held,
         )
 
 
@@ -127,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
     option("--opencl", type=int, default=3, metavar="N", help="every Nth batch on OpenCL too; 0: none")
     option("--constant", action="store_true", help="only programs whose sizes are constant")
     option("--sums", action="store_true", help="only programs of sums")
+    option("--held", action="store_true", help="only programs that hold sizes in structures and the like")
     option("--shrink", type=float, default=60, metavar="SECONDS", help="for each failure; 0: none")
     option("--most", type=int, default=5, help="how many failures of a kind are shrunk")
     option("-v", "--verbose", action="store_true", help="name refused programs too")

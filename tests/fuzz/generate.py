@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
+from tests.fuzz.held import with_held
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
 from tests.fuzz.program import (
     RECORD,
@@ -41,12 +42,11 @@ def program(seed: str, sums: bool = False) -> Program:
     style = random_style(Random(f"{seed}:style"))
     author = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy, sums)
     if Random(f"{seed}:spelling").random() < SPELLED:
-        return replace(author.program(), spelling=seed)
+        return replace(with_held(author.program(), Random(f"{seed}:held")), spelling=seed)
     openmp = Random(f"{seed}:openmp")
-    if openmp.random() < 0.85:
-        return author.program()
-    author.scattering = openmp.random() < 0.4
-    return with_pragmas(openmp, author.program())
+    author.scattering = openmp.random() < 0.06
+    made = with_held(author.program(), Random(f"{seed}:held"))
+    return with_pragmas(openmp, made) if author.scattering or openmp.random() < 0.1 else made
 
 
 class Author(Values):

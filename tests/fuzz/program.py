@@ -147,7 +147,8 @@ class Program:
     Parameters are `n` and `m`, of type `parameter`. `sizes` are what they are when the program is tried.
     `constants` are the parameters that have one value in all sizes and are no parameters of the function,
     with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable. `spelling` is
-    the seed of how statements are written (`spellings`), "" for plainly.
+    the seed of how statements are written (`spellings`), "" for plainly. `held` are sizes
+    and arrays that the regions find elsewhere (`tests.fuzz.held`).
     """
 
     arrays: tuple[Array, ...]
@@ -158,6 +159,7 @@ class Program:
     old: bool = False
     constants: tuple[tuple[str, str], ...] = ()
     spelling: str = ""
+    held: tuple[tuple[str, str], ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:

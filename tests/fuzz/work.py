@@ -26,7 +26,8 @@ _NAMES = re.compile(r"'[^']*'|\d+")
 
 @dataclass(frozen=True)
 class Job:
-    """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant.
+    """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant, with
+    `held` those that hold some elsewhere.
 
     Some batches have `sums` only, whose terms may come in another order.
     """
@@ -37,6 +38,7 @@ class Job:
     opencl: bool
     constant: bool = False
     sums: bool = False
+    held: bool = False
 
     def setup(self) -> Setup:
         found = random_setup(Random(f"{self.seed}:{self.first}:setup"), self._programs())
@@ -56,7 +58,11 @@ class Job:
 
     def _program(self, seed: str) -> Program:
         tries = (program(seed if k == 0 else f"{seed}:{k}", self._sums) for k in count())
-        return next(p for p in tries if not self.constant or len(p.constants) == len(PARAMETERS))
+        return next(p for p in tries if self._wanted(p))
+
+    def _wanted(self, p: Program) -> bool:
+        constant = not self.constant or len(p.constants) == len(PARAMETERS)
+        return constant and (not self.held or bool(p.held))
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:

@@ -302,6 +302,7 @@ class Reader:
 _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {
     "Constant": Reader.constant,
     "ID": Reader.name,
+    "Named": Reader.name,
     "UnaryOp": Reader.unary,
     "BinaryOp": Reader.binary,
     "TernaryOp": Reader.ternary,

@@ -16,6 +16,7 @@ from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType
 from polygpu.frontend.read.promises import Promise
 from polygpu.frontend.shape.affine import Affine
+from polygpu.frontend.shape.products import Product, Products
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
@@ -138,7 +139,7 @@ class Region:
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
     loops, by their coordinates, and `jumped_to` those that a `goto` of the function names; `promises` are
-    those of loops, by the identity of their nodes.
+    those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name.
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
@@ -177,10 +178,14 @@ class Region:
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
     trials: int = 0
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    made: dict[Expr, Product] = field(default_factory=dict)
+    products: Products = field(init=False)
     affine: Affine = field(init=False)
 
     def __post_init__(self) -> None:
-        self.affine = Affine(self.locals, self.inlined)
+        self.products = Products(self.scalars, self.hosts, self.unique, self.made)
+        self.affine = Affine(self.locals, self.inlined, self.products.known)
 
     @contextmanager
     def trial(self) -> Iterable[None]:
@@ -229,9 +234,20 @@ class Region:
         return len(self.sites) - 1
 
 
+class Named(c_ast.ID):  # type: ignore[misc]
+    """A name in place of what is `original` in the source."""
+
+    __slots__ = ("original",)
+
+
+class _Generator(c_generator.CGenerator):  # type: ignore[misc]
+    def visit_Named(self, node: Named) -> str:  # noqa: N802 - found by the class's name
+        return str(node.original)
+
+
 def source_text(node: Any) -> str:
-    """The node as C."""
-    text = c_generator.CGenerator(reduce_parentheses=True).visit(node)
+    """The node as C, as the source has it."""
+    text = _Generator(reduce_parentheses=True).visit(node)
     return " ".join(str(text).split())
 
 

@@ -174,6 +174,8 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
         raise
     extent = reader.region.affine.value(value)
     changed = next(_changes(reader.region, sorted(scalars_in(value))), "")
+    if outermost and extent is not None and reader.region.products.names & scalars_in(extent):
+        return None
     if extent is not None and not changed:
         return counted(extent)
     if outermost:

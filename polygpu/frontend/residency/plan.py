@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pycparser import c_ast
+from pycparser import c_ast, c_parser
 
 from polygpu.frontend.names.scopes import Scope, Variable, function_scope
 from polygpu.frontend.names.types import Vector
@@ -390,7 +390,8 @@ class _Walk:
         """The host passes scalars by value; those that pointers reach may be on the device."""
         self.regions.add(scop.name)
         reader, place = Reader(self.program, scope), statement.nodes[0].coord
-        read = (e for scalar in scop.scalars for e in reader.value(c_ast.ID(scalar.name, place)))
+        hosts = [*(s.source for s in scop.scalars), *(a.host for a in scop.arrays if a.source)]
+        read = (e for text in hosts for e in reader.value(_expression(text, place)))
         self._touched(statement.start, together(read), scope)
 
     def _plainly(self, statement: Statement, effects: Effects, scope: Scope) -> None:
@@ -512,6 +513,19 @@ class _Walk:
             return None
         found = self.program.effects(node.args, scope) if node.args else NONE
         return None if found.runs else found.touches
+
+
+def _expression(text: str, place: Any) -> Any:
+    """The C expression as a tree. Raises NotPlainError where it has types of the user's."""
+    if text.isidentifier():
+        return c_ast.ID(text, place)
+    try:
+        (definition,) = c_parser.CParser().parse(f"int x = {text};").ext
+    except c_parser.ParseError as error:
+        raise NotPlainError("what a region reads once is not plain") from error
+    for node in nodes(definition):
+        node.coord = place
+    return definition.init
 
 
 def _is_over(touch: Touch, scope: Scope) -> bool:
