@@ -55,7 +55,7 @@ SHOWN = 12  # lines of the output that a terminal gets of a program that is chec
     multiple=True,
     metavar="REGEX",
     callback=lambda _context, _option, patterns: _compiled(patterns),
-    help="Lines that --check leaves out of the comparison; of a REGEX with groups, what these match.",
+    help="Lines that --check leaves out of the comparison; of a REGEX with named groups, what these match.",
 )
 @input_option("; with --check, it reads nothing by default")
 @click.option(

@@ -65,7 +65,7 @@ def relative_difference(left: float, right: float) -> float:
 def remaining(output: str, ignored: Iterable[str]) -> str:
     """`output` without the lines that a regular expression of `ignored` matches somewhere.
 
-    Of one with groups, what these match is left out and the line stays. Raises re.error.
+    Of one with named groups, what these match is left out and the line stays. Raises re.error.
     """
     patterns = [re.compile(pattern) for pattern in ignored]
     return "\n".join(_remaining_lines(output.split("\n"), patterns)) if patterns else output
@@ -73,14 +73,15 @@ def remaining(output: str, ignored: Iterable[str]) -> str:
 
 def _remaining_lines(lines: Sequence[str], patterns: Sequence[re.Pattern[str]]) -> Iterator[str]:
     for line in lines:
-        if not any(p.groups == 0 and p.search(line) for p in patterns):
+        if not any(not p.groupindex and p.search(line) for p in patterns):
             yield _without_groups(line, patterns)
 
 
 def _without_groups(line: str, patterns: Sequence[re.Pattern[str]]) -> str:
-    for match in [m for p in patterns if p.groups for m in p.finditer(line)][::-1]:
-        for group in range(match.re.groups, 0, -1):
-            line = line[: match.start(group)] + line[match.end(group) :]
+    for pattern in (p for p in patterns if p.groupindex):
+        for match in reversed(list(pattern.finditer(line))):
+            for group in reversed(list(pattern.groupindex)):
+                line = line[: match.start(group)] + line[match.end(group) :]
     return line
 
 

@@ -14,7 +14,7 @@ from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
-from polygpu.support.isl_idioms import set_options
+from polygpu.support.isl_idioms import common, set_options
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
 from polygpu.verify.budget import Budget, Operations, OutOfBudgetError, Seconds
@@ -162,9 +162,7 @@ def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[
     set_options()
     free, _ = with_free_names(region.scop)
     p = polyhedra.build(free)
-    context = with_elements(p)
-    for c in region.conditions:
-        context = context.intersect(c.holds)
+    context = common(with_elements(p), (c.holds for c in region.conditions))
     source = _assuming(p, context)
     made = prove(source, region.prepared.dead, region.region, context, budget, reassociated)
     return replace(made, seconds=time.monotonic() - start)

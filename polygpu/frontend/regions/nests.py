@@ -28,7 +28,7 @@ Vetoed: TypeAlias = Mapping[tuple[int, int], Diagnostic]  # first and last chara
 
 @dataclass
 class Nests:
-    """Grows while the functions of a file are searched."""
+    """Grows while the functions of a file are searched. `lifted` has runs by the first and last loop."""
 
     context: FileContext
     no_alias: bool
@@ -37,6 +37,7 @@ class Nests:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     reported: set[Position | None] = field(default_factory=set)
+    lifted: dict[tuple[int, int], Scop | Diagnosed] = field(default_factory=dict)
 
 
 def find_nests(context: FileContext, no_alias: bool, vetoed: Vetoed) -> Nests:
@@ -170,6 +171,19 @@ def _problems(found: Nests, sequence: Sequence, start: int, first: int, last: in
 
 
 def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
+    key = id(sequence.items[first]), id(sequence.items[last])
+    if key not in found.lifted:
+        try:
+            found.lifted[key] = _lifted(found, sequence, start, first, last)
+        except Diagnosed as problem:
+            found.lifted[key] = problem
+    result = found.lifted[key]
+    if isinstance(result, Diagnosed):
+        raise result
+    return result
+
+
+def _lifted(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
     leading = first
     while leading > start and isinstance(sequence.items[leading - 1], c_ast.Pragma):
         leading -= 1
