@@ -27,6 +27,7 @@ class Options:
     `offload`: "auto" leaves what nobody marked on the host unless the device is faster.
     `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
     `decisions.CARE`) of regions by name: it raises this for what is refuted.
+    `reassociate` lets floating-point sums, products, least and largest values come in another order.
     `level` is that of -O: 0 the source's order and nothing staged, 1 what rules choose; `polygpu.compiler`
     has the model choose among few (2) or many (3).
     """
@@ -49,6 +50,7 @@ class Options:
     certify: Certification = "quick"
     care: tuple[tuple[str, int], ...] = ()
     level: int = 2
+    reassociate: bool = False
 
     def frontend(self) -> FrontendOptions:
         return FrontendOptions(

@@ -1,9 +1,9 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-cluster                                                                   a region
+select, chain, cluster                                                    a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
-map, lower, pad                                                           a region    lower.realise
+share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
 price, spaces, emit                                                       a file      output
 """
@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
+from polygpu.analysis.reductions import chained, permitted, selected
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
@@ -91,13 +92,14 @@ class File:
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
+        scop = chained(selected(permitted(scop, decisions, self.options.reassociate)))
         scop = self.passes.run("cluster", lambda: clustered(scop, decisions))
         realiser = self.realisers.get(scop)
         if realiser is None:
             before = sum(self.passes.seconds.values())
             prepared = prepare(scop, self.values, left, self.passes)
             left -= sum(self.passes.seconds.values()) - before
-            realiser = self.realisers[scop] = Realiser(prepared, self.device, self.passes)
+            realiser = self.realisers[scop] = Realiser(prepared, self.device, self.passes, self.typical)
         if self.options.level == 0:
             return realiser.realise(decisions, len(CARE) - 1, left)
         if self.choose is None:

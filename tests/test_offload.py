@@ -29,8 +29,9 @@ int main(int argc, char **argv)
     float *x = malloc(n * sizeof *x);
     for (int i = 0; i < n; i++)
         x[i] = 0.5f + i % 7;
+    void (*volatile run)(int, float *restrict) = powers; // stays a call
     for (int c = 0; c < calls; c++)
-        powers(n, x);
+        run(n, x);
     printf("%.17g %.17g\\n", x[0], x[n - 1]);
     return argc < 3;
 }
@@ -79,8 +80,8 @@ def offloaded(program: Path, *arguments: str) -> int:
     programs.call((program, *arguments), POLYGPU_PROFILE=str(document))
     if not document.exists():
         return 0
-    (region,) = json.loads(document.read_text())["regions"]
-    return int(region["calls"])
+    regions = json.loads(document.read_text())["regions"]
+    return sum(int(r["calls"]) for r in regions if r["name"] == "polygpu_powers_0")
 
 
 def test_short_loops_run_on_the_host_and_long_ones_on_the_device(program: Path) -> None:

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, statement_space
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Position, limits
-from polygpu.model.scop import LARGEST_SIZE, Conversion
+from polygpu.model.scop import COUNTED, LARGEST_SIZE, Conversion
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import coalesced
 
@@ -83,7 +83,7 @@ def strongest(found: list[Condition]) -> list[Condition]:
 def _conversion_problem(c: Conversion) -> Diagnostic:
     what, length = f"a value in '{c.text}' is", len(c.text)
     if c.type == "int":
-        message = f"{what} beyond the range of int, in which kernels count"
+        message = f"{what} beyond {COUNTED}, up to which kernels count"
         help_text = "split the loop, with a pointer to the elements of each part"
     elif SIZES[c.type] < SIZES["int"]:
         low, high = c.range

@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import islpy as isl
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import CONTEXT, D, basic_maps, bounded, maps
+from polygpu.support.isl_idioms import (
+    CONTEXT,
+    D,
+    basic_maps,
+    bounded,
+    empty_union_map,
+    maps,
+    tuple_name,
+    union_of,
+)
+from polygpu.support.recent import Recent
 
 # Dataflow of ordinary regions takes 0.1 million steps, of a convolution of seven loops 2 million; of dense
 # conflicts in 15 statements it may never end.
 _STEPS = 4_000_000
 _SECONDS = 20.0
+_RECENT = 256  # arrays of a region
 
 
 @dataclass(frozen=True)
@@ -31,15 +42,21 @@ class Flow:
     unsupplied: isl.UnionMap
 
 
+_FLOWS: Recent[Flow] = Recent(_RECENT)
+
+
 def dataflow(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> Flow:
     """What `sinks` see of `must` and `may`, instances to elements all, when executed in `order`.
 
     Raises isl.Error where isl has no answer that is known to be complete.
     """
     if not any(_doubtful(m) for relation in (sinks, must, may) for m in maps(relation)):
-        with bounded(_STEPS):
-            found = _computed(sinks, must, may, order)
-            return Flow(found.get_may_dependence(), found.get_may_no_source())
+        arrays = dict.fromkeys(tuple_name(m, D.out) for m in maps(sinks))
+        flows = [_of_array(_to(sinks, a), _to(must, a), _to(may, a), order) for a in arrays]
+        return Flow(
+            reduce(isl.UnionMap.union, (f.dependence for f in flows), empty_union_map()),
+            reduce(isl.UnionMap.union, (f.unsupplied for f in flows), empty_union_map()),
+        )
 
     try:
         text = _in_child(_Problem(str([sinks, must, may, order]), _computed, (sinks, must, may, order)))
@@ -49,6 +66,23 @@ def dataflow(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: 
         raise isl.Error("isl's dataflow analysis fails, or a source is missing")
     dependence, unsupplied = (isl.UnionMap.read_from_str(CONTEXT, line) for line in text.splitlines())
     return Flow(dependence, unsupplied)
+
+
+def _to(relation: isl.UnionMap, array: str) -> isl.UnionMap:
+    """What of `relation` is about one array."""
+    return union_of([m for m in maps(relation) if tuple_name(m, D.out) == array])
+
+
+def _of_array(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> Flow:
+    """The dataflow of one array, which other passes ask for again when other arrays have changed."""
+
+    def made() -> Flow:
+        with bounded(_STEPS):
+            found = _computed(sinks, must, may, order)
+            return Flow(found.get_may_dependence(), found.get_may_no_source())
+
+    instances = sinks.union(must).union(may).domain()
+    return _FLOWS.get(str([sinks, must, may, order.intersect_domain(instances)]), made)
 
 
 @dataclass(frozen=True)

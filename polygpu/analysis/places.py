@@ -45,7 +45,7 @@ def part_at(s: PolyStatement, place: Position) -> Part:
 def _at_the_same(statements: Iterable[PolyStatement], where: Position, column: bool) -> list[str]:
     """The statements on this line, or at the very place."""
     place = (where.file, where.line, where.column if column else 0)
-    places = ((t.name, at) for t in statements for at in positions(t))
+    places = ((t.name, at) for t in statements for at in positions(t) if not t.combines)
     return [n for n, at in places if (at.file, at.line, at.column if column else 0) == place]
 
 
@@ -58,7 +58,8 @@ def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
     exact = replace(short, column=s.position.column)
     number = _numbers(p.statements, s.name, s.position, True)[0]
     tries = (short, exact, replace(exact, number=number))
-    return next(t for t in tries if [n.name for n in p.statements if holds(t, p, n.name)] == [s.name])
+    others = [n.name for n in p.statements if not n.combines]
+    return next(t for t in tries if [n for n in others if holds(t, p, n)] == [s.name])
 
 
 def _numbers(statements: Iterable[PolyStatement], name: str, at: Position, column: bool) -> list[int]:

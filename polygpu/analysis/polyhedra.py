@@ -55,7 +55,8 @@ class PolyAccess:
 class PolyStatement:
     """A statement with its `domain`, its accesses and its place in the original order.
 
-    `whole` names the statement of the scop when this is a piece of it (`analysis.index_sets`).
+    `whole` names the statement of the scop when this is a piece of it (`analysis.index_sets`); what only
+    `combines` partial results is of none.
     """
 
     name: str
@@ -69,6 +70,7 @@ class PolyStatement:
     text: str
     whole: str = ""
     parts: tuple[Part, ...] = ()
+    combines: bool = False
 
     @cached_property
     def actions(self) -> dict[Number, Action]:

@@ -80,6 +80,9 @@ _SOURCE_OPTIONS = (
                  help="The C compiler. [default: $CC, cc, gcc or clang]"),
     click.option("--assume-no-alias", is_flag=True,
                  help="Pointer parameters never overlap: leave out the run-time test."),
+    click.option("--reassociate", is_flag=True,
+                 help="Let threads share floating-point sums, products and extremes: another order "
+                 "rounds in another way."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
                  metavar="SECONDS", help="Search at most so long for a schedule of a region."),
     click.option("--decide", "decisions", multiple=True, metavar="[PLACE:]KEY(...)",
@@ -157,13 +160,16 @@ def input_option(unless: str = "") -> Callable[[Decorated], Decorated]:
     )
 
 
+TOLERANCE = 1e-5
+
+
 def tolerance_option(what: str) -> Callable[[Decorated], Decorated]:
     """By how much numbers may differ; `what` says which."""
     return click.option(
         "--tolerance",
         type=click.FloatRange(min=0),
-        default=1e-5,
-        show_default=True,
+        default=None,
+        show_default="1e-5, 0.001 where sums of floats are reassociated",
         metavar="RELATIVE",
         help=what,
     )
@@ -184,7 +190,7 @@ def source_options(function: Decorated) -> Decorated:
 
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
-    "level", "time_budget", "cc", "decisions", "assume", "assume_typical", "certify",
+    "level", "time_budget", "cc", "decisions", "assume", "assume_typical", "certify", "reassociate",
 )  # fmt: skip
 
 

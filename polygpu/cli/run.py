@@ -13,6 +13,7 @@ import click
 
 from polygpu.cli import console
 from polygpu.cli.options import (
+    TOLERANCE,
     GccStyleCommand,
     cflags_option,
     input_option,
@@ -54,7 +55,7 @@ SHOWN = 12  # lines of the output that a terminal gets of a program that is chec
     multiple=True,
     metavar="REGEX",
     callback=lambda _context, _option, patterns: _compiled(patterns),
-    help="Lines that --check leaves out of the comparison; of a REGEX with groups, what these match.",
+    help="Lines that --check leaves out of the comparison; of a REGEX with named groups, what these match.",
 )
 @input_option("; with --check, it reads nothing by default")
 @click.option(
@@ -237,11 +238,12 @@ def _check(program: Path, original: Path, plan: Plan, compilation: Compilation) 
     original_text, text = (
         compare.remaining(run.stdout.decode(errors="replace"), values["ignored"]) for run in (expected, found)
     )
-    comparison = compare.compare_outputs(original_text, text, values["tolerance"])
+    tolerance = compare.accepted(values["tolerance"], TOLERANCE, compilation.regions)
+    comparison = compare.compare_outputs(original_text, text, tolerance)
     if comparison.difference:
         console.show([_difference(comparison.difference, plan)], values["style"])
         return DIFFERENT
-    click.echo(f"check: {_verdict(comparison, expected, original_text)}", err=True)
+    click.echo(f"check: {_verdict(comparison, expected, original_text, tolerance)}", err=True)
     return found.status
 
 
@@ -254,7 +256,7 @@ def _difference(difference: Difference, plan: Plan) -> Diagnostic:
     return error("PG905", text, f"`polygpu inspect {plan.source}` shows how it was parallelised")
 
 
-def _verdict(comparison: Comparison, expected: Execution, compared: str) -> str:
+def _verdict(comparison: Comparison, expected: Execution, compared: str, tolerance: float) -> str:
     if not compared.strip():
         why = "--ignore leaves nothing of its output" if expected.stdout else "it prints nothing"
         return f"only the exit status was compared, {expected.status}: {why}"
@@ -262,5 +264,5 @@ def _verdict(comparison: Comparison, expected: Execution, compared: str) -> str:
         return f"prints what the original prints, to the bit ({comparison.numbers} floating-point numbers)"
     return (
         f"agrees with the original: largest relative difference {comparison.largest:.2g} "
-        f"in {comparison.numbers} floating-point numbers"
+        f"in {comparison.numbers} floating-point numbers (up to {tolerance:g} is accepted)"
     )

@@ -15,6 +15,7 @@ import click
 
 from polygpu.cli import console
 from polygpu.cli.options import (
+    TOLERANCE,
     GccStyleCommand,
     cflags_option,
     input_option,
@@ -241,7 +242,8 @@ def _runs(program: Program) -> Runs | None:
     capability = devices.load(values["device"]).compute_capability if values["device"] else ""
     recipe = program.recipe(values["target"], Path(program.source).parent, compute_capability=capability)
     times = 1 if dialects.find(values["target"]).counts else values["repeat"]
-    return Runs(recipe, program.arguments, values["stdin"], times, values["timeout"], values["tolerance"])
+    tolerance = TOLERANCE if values["tolerance"] is None else values["tolerance"]
+    return Runs(recipe, program.arguments, values["stdin"], times, values["timeout"], tolerance)
 
 
 def _searched(

@@ -53,8 +53,8 @@ DIFFERENT = 3
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
+    default=None,
+    show_default="0, 0.001 where sums of floats are reassociated",
     metavar="RELATIVE",
     help="The relative difference of two numbers that is accepted.",
 )
@@ -139,7 +139,7 @@ def _report(plan: Plan, compilation: Compilation, targets: tuple[str, ...], dire
         )
         for region in compilation.regions
     )
-    program = _program(plan, text, files, recipe)
+    program = _program(plan, compilation, text, files, recipe)
     return Report(plan.source, compilation.device.title, targets, regions, program)
 
 
@@ -161,9 +161,10 @@ def _certificate(region: CompiledRegion, plan: Plan) -> Certificate | None:
 
 
 def _trial(region: CompiledRegion, text: str, device_file: Path, recipe: Recipe, plan: Plan) -> Trial:
-    from polygpu.runtime import trial
+    from polygpu.runtime import compare, trial
 
-    limits = trial.Limits(plan.values["seconds"], plan.values["tolerance"])
+    tolerance = compare.accepted(plan.values["tolerance"], 0.0, (region,))
+    limits = trial.Limits(plan.values["seconds"], tolerance)
     try:
         with console.progress(f"building {region.scop.name}"):
             programs = trial.build_programs(region, text, device_file, recipe)
@@ -187,8 +188,10 @@ def _first_error(problem: Diagnosed) -> str:
     return next((line.strip() for line in lines if "error:" in line), lines[0])
 
 
-def _program(plan: Plan, text: str, files: dict[str, Path], recipe: Recipe) -> ProgramTrial:
-    from polygpu.runtime import whole
+def _program(
+    plan: Plan, compilation: Compilation, text: str, files: dict[str, Path], recipe: Recipe
+) -> ProgramTrial:
+    from polygpu.runtime import compare, whole
 
     values = plan.values
     texts = [text, *(Path(other).read_text(errors="replace") for other in values["others"])]
@@ -196,9 +199,8 @@ def _program(plan: Plan, text: str, files: dict[str, Path], recipe: Recipe) -> P
         return whole.ProgramTrial(
             "not done", "there is no main; --with FILE.c adds the program's other files"
         )
-    request = whole.Request(
-        plan.arguments, values["stdin"], values["others"], values["seconds"], values["tolerance"]
-    )
+    tolerance = compare.accepted(values["tolerance"], 0.0, compilation.regions)
+    request = whole.Request(plan.arguments, values["stdin"], values["others"], values["seconds"], tolerance)
     with console.progress("running the whole program"):
         return whole.try_program(Path(plan.source), files, recipe, request)
 

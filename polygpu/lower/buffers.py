@@ -9,9 +9,9 @@ import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.elements import declared
-from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, array_tuple
+from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, array_tuple
 from polygpu.lower.scan import test_of, value_of
-from polygpu.model.expr import Binary, Expr, Int, Name, Position, Select
+from polygpu.model.expr import Binary, Expr, Int, Name, Select
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.linear import add, maximum, simplify
 from polygpu.model.scop import Array
@@ -121,7 +121,7 @@ def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
                 continue
             elements = a.relation.range().reset_tuple_id()
             if not a.affine and not _has_ends(elements, array):
-                raise Diagnosed(_unknown_extent(array, a.position, a.text))
+                raise Diagnosed(_unknown_extent(p, array, a))
             found.append(elements)
     return found
 
@@ -134,13 +134,19 @@ def _has_ends(elements: isl.Set, array: Array) -> bool:
     return all(line.is_bounded() for line in lines)
 
 
-def _unknown_extent(array: Array, position: Position, text: str) -> Diagnostic:
+def _unknown_extent(p: Polyhedra, array: Array, access: PolyAccess) -> Diagnostic:
+    shown = (
+        e.name if isinstance(e, Name) else e.value if isinstance(e, Int) else "m" for e in array.extents[1:]
+    )
+    inner = "".join(f"[{extent}]" for extent in shown)
+    what = f"declare '{array.name}' with its size, as in '{array.element} {array.name}[n]{inner}'"
+    guessed = any(a.reason.startswith(f"'{array.name}' ") for a in p.scop.assumptions)
     return Diagnostic(
         "PG301",
         "error",
-        f"'{text}' has a data-dependent subscript and the size of '{array.name}' is not known",
-        position,
-        f"declare '{array.name}' with its size, as in 'float {array.name}[n]'",
+        f"'{access.text}' has a data-dependent subscript and the size of '{array.name}' is not known",
+        access.position,
+        f"{what}, and write a subscript for each dimension" if guessed else what,
     )
 
 

@@ -36,7 +36,7 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references
 from polygpu.model.scop import LARGEST_SIZE
-from polygpu.support.isl_idioms import D, isl_name
+from polygpu.support.isl_idioms import D, common, isl_name
 from polygpu.support.recent import Recent, Same
 
 _LIMITS = tuple(LARGEST_SIZE // 2**k for k in range(31))  # of sizes, the weakest first
@@ -70,12 +70,14 @@ Path = tuple[Hashable, ...]
 class FittingTests:
     """Finds the tests that calls of one region need beside the `others`, whatever its kernels are.
 
-    `fit` says of kernels, by how they are launched, whether they fit with limits, `made` has what followed.
+    `fit` says of kernels, by how they are launched, and of buffers whether they fit with limits, of which
+    `starts` have what is known before; `made` has what followed.
     """
 
     p: Polyhedra
     others: tuple[Condition, ...]
     fit: Recent[bool] = field(default_factory=lambda: Recent(_RECENT))
+    starts: Recent[Known] = field(default_factory=lambda: Recent(_RECENT))
     made: Recent[Fitting] = field(default_factory=lambda: Recent(_RECENT))
 
     @cached_property
@@ -119,21 +121,21 @@ class FittingTests:
 
     def _fits(self, region: Region, names: Limited, limit: int, exact: bool) -> bool:
         """Whether all that is computed in `region` fits where parameters with `names` are within `limit`."""
-        start = Known(_within(self.known, names, limit), exact=exact)
-        known = reduce(Known.where, self.held, start)
-        found: Beyond = []
-        for b in region.buffers:
-            for expr in _of_buffer(b):
-                known.interval(expr, found)
-        if found:
+        limits = names, limit, exact
+        known = self.starts.get(limits, lambda: self._start(*limits))
+        if not all(self.fit.get((limits, b), partial(_buffer_fits, b, known)) for b in region.buffers):
             return False
+        found: Beyond = []
         kernels = {k.name: k for k in region.kernels}
         for launch, around, path in _launches(region.body, known, found, ()):
             kernel = kernels[launch.kernel]
-            key = names, limit, exact, path, launch, Same(kernel)
+            key = limits, path, launch, Same(kernel)
             if found or not self.fit.get(key, partial(_kernel_fits, kernel, launch, around)):
                 return False
         return not found
+
+    def _start(self, names: Limited, limit: int, exact: bool) -> Known:
+        return reduce(Known.where, self.held, Known(_within(self.known, names, limit), exact=exact))
 
 
 def _sized(p: Polyhedra, tests: Iterable[Condition]) -> tuple[str, ...]:
@@ -145,7 +147,7 @@ def _sized(p: Polyhedra, tests: Iterable[Condition]) -> tuple[str, ...]:
 
 def _sizes(p: Polyhedra, others: Iterable[Condition]) -> Names:
     """What each parameter lies between, where the region runs on the device."""
-    inside = reduce(isl.Set.intersect, (c.holds for c in others), sizes_of(p).intersect(p.context))
+    inside = common(sizes_of(p).intersect(p.context), (c.holds for c in others))
     line = isl.Map.from_domain(inside.from_params())
     found: Names = {}
     for name in p.parameters:
@@ -171,6 +173,13 @@ def _test(p: Polyhedra, names: tuple[str, ...], limit: int) -> Condition:
     which = " or ".join(f"'{name}'" for name in names)
     reason = f"{which} is beyond {limit}: int does not hold what kernels compute of it"
     return Condition(holds, reason, p.scop.position)
+
+
+def _buffer_fits(b: Buffer, known: Known) -> bool:
+    found: Beyond = []
+    for expr in _of_buffer(b):
+        known.interval(expr, found)
+    return not found
 
 
 def _kernel_fits(kernel: Kernel, launch: Launch, around: Known) -> bool:

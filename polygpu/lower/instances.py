@@ -28,10 +28,11 @@ class Instance:
         values = dict(zip(s.iterators, self.leaf.arguments, strict=True))
         arguments = tuple(simplify(a) for a in self.leaf.arguments)
         inside = None if self.guarded else self._inside(arguments)
+        code = [(number, out) for number, a in enumerate(s.body) for out in self._action(a, values)]
+        if s.combines:
+            return tuple(out for _, out in code)
         return tuple(
-            replace(out, origin=Origin(s.whole or s.name, number, arguments, inside))
-            for number, a in enumerate(s.body)
-            for out in self._action(a, values)
+            replace(out, origin=Origin(s.whole or s.name, number, arguments, inside)) for number, out in code
         )
 
     def _inside(self, arguments: tuple[Expr, ...]) -> Expr | None:

@@ -18,15 +18,27 @@ from polygpu.support.isl_idioms import bounded
 
 _COMBINED = 2  # facts
 _STEPS = 50_000  # of isl, for one expression: there may be a hundred
-Choice: TypeAlias = tuple[tuple[Linear, ...], ...]
+Options: TypeAlias = tuple[tuple[Linear, ...], ...]
 Beyond = list[tuple[Expr, Interval]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Several conjunctions, of which one holds, and the `names` that they are about."""
+
+    options: Options
+    names: frozenset[str]
+
+    @staticmethod
+    def of(options: Options) -> Choice:
+        return Choice(options, frozenset(n for option in options for fact in option for n in fact.names))
 
 
 @dataclass(frozen=True)
 class Known:
     """What `tests` say: `facts` are sums that are at least 0; of each of `choices`, one of several
     conjunctions holds. isl is asked as well where it should be `exact`. Nothing is said of names that are not
-    `mentioned`.
+    `mentioned`. Choices have been looked at since names were narrowed, but for those that are `narrowed`.
     """
 
     names: Mapping[str, Interval] = field(default_factory=dict)
@@ -35,6 +47,7 @@ class Known:
     tests: tuple[Expr, ...] = ()
     exact: bool = True
     mentioned: frozenset[str] = frozenset()
+    narrowed: frozenset[str] = frozenset()
 
     def interval(self, expr: Expr, beyond: Beyond) -> Interval | None:
         """As `analysis.intervals.interval`, and by the facts."""
@@ -47,7 +60,7 @@ class Known:
         if name not in self.mentioned:
             return known
         facts = tuple(f for f in self.facts if name not in f.names)
-        choices = tuple(c for c in self.choices if not any(name in f.names for option in c for f in option))
+        choices = tuple(c for c in self.choices if name not in c.names)
         tests = tuple(t for t in self.tests if name not in scalars_in(t))
         return replace(known, facts=facts, choices=choices, tests=tests)
 
@@ -57,28 +70,33 @@ class Known:
             return self.where(test.left).where(test.right)
         tests, mentioned = (*self.tests, test), self.mentioned | scalars_in(test)
         if isinstance(test, Binary) and test.op == "||":
-            choices = (*self.choices, tuple(_options(test)))
-            return replace(self, tests=tests, mentioned=mentioned, choices=choices)._chosen()
+            choice = Choice.of(tuple(_options(test)))
+            known = replace(self, tests=tests, mentioned=mentioned, choices=(*self.choices, choice))
+            return replace(known, narrowed=self.narrowed | choice.names)._chosen()
         return self._with(_facts(test), tests=tests, mentioned=mentioned)._chosen()
 
     def _with(self, facts: tuple[Linear, ...], **changes: Any) -> Known:
         names = dict(self.names)
         for fact in facts:
             _narrow(names, fact)
-        return replace(self, names=names, facts=(*self.facts, *facts), **changes)
+        changed = {n for f in facts for n in f.names if names.get(n) != self.names.get(n)}
+        narrowed = self.narrowed | changed
+        return replace(self, names=names, facts=(*self.facts, *facts), narrowed=narrowed, **changes)
 
     def _chosen(self) -> Known:
         """With what is left of choices of which all else is refuted."""
-        if not self.choices:
+        if not self.narrowed or not self.choices:
             return self
-        known = replace(self, choices=())
+        known, kept = replace(self, narrowed=frozenset()), []
         for choice in self.choices:
-            left = [option for option in choice if not any(self._refuted(f) for f in option)]
-            if len(left) == 1:
-                known = known._with(left[0])
+            left = choice
+            if choice.names & self.narrowed:
+                left = Choice.of(tuple(o for o in choice.options if not any(map(self._refuted, o))))
+            if len(left.options) == 1:
+                known = known._with(left.options[0])
             else:
-                known = replace(known, choices=(*known.choices, tuple(left)))
-        return known
+                kept.append(left)
+        return replace(known, choices=tuple(kept))
 
     def _refuted(self, fact: Linear) -> bool:
         most = self._most(fact)

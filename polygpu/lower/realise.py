@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -22,9 +23,9 @@ from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
 from polygpu.mapping.record import asked_padding, check_padding, taken
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
-from polygpu.model.decisions import KERNELS, Decision, Taken
+from polygpu.model.decisions import KERNELS, OF_ONE_THREAD, Decision, Taken
 from polygpu.model.device import Device
-from polygpu.model.expr import Expr
+from polygpu.model.expr import Expr, is_floating
 from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
 from polygpu.schedule.coordinates import coordinate_tests
@@ -35,6 +36,8 @@ from polygpu.support.isl_idioms import bounded, hurried
 from polygpu.support.passes import Passes
 from polygpu.support.recent import Recent, Same
 
+_NO_CODE = "PG314"
+_UNSHARED = 3  # the level of care from which each sum is one thread's
 _STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
 
 
@@ -73,6 +76,12 @@ class CompiledRegion:
     def grids(self) -> tuple[Grid, ...]:
         return self.program.grids
 
+    @property
+    def reordered(self) -> frozenset[str]:
+        """The floating-point types of what threads add up in another order than the source."""
+        names = {r.array.array for grid in self.grids for r in grid.reductions}
+        return frozenset(t for name in names if is_floating(t := self.polyhedra.array(name).element))
+
     @cached_property
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""
@@ -87,16 +96,21 @@ class CompiledRegion:
 
 @dataclass
 class Realiser:
-    """Makes kernels of a prepared region; nests that are asked for the same are mapped and lowered once."""
+    """Makes kernels of a prepared region; nests that are asked for the same are mapped and lowered once.
+
+    `typical` are values of sizes, by which it is decided what threads share.
+    """
 
     prepared: Prepared
     device: Device
     passes: Passes = field(default_factory=Passes)
+    typical: Mapping[str, int] = field(default_factory=dict)
     grids: Recent[Grid] = field(default_factory=lambda: Recent(RECENT))
     padded: Recent[Padded] = field(default_factory=lambda: Recent(RECENT))
     tests: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of each order
     decided: Recent[Prepared] = field(default_factory=lambda: Recent(8))
     expanded: Recent[Realiser] = field(default_factory=lambda: Recent(8))
+    shared: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
 
     def _expanded(self, decisions: tuple[Decision, ...], budget: float) -> Realiser:
         """That of the region with the temporaries that are asked for."""
@@ -106,7 +120,17 @@ class Realiser:
         return self.expanded.get(mine, lambda: self._other(self.prepared.expanded(mine, budget, self.passes)))
 
     def _other(self, prepared: Prepared) -> Realiser:
-        return Realiser(prepared, self.device, self.passes)
+        return Realiser(prepared, self.device, self.passes, self.typical)
+
+    def _sharing(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
+        """That of the region with threads that share the terms of sums; None where there are none."""
+        mine = tuple(d for d in decisions if d.key in ("share", *OF_ONE_THREAD))
+
+        def made() -> Realiser | None:
+            found = self.passes.run("share", lambda: prepared.shared(self.typical, mine))
+            return self._other(found) if found is not prepared else None
+
+        return self.shared.get((Same(prepared), mine), made)
 
     def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
         """The region with the kernels that are asked for."""
@@ -131,15 +155,26 @@ class Realiser:
         is no code of either order.
         """
         end = time.monotonic() + budget
-        return self._expanded(decisions, budget)._realised(decisions, care, end)
+        whole = self._expanded(decisions, budget)
+        prepared = whole._decided(decisions)
+        shares = whole._sharing(prepared, decisions) if care < _UNSHARED else None
+        try:
+            if shares is not None:
+                return shares._realised(shares.prepared, decisions, care, end)
+        except Diagnosed as problem:
+            if problem.diagnostics[0].id != _NO_CODE:
+                raise
+        return whole._realised(prepared, decisions, care, end)
 
-    def _realised(self, decisions: tuple[Decision, ...], care: int, end: float) -> CompiledRegion:
+    def _realised(
+        self, prepared: Prepared, decisions: tuple[Decision, ...], care: int, end: float
+    ) -> CompiledRegion:
         """The region's kernels, which have until `end`."""
-        prepared = self._decided(decisions)
         lowering = self.lowering
         found: list[tuple[int, CompiledRegion]] = []
         made = False
-        for order in (prepared, prepared.in_source_order) if care < 4 else (prepared.in_source_order,):
+        orders = [] if prepared.shares else [prepared.in_source_order]
+        for order in (prepared, *orders) if care < 4 else orders:
             seconds = max(end - time.monotonic(), 1.0) if order is prepared else inf
             region = self._in_time(order, lowering, decisions, care, seconds)
             made = made or region is not None
@@ -154,7 +189,7 @@ class Realiser:
         if made:
             message = "int does not hold what kernels would compute for these loops"
         position = prepared.scop.position
-        raise Diagnosed(Diagnostic("PG314", "error", message, position, "make bounds and tests simpler"))
+        raise Diagnosed(Diagnostic(_NO_CODE, "error", message, position, "make bounds and tests simpler"))
 
     def of(self, program: Program) -> CompiledRegion:
         """The region whose kernels are those of a program of it, or of pieces of its statements.

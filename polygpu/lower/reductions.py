@@ -2,7 +2,7 @@
 
 reduced ::= neutral registers, block, parts = registers,
             for half = threads / 2, ..., 1: barrier, parts[t] = parts[t] op parts[t + half] where t < half;
-            element = element op parts[0] in the first thread
+            element = element op parts[0] in the first thread, or parts[0] where it has no old value
 
 The order depends on the number of threads only: first the lanes of each group of 32, then the groups.
 """
@@ -15,9 +15,21 @@ from math import prod
 from polygpu.lower.context import KernelContext, several
 from polygpu.lower.registers import at_points, cleared, element
 from polygpu.mapping.program import Axis, Reduced
-from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Unary, is_floating
+from polygpu.model.expr import (
+    Binary,
+    Cast,
+    Expr,
+    Int,
+    Literal,
+    Name,
+    Reference,
+    Unary,
+    is_floating,
+    limits,
+)
 from polygpu.model.kernel import Assign, Barrier, If, SharedArray, Statement
 from polygpu.model.linear import add, multiply, simplify
+from polygpu.model.updates import EXTREMES, FUNCTIONS, combined
 
 _LANES = 32  # of a group, on any device: another number would be another order
 
@@ -27,7 +39,8 @@ def reduced(c: KernelContext, r: Reduced, block: tuple[Statement, ...], again: b
     h, threads = r.array, _threads(c, r)
     total, rank = element(c, h), _rank(c, r)
     part = Assign(_part(c, r, _place(rank, threads)), c.register(h))
-    update = Assign(total, combined(r.operator, total, _part(c, r, Int(0))))
+    first = _part(c, r, Int(0))
+    update = Assign(total, combined(r.operator, total, first) if h.load else first)
     result = at_points(c, c.owners(h), h.points, update)
     return (
         *cleared(c, h, neutral(r.operator, _type(c, r))),
@@ -104,17 +117,26 @@ def _type(c: KernelContext, r: Reduced) -> str:
     return c.layouts[r.array.array].buffer.type
 
 
-def combined(operator: str, one: Expr, other: Expr) -> Expr:
-    if operator.isidentifier():
-        return Call(operator, (one, other), one.type)  # type: ignore[union-attr]
-    return Binary(operator, one, other)
-
-
 def neutral(operator: str, ctype: str) -> Expr:
     """What changes nothing of any value, the sign of a zero included."""
-    if operator in ("fminf", "fmaxf", "fmin", "fmax"):
+    if operator in FUNCTIONS:
         return Literal("NAN", ctype)
+    if operator in EXTREMES:
+        return _least(ctype) if operator in (">", ">=") else _most(ctype)
     if not is_floating(ctype):
-        return Cast(ctype, Int({"*": 1, "&": -1}.get(operator, 0)))
+        return Cast(ctype, Int({"*": 1, "&": -1, "&&": 1}.get(operator, 0)))
     suffix = "f" if ctype == "float" else ""
     return Literal(f"1.0{suffix}", ctype) if operator == "*" else Unary("-", Literal(f"0.0{suffix}", ctype))
+
+
+def _least(ctype: str) -> Expr:
+    if is_floating(ctype):
+        return Unary("-", Literal("INFINITY", ctype))
+    least, _ = limits(ctype)
+    return Cast(ctype, Binary("-", Int(least + 1), Int(1)) if least else Int(0))
+
+
+def _most(ctype: str) -> Expr:
+    if is_floating(ctype):
+        return Literal("INFINITY", ctype)
+    return Cast(ctype, Int(-1 if ctype.startswith("unsigned") else limits(ctype)[1]))

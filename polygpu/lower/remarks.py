@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from polygpu.analysis.reductions import permitted, reductions
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.realise import CompiledRegion
-from polygpu.mapping.wanted import Wanted
+from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import KERNELS, KEYS, SPACES, Decision
+from polygpu.schedule.nests import nests
+from polygpu.schedule.sharing import sharing
+from polygpu.schedule.tree import Shared, single_iterator
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import c_name
 from polygpu.support.position import Position
 
 
@@ -33,7 +39,36 @@ def left_on_host(regions: Iterable[CompiledRegion]) -> list[Diagnostic]:
     """A warning for each region without parallelism that nobody asked to offload."""
     message = "these loops stay on the host: none of them is parallel"
     help_text = "`polygpu inspect` names the dependences; '#pragma scop' offloads them all the same"
-    return [Diagnostic("PG309", "warning", message, r.scop.position, help_text) for r in regions]
+    found = ((r, ordered(r)) for r in regions)
+    return [
+        Diagnostic("PG309", "warning", message, r.scop.position, kept[0] if kept else help_text)
+        for r, kept in found
+    ]
+
+
+def ordered(r: CompiledRegion) -> tuple[str, ...]:
+    """What --reassociate would gain: sums that threads would share."""
+    p = r.polyhedra
+    if r.prepared.shares or len(list(reductions(p, {}))) == len(list(reductions(p, {}, permitted=False))):
+        return ()
+    free = replace(p, scop=permitted(p.scop, (), True))
+    made = sharing(free, {}, {}, ())
+    host = made.host(r.prepared.scheduled.host)
+    shared = [nest.shared for nest in nests(host) if nest.shared is not None and nest.shared.widths]
+    shared = shared or [nest.shared for nest in nests(host) if nest.shared is not None]
+    return tuple(dict.fromkeys(text for s in shared for text in _kept(r, s)))
+
+
+def _kept(r: CompiledRegion, shared: Shared) -> Iterator[str]:
+    """`the sum of t over i is kept in order: --reassociate lets threads share it`"""
+    sources = r.polyhedra.source_names()
+    for update in shared.updates:
+        arrays = source_arrays(r.polyhedra, [update.statement])
+        what = {"+": "sum", "*": "product"}.get(update.operator, "extreme value")
+        loops = (single_iterator(m.rows[update.statement]) or "" for m in shared.loops)
+        names = ", ".join(sources.get(n, n) for n in map(c_name, loops))
+        array = next((a for a in arrays.values() if update.array.startswith(a)), update.array)
+        yield f"the {what} of {array} over {names} is kept in order: --reassociate lets threads share it"
 
 
 def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:

@@ -150,7 +150,7 @@ def _reduced(grid: Grid, r: Reduced, around: frozenset[str]) -> Iterator[str]:
     ]
     updates = {reference_key(s, a.target) for s, a in stores if update(a) == r.operator}
     references = r.array.references
-    if not references or references - updates or not (r.array.load and r.array.store):
+    if not references or references - updates or not r.array.store:
         yield f"{grid.name}: {r.array.name} is not updated by '{r.operator}' only"
 
 

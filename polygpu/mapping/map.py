@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count, groupby
 from typing import cast
@@ -27,6 +27,7 @@ from polygpu.mapping.program import (
     with_children,
 )
 from polygpu.mapping.rules import Sizes, buffering, classify, fewer_threads, is_crowded, lane, tile_sizes
+from polygpu.mapping.sharing import share
 from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError, Wanted, direction, loop_names, runs_backwards
 from polygpu.model.decisions import Decision
@@ -39,6 +40,7 @@ from polygpu.schedule.tree import (
     Member,
     Nest,
     Node,
+    Shared,
     parts,
     sequence,
     single_iterator,
@@ -72,6 +74,10 @@ def map_nest(
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
+    if nest.shared is not None:
+        names = tuple(a.name for a in _axes(p, nest, outer))
+        grid = share(p, nest, outer, names, [_shared_by(m, asked) for m in nest.shared.loops], device)
+        return replace(grid, name=name, registers=_registers(device, asked))
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
@@ -123,11 +129,35 @@ def _parts(body: Node) -> Block:
 def _axes(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> tuple[Axis, ...]:
     taken = {f.name for f in outer} | p.names()
     axes: list[Axis] = []
-    for k, member in enumerate(nest.parallel):
-        name = member_name(p, member, f"p{k}", taken)
+    for k, (member, default) in enumerate(_members(p, nest)):
+        name = member_name(p, member, default or f"p{k}", taken)
         taken |= {name, f"{name}_tile"}
         axes.append(Axis(name, member))
     return tuple(axes)
+
+
+def _shared_by(member: Member, asked: Wanted) -> int | None:
+    """The threads that are asked for along a shared loop."""
+    wanted, decision = asked.value("threads", member), asked.find("threads")
+    if not isinstance(wanted, int) or decision is None:
+        return None
+    if wanted & (wanted - 1):
+        why = f"the sums of {wanted} threads cannot be added up in halves"
+        raise asked.refused(decision, "PG304", why, "ask for a power of two")
+    return wanted
+
+
+def _members(p: Polyhedra, nest: Nest) -> Iterator[tuple[Member, str]]:
+    """The parallel loops, then the shared ones; what chunks are called that no iterator counts."""
+    shared = nest.shared or Shared((), ())
+    cut = [m for m, width in zip(shared.loops, shared.widths, strict=False) if width]
+    first = len(nest.parallel) - len(cut)
+    for member in nest.parallel[:first]:
+        yield member, ""
+    for member, loop in zip(nest.parallel[first:], cut, strict=True):
+        yield member, f"{member_name(p, loop, 'c', set())}_chunk"
+    for member in shared.loops:
+        yield member, ""
 
 
 def member_name(p: Polyhedra, member: Member, default: str, taken: set[str]) -> str:

@@ -191,7 +191,8 @@ class Reduced:
                                       for half = threads / 2, ..., 1: s_r += s_r of thread + half
                                       in the first thread: s[i] += s_r
 
-    Points of `array` are those along the other axes. `operator` is C's, or the name of a function.
+    An array that is not to be loaded gets the threads' result alone. Points of `array` are those along the
+    other axes. `operator` is C's, or the name of a function.
     """
 
     array: HeldArray

@@ -29,11 +29,16 @@ def taken(
     grid: Grid, kernel: Kernel, asked: Wanted, prepared: Prepared, chosen: Set[Decision] = frozenset()
 ) -> tuple[Taken, ...]:
     """Every decision of the nest, each with who took it: those `chosen` are the model's or the search's."""
+    if all(grid.p.statement(s).combines for s in grid.statements):
+        return ()
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
     made = (("expand", _temporaries(grid, prepared)), *_kernels(grid, prepared.cuts))
-    found = (*((key, items) for key, items in made if items), ("sequential", names), *_all(grid, kernel))
+    mine = (
+        (("sequential", names), *_all(grid, kernel)) if not grid.reductions else _shared(grid, kernel, asked)
+    )
+    found = (*((key, items) for key, items in made if items), *mine)
     followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
     decisions = (Decision(key, items, place) for key, items in found)
     about = (*asked.decisions, *_about_kernels(grid, prepared))
@@ -92,6 +97,18 @@ def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:
             yield key, tuple((str(place_of(grid.p, (s,))), None) for s in mine)
 
 
+def _shared(grid: Grid, kernel: Kernel, asked: Wanted) -> Iterator[tuple[str, Items]]:
+    """Of a nest whose terms threads share."""
+    shared = asked.nest.shared
+    assert shared is not None
+    widths = shared.widths or (0,) * len(shared.loops)
+    names = labels(grid.p, list(shared.loops))
+    yield "share", tuple((name, width or None) for name, width in zip(names, widths, strict=True))
+    lanes = [a for a in grid.axes if a.loop]
+    yield "threads", tuple((name, a.threads) for name, a in zip(names, lanes, strict=True))
+    yield from _code(grid, kernel)
+
+
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     loops, sources = grid.loops, source_arrays(grid.p, grid.statements)
     outermost = (
@@ -122,6 +139,11 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "reuse", (("", grid.reuse),)
         if boxes:
             yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared if s.name in boxes)
+    yield from _code(grid, kernel)
+
+
+def _code(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
+    sources = source_arrays(grid.p, grid.statements)
     yield "registers", (("", kernel.registers or "auto"),)
     for space in SPACES:
         yield space, tuple((array_label(sources, a.name), None) for a in kernel.arrays if a.space == space)

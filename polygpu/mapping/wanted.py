@@ -73,7 +73,10 @@ class Wanted:
 
     def _loops(self, key: str) -> Iterator[Member]:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
-        yield from self.nest.parallel
+        if self.nest.shared is not None:
+            yield from self.nest.shared.loops if key in ("share", "threads") else ()
+            return
+        yield from self.nest.parallel if key != "share" else ()
         body = self.nest.body
         if key == "inner" or (key == "tile" and self.find("inner")):
             yield from body_loops(body)

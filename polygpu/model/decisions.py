@@ -51,6 +51,10 @@ KEYS = {
     "split": Key("statements with which a kernel of its own begins", "split(15)", "statement", plain=True),
     "fuse": Key("statements that one kernel runs, by their lines or what they write", "fuse(12, C)",
                 "statement", plain=True),
+    "reassociate": Key("what of floating-point sums and the like may come in another order, by default all",
+                       "reassociate(s)", "array", plain=True),
+    "share": Key("loops whose terms threads share, a block those of so many iterations: of sums and the like",
+                 "share(i: 2048)", "loop", least=1, plain=True),
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
     "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
                  "loop", plain=True),
@@ -80,6 +84,8 @@ KEYS = {
     "texture": Key("arrays that are read through the texture cache", "texture(A, B)", "array", plain=True),
 }  # fmt: skip
 KERNELS = ("split", "fuse")  # what decides which kernels there are
+OF_ONE_THREAD = frozenset({"sequential", "order", "inner", "tile", "deal", "hold", "stage", "buffer"})
+"""Of nests in which each sum is one thread's."""
 SPACES: tuple[Literal["constant", "texture"], ...] = ("constant", "texture")
 
 _PLACE = re.compile(

@@ -23,11 +23,22 @@ LARGEST_SIZE = 2**31 - 2**16
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar the region only reads (problem size or floating constant), passed by value."""
+    """A scalar the region only reads (problem size or floating constant), passed by value.
+
+    `host` is the C expression that yields it in the source where that is no variable of its name, and `value`
+    what it is in terms of other scalars where it is made of these (`n * m`).
+    """
 
     name: str
     type: str
     affine: bool  # used in a bound, a condition or a subscript: a polyhedral parameter
+    host: str = ""
+    value: Expr | None = None
+
+    @property
+    def source(self) -> str:
+        """The scalar in the source."""
+        return self.host or self.name
 
     @property
     def passed(self) -> str:
@@ -42,6 +53,41 @@ class Scalar:
         """Whether any value is one of int's too."""
         others = ("long", "long long", "unsigned int", "unsigned long", "unsigned long long")
         return self.type not in others
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the region calls `name` is at the lvalue `place` of the source's variable `root`.
+
+    `kind` is "scalar", a `type`, or "pointer", of which the value is read, "array" or "place", which are used
+    where they are, or "test", of a pointer for NULL; a "subscript" leads to others. `declaration` is that of
+    the root, an array as a pointer, and `pointers` are those on the way, each with the subscript behind it.
+    """
+
+    name: str
+    kind: str
+    place: str
+    root: str
+    declaration: str
+    pointers: tuple[tuple[str, str], ...]
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """An object of which the region keeps a copy, and which stores through pointers may change.
+
+    `address` and `size` are C; `type` is "pointer" of one. One that is `pointed` to may be anywhere, one that
+    is `derived` also behind pointers of the same function. `root` is the variable from which one gets there.
+    """
+
+    name: str
+    address: str
+    size: str
+    type: str
+    pointed: bool = False
+    derived: bool = False
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +118,7 @@ class Array:
     (declared inside the region: dead outside). `host` is the C expression that yields its address
     as a pointer to its first element (`&A[0][0]`, `p`, `&sum`). A local one `escapes` where pointers may
     point into it; a pointer is `derived` where the function may have made it from another pointer.
+    `source` is what the source has in its place where that is no variable of its name.
     """
 
     name: str
@@ -89,8 +136,14 @@ class Array:
     def element_in_source(self) -> str:
         return self.structure.in_source if self.structure else self.element
 
+    @property
+    def shown(self) -> str:
+        """The array in the source."""
+        return self.source or self.name
+
     escapes: bool = False
     derived: bool = False
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +295,9 @@ class Scop:
     """A region of `function`; `start` and `end` are character offsets in the text of `file`.
 
     `mentions` are the function's own variables, parameters included, that the region names. `exposed` are
-    those of the scalars, with any whose value is assumed, that stores through pointers may change.
+    copies of scalars, with any whose value is assumed, and of pointers that stores may change. `given` are
+    parts of variables, and `whole` what scalars are made of that the region does not read themselves. An array
+    that is `reassociated` in a loop, by its number, may have its updates in another order there.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -261,7 +316,10 @@ class Scop:
     functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
     no_alias: bool = False  # --assume-no-alias
     mentions: tuple[str, ...] = ()
-    exposed: tuple[Scalar, ...] = ()
+    exposed: tuple[Exposed, ...] = ()
+    given: tuple[Given, ...] = ()
+    whole: tuple[Scalar, ...] = ()
+    reassociated: frozenset[tuple[int, str]] = frozenset()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:

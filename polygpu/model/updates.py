@@ -4,44 +4,109 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygpu.model.expr import Binary, Call, Expr, Reference, is_floating, type_of
-from polygpu.model.rewrite import references
+from polygpu.model.expr import Binary, Call, Expr, Reference, Select, is_floating, type_of
+from polygpu.model.rewrite import children, references, with_children
 from polygpu.model.scop import Store
 
 FUNCTIONS = frozenset({"fmin", "fmax", "fminf", "fmaxf"})
-OPERATORS = frozenset({"+", "*", "&", "|", "^"}) | FUNCTIONS
+EXTREMES = frozenset({"<", "<=", ">", ">="})
+"""By which a term is compared with the old value, whose place it takes: `s = a > s ? a : s`."""
+OPERATORS = frozenset({"+", "*", "&", "|", "^", "&&", "||"}) | FUNCTIONS
 """Commutative, and associative up to rounding, in each type that `update` lets them have."""
+
+_TRUTH = frozenset({"&&", "||"})  # which make 1 of all that is true, wherever they are executed at all
+_OTHER_SIDE = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def update(store: Store) -> str | None:
     """The operator by which `store` combines the old value of its target, an operand once, with terms.
 
     Terms do not read the array. Integers wrap around, so what is computed in a wider type may be cut at
-    each step or at the end; what is computed in a floating type is not of an integer.
+    each step or at the end; what is computed in a floating type is not of an integer. Of `EXTREMES`, the old
+    value stays where it is no number.
     """
     target = store.target
     if target.type == "_Bool" or is_floating(target.type) != is_floating(type_of(store.value)):
         return None
-    operators = set(_path(store.value, target) or ())
+    extreme = _extreme(store.value, target)
+    operators = {extreme} if extreme else set(_path(store.value, target) or ())
     found = operators.pop() if len(operators) == 1 else None
-    plain = found not in FUNCTIONS or type_of(store.value) == target.type
+    plain = found not in FUNCTIONS | EXTREMES or type_of(store.value) == target.type
     return found if plain else None
 
 
-def _path(value: Expr, target: Reference) -> tuple[str, ...] | None:
-    """The operators around `target` in `value`, None where others are or it is not there just once."""
+def combined(operator: str, old: Expr, term: Expr) -> Expr:
+    """What an update makes of the old value and a term, or of two partial results."""
+    if operator in EXTREMES:
+        return Select(Binary(operator, term, old), term, old)
+    if operator.isidentifier():
+        return Call(operator, (old, term), old.type)  # type: ignore[union-attr]
+    return Binary(operator, old, term)
+
+
+def combination(value: Expr) -> tuple[str, Expr, Expr] | None:
+    """The operator, the old value and the term of what `combined` makes."""
     match value:
-        case Reference() if replace(value, site=-1) == replace(target, site=-1):
+        case Select(Binary(op, term, old), yes, no) if op in EXTREMES and (term, old) == (yes, no):
+            return op, old, term
+        case Binary(op, old, term) | Call(op, (old, term), _) if op in OPERATORS:
+            return op, old, term
+    return None
+
+
+def _extreme(value: Expr, target: Reference) -> str | None:
+    """The operator of `a > s ? a : s`, however it is written."""
+    match value:
+        case Select(Binary(op, left, right), yes, no) if op in EXTREMES:
+            if _is(left, target):
+                op, left, right = _OTHER_SIDE[op], right, left
+            if _is(left, target) or not _is(right, target) or _reads(left, target):
+                return None
+            if _alike(yes, left) and _is(no, target):
+                return op
+            if _alike(no, left) and _is(yes, target) and not is_floating(target.type):
+                return _OTHER_SIDE[op]
+    return None
+
+
+def _is(value: Expr, target: Reference) -> bool:
+    return isinstance(value, Reference) and _alike(value, target)
+
+
+def _alike(one: Expr, other: Expr) -> bool:
+    """Whether both are the same, wherever they stand in the source."""
+    return _unnumbered(one) == _unnumbered(other)
+
+
+def _unnumbered(e: Expr) -> Expr:
+    parts = with_children(e, tuple(map(_unnumbered, children(e))))
+    return replace(parts, site=-1) if isinstance(parts, Reference) else parts
+
+
+def _reads(value: Expr, target: Reference) -> bool:
+    return any(r.array == target.array for r in references(value))
+
+
+def _path(value: Expr, target: Reference) -> tuple[str, ...] | None:
+    """The operators around `target` in `value`, None where others are or it is not there just once.
+
+    Of two alternatives, it is there once in each.
+    """
+    match value:
+        case Reference() if _is(value, target):
             return ()
         case Binary("-", left, right):
             return _step("+", left, right, target)
         case Binary(op, left, right) | Call(op, (left, right), _) if op in OPERATORS:
             return _step(op, left, right, target) or _step(op, right, left, target)
+        case Select(test, yes, no) if not _reads(test, target):
+            one, other = _path(yes, target), _path(no, target)
+            if one is None or other is None or _TRUTH & {*one, *other}:
+                return None
+            return one + other
     return None
 
 
 def _step(op: str, old: Expr, term: Expr, target: Reference) -> tuple[str, ...] | None:
     path = _path(old, target)
-    if path is None or any(r.array == target.array for r in references(term)):
-        return None
-    return (op, *path)
+    return None if path is None or _reads(term, target) else (op, *path)

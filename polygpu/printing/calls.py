@@ -48,7 +48,19 @@ def emit_original(text: str, unit: Unit, target: str) -> dict[str, str]:
 
 def in_source(r: CompiledRegion) -> Region:
     """The region as the host file sees it: scalars, arrays and sizes in the names of the source."""
+    return in_source_names(r.region, _sources(r))
+
+
+def in_scop(r: CompiledRegion) -> Region:
+    """The region with scalars, arrays and sizes in the names of the scop."""
     return in_source_names(r.region, r.prepared.renamed)
+
+
+def _sources(r: CompiledRegion) -> dict[str, str]:
+    """What the host file calls what kernels call something else."""
+    renamed = r.prepared.renamed
+    new = {old: name for name, old in renamed.items()}
+    return renamed | {new.get(s.name, s.name): s.source for s in r.scop.scalars if s.host}
 
 
 def overlaps(r: CompiledRegion) -> tuple[str, ...]:
@@ -61,10 +73,10 @@ def call_of(r: CompiledRegion) -> HostCall:
     tests = ((test_of(c.holds, r.polyhedra.context), c) for c in r.conditions)
     texts = [(_host_test(test, r, c.wide), c.reason) for test, c in tests if test is not None]
     assumed = [
-        (f"{s.name} == {value}", f"'{s.name}' is not {value}") for s, value in r.prepared.assumed.items()
+        (f"{s.source} == {value}", f"'{s.source}' is not {value}") for s, value in r.prepared.assumed.items()
     ]
     gain = "" if r.gain is None else _host_test(r.gain, r, _adds(r.gain))
-    return host_call(r.scop, in_source(r), [*assumed, *_fitting(r.scop), *texts], gain)
+    return host_call(r.scop, in_source(r), [*assumed, *_fitting(r.scop), *texts], gain, in_scop(r))
 
 
 def _adds(test: Expr) -> bool:
@@ -74,8 +86,8 @@ def _adds(test: Expr) -> bool:
 
 def _host_test(test: Expr, r: CompiledRegion, wide: bool) -> str:
     """In the names of the source; unsigned sizes count as signed, and in 64 bits where int may not do."""
-    source: dict[str, Expr] = {new: Name(old) for new, old in r.prepared.renamed.items()}
-    sizes = (s.name for s in r.scop.scalars if s.affine and (wide or not s.fits))
+    source: dict[str, Expr] = {new: Name(old) for new, old in _sources(r).items()}
+    sizes = (s.source for s in r.scop.scalars if s.affine and (wide or not s.fits))
     signed: dict[str, Expr] = {name: Cast("long long", Name(name)) for name in sizes}
     return print_user(substitute(substitute(test, source), signed))
 
@@ -84,6 +96,6 @@ def _fitting(scop: Scop) -> Iterator[tuple[str, str]]:
     """Tests that parameters of wider types are int's: kernels count in these."""
     for s in scop.scalars:
         if s.affine and not s.fits:
-            least = "" if s.type.startswith("unsigned") else f" && {s.name} >= -{LARGEST_SIZE}"
-            reason = f"'{s.name}' is beyond the range of int, in which kernels count"
-            yield f"{s.name} <= {LARGEST_SIZE}{least}", reason
+            least = "" if s.type.startswith("unsigned") else f" && {s.source} >= -{LARGEST_SIZE}"
+            reason = f"'{s.source}' is beyond the range of int, in which kernels count"
+            yield f"{s.source} <= {LARGEST_SIZE}{least}", reason

@@ -11,7 +11,7 @@ from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Se
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import rewrite, substitute
-from polygpu.model.scop import Array, Scop
+from polygpu.model.scop import Array, Exposed, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.printer import Names, print_expr
@@ -75,9 +75,16 @@ class HostCall:
 
 
 def host_call(
-    scop: Scop, region: Region, conditions: Iterable[tuple[str, str]] = (), gain: str = ""
+    scop: Scop,
+    region: Region,
+    conditions: Iterable[tuple[str, str]] = (),
+    gain: str = "",
+    named: Region | None = None,
 ) -> HostCall:
-    """The call of `region`, with the tests of `conditions` and those that no two pointers overlap."""
+    """The call of `region`, with the tests of `conditions` and those that no two pointers overlap.
+
+    It is in the names of the source, `named` in those of the scop where some differ.
+    """
     arrays = {array.name: array for array in scop.arrays}
     hosts = [buffer for buffer in region.buffers if buffer.host]
     scalars = tuple(scalar.name for scalar in region.scalars)
@@ -85,7 +92,7 @@ def host_call(
     passed = set(re.findall(r"\w+", " ".join((*scalars, *buffers))))
     return HostCall(
         scop=scop.name,
-        parameters=region_parameters(region, _USER.dialect),
+        parameters=region_parameters(named or region, _USER.dialect),
         scalars=scalars,
         buffers=buffers,
         conditions=tuple(conditions),
@@ -127,17 +134,26 @@ def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
     buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
     arrays = [array for array in scop.arrays if array.name in buffers]
     of_arrays = (
-        _overlap(a.name, _span(a, buffers[a.name]), b.name, _span(b, buffers[b.name]))
+        _overlap(a.shown, _span(a, buffers[a.name]), b.shown, _span(b, buffers[b.name]))
         for a, b in combinations(arrays, 2)
         if _may_overlap(a, b) and (buffers[a.name].copy_out or buffers[b.name].copy_out)
     )
-    # A scalar that is only read is passed by value: no pointer may change it meanwhile.
-    of_scalars = (
-        _overlap(s.name, (f"&{s.name}", f"sizeof {s.name}"), a.name, _span(a, buffers[a.name]))
-        for s, a in product(scop.exposed, arrays)
-        if _is_pointer(a) and not a.restrict and _may_alias({s.type}, _types(a)) and buffers[a.name].copy_out
+    # What is only read is read once: no store may change it meanwhile.
+    of_copies = (
+        _overlap(e.name, (e.address, e.size), a.shown, _span(a, buffers[a.name]))
+        for e, a in product(scop.exposed, arrays)
+        if _may_change(e, a) and buffers[a.name].copy_out
     )
-    return (*of_arrays, *of_scalars)
+    return (*of_arrays, *of_copies)
+
+
+def _may_change(e: Exposed, array: Array) -> bool:
+    """Whether a store to an element may be one to the object."""
+    if not _may_alias({e.type}, _types(array)) or array.name == e.root:
+        return False
+    if array.restrict and not e.derived:  # C99 6.7.3.1
+        return False
+    return _is_pointer(array) or (e.pointed and (array.storage != "local" or array.escapes))
 
 
 def _may_overlap(a: Array, b: Array) -> bool:
@@ -168,7 +184,7 @@ def _types(array: Array) -> set[str]:
 
 
 def _is_pointer(array: Array) -> bool:
-    return bool(array.extents) and (array.storage == "parameter" or array.extents[0] is None)
+    return array.storage == "parameter" or array.extents[:1] == (None,)
 
 
 def _overlap(a: str, first: tuple[str, str], b: str, second: tuple[str, str]) -> Overlap:

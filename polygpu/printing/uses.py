@@ -75,9 +75,12 @@ def types(kernel: Kernel) -> frozenset[str]:
 
 
 def doubles(region: Region) -> bool:
-    """Whether anything on the device is a double."""
-    held = (*(b.type for b in region.buffers), *(s.type for s in region.scalars))
-    return "double" in held or any("double" in types(kernel) for kernel in region.kernels)
+    """Whether the device holds a double; one that only comes up within an expression does not count."""
+    held = {b.type for b in region.buffers} | {s.type for s in region.scalars}
+    for kernel in region.kernels:
+        held |= {a.type for a in kernel.shared}
+        held |= {s.type for s in statements(kernel.body) if isinstance(s, Declare | DeclareArray)}
+    return "double" in held
 
 
 def asynchronous(kernel: Kernel) -> bool:

@@ -11,6 +11,7 @@ from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.compilation import Compilation
 from polygpu.lower.points import Points
 from polygpu.lower.realise import CompiledRegion
+from polygpu.lower.remarks import ordered
 from polygpu.mapping.program import Axis, Grid, Tiles, walk
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
@@ -98,7 +99,7 @@ def _notes(r: CompiledRegion) -> tuple[str, ...]:
     cut = [_cut(r, s) for s in r.prepared.splits]
     tested = [f"tested at run time: {c.reason}" for c in r.conditions]
     apart = [f"tested at run time: no offload when {reason}" for reason in overlaps(r)]
-    return tuple(dict.fromkeys((*expanded, *cut, *tested, *apart)))
+    return tuple(dict.fromkeys((*expanded, *cut, *ordered(r), *tested, *apart)))
 
 
 def _cut(r: CompiledRegion, s: Split) -> str:
@@ -115,7 +116,6 @@ def _kernel(r: CompiledRegion, grid: Grid, kernel: Kernel, device: Device) -> Ke
     occupied = resident(replace(kernel, registers=registers), device)
     names = r.polyhedra.source_names()
     points = Points(grid)
-    axes = list(zip(grid.axes, "zyx"[3 - len(grid.axes) :], strict=True))
     return KernelFact(
         kernel.name,
         r.scop.name,
@@ -123,7 +123,7 @@ def _kernel(r: CompiledRegion, grid: Grid, kernel: Kernel, device: Device) -> Ke
         kernel.block,
         " x ".join(_count(points.blocks(grid.axes.index(a))) for a in reversed(grid.dealt)) or "1",
         _tile(grid, names),
-        "; ".join(_dealt(axis, names.get(axis.name, axis.name), letter) for axis, letter in reversed(axes)),
+        "; ".join(_mapping(grid, names)),
         shared_bytes(kernel),
         registers,
         occupied.blocks,
@@ -160,6 +160,18 @@ def _tile(grid: Grid, names: dict[str, str]) -> str:
         "ring": f", in a ring of {tiles.stages} copied asynchronously",
     }
     return f"{tile}, staged {tiles.width} iterations at a time{ahead.get(tiles.buffering, '')}"
+
+
+def _mapping(grid: Grid, names: dict[str, str]) -> Iterator[str]:
+    """Who runs the points, from the lanes' axis on."""
+    if grid.reductions:
+        for axis in reversed(grid.axes):
+            name = names.get(axis.name, axis.name)
+            each = f"{axis.threads} {name}" if axis.threads > 1 else f"each {name}"
+            yield f"{name} shared by {axis.threads} threads" if axis.loop else f"a block for {each}"
+        return
+    for axis, letter in zip(reversed(grid.axes), "xyz", strict=False):
+        yield _dealt(axis, names.get(axis.name, axis.name), letter)
 
 
 def _dealt(axis: Axis, name: str, letter: str) -> str:

@@ -132,10 +132,14 @@ def _trial(trial: Trial) -> Iterator[str]:
     for attempt in trial.faulty:
         yield f"{attempt.outcome} at {at(attempt)}"
     if same := trial.of("same"):
-        yield f"same arrays as the original, no fault, at {len(same)} sizes: {_spans(same)}"
+        yield f"same arrays as the original, no fault, at {counted(len(same), 'size')}: {_spans(same)}"
     if largest := max((a.largest for a in trial.attempts), default=0.0):
         yield f"largest relative difference {largest:.2g}"
-    for outcome, title in (("host", "runs the original loop"), ("not done", "not run")):
+    for reason, group in _by_reason(trial.of("same")).items():
+        if reason:
+            yield f"compared with the optimised original at {_spans(group)}: {reason}"
+    titles = (("host", "runs the original loop"), ("not done", "not run"), ("silent", "not compared"))
+    for outcome, title in titles:
         for reason, group in _by_reason(trial.of(outcome)).items():
             yield f"{title} at {_spans(group)}: {reason}"
     for name, reason in trial.not_compared:
@@ -165,7 +169,7 @@ def _spans(attempts: tuple[Attempt, ...]) -> str:
 
 
 def _outcome(outcome: str) -> str:
-    return {"same": "same", "not done": "not run"}.get(outcome, outcome)
+    return {"not done": "not run", "silent": "not compared"}.get(outcome, outcome)
 
 
 def _summary(reports: tuple[Report, ...]) -> str:
@@ -174,9 +178,11 @@ def _summary(reports: tuple[Report, ...]) -> str:
     regions = [region for r in reports for region in r.regions]
     runs = sum(len(r.trial.of("same")) for r in regions)
     proof = "proved for all sizes; " if all(r.proved for r in reports) else ""
-    if not runs and all(r.program.outcome != "same" for r in reports):
-        return f"{proof}nothing could be compared"
-    return f"{proof}no difference in {_several(runs, 'run')} of {_several(len(regions), 'region')}"
+    same = any(r.program.outcome == "same" for r in reports)
+    if not runs:
+        return f"{proof}{'no difference in what the program prints' if same else 'nothing could be compared'}"
+    compared = sum(bool(region.trial.of("same")) for region in regions)
+    return f"{proof}no difference in {_several(runs, 'run')} of {_several(compared, 'region')}"
 
 
 def _several(count: int, noun: str) -> str:

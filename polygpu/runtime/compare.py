@@ -7,12 +7,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polygpu.lower.realise import CompiledRegion
 
 # A floating-point number as printf writes it; integers count as text, since they must be equal.
 _FLOAT = re.compile(
     r"([-+]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)|[-+]?\b(?:nan|inf|infinity)\b)",
     re.IGNORECASE,
 )
+_REORDERED = {"float": 1e-3, "double": 1e-9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,15 @@ class Comparison:
         return self.difference is None
 
 
+def accepted(asked: float | None, usual: float, regions: Iterable[CompiledRegion]) -> float:
+    """The relative difference of numbers that counts as none: what is `asked` for, or else the `usual` one.
+
+    Where terms come in another order it is more: thousands of floats, which differ in a part of 2^24 each.
+    """
+    reordered = frozenset().union(*(r.reordered for r in regions))
+    return asked if asked is not None else max([usual, *(_REORDERED[ctype] for ctype in reordered)])
+
+
 def relative_difference(left: float, right: float) -> float:
     """|left - right| / max(|left|, |right|); 0 for two NaNs, infinite for a NaN and a number."""
     if left == right or (math.isnan(left) and math.isnan(right)):
@@ -51,7 +65,7 @@ def relative_difference(left: float, right: float) -> float:
 def remaining(output: str, ignored: Iterable[str]) -> str:
     """`output` without the lines that a regular expression of `ignored` matches somewhere.
 
-    Of one with groups, what these match is left out and the line stays. Raises re.error.
+    Of one with named groups, what these match is left out and the line stays. Raises re.error.
     """
     patterns = [re.compile(pattern) for pattern in ignored]
     return "\n".join(_remaining_lines(output.split("\n"), patterns)) if patterns else output
@@ -59,14 +73,15 @@ def remaining(output: str, ignored: Iterable[str]) -> str:
 
 def _remaining_lines(lines: Sequence[str], patterns: Sequence[re.Pattern[str]]) -> Iterator[str]:
     for line in lines:
-        if not any(p.groups == 0 and p.search(line) for p in patterns):
+        if not any(not p.groupindex and p.search(line) for p in patterns):
             yield _without_groups(line, patterns)
 
 
 def _without_groups(line: str, patterns: Sequence[re.Pattern[str]]) -> str:
-    for match in [m for p in patterns if p.groups for m in p.finditer(line)][::-1]:
-        for group in range(match.re.groups, 0, -1):
-            line = line[: match.start(group)] + line[match.end(group) :]
+    for pattern in (p for p in patterns if p.groupindex):
+        for match in reversed(list(pattern.finditer(line))):
+            for group in reversed(list(pattern.groupindex)):
+                line = line[: match.start(group)] + line[match.end(group) :]
     return line
 
 

@@ -19,7 +19,7 @@ from polygpu.model.expr import Expr, Int, Name, is_floating
 from polygpu.model.kernel import Buffer
 from polygpu.model.rewrite import references, walk
 from polygpu.model.scop import Array, Scop, promised
-from polygpu.printing.calls import call_of, in_source
+from polygpu.printing.calls import call_of, in_scop
 from polygpu.printing.host import print_user, prologue, replacement
 from polygpu.support.templates import environment
 
@@ -90,15 +90,18 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     """The two programs for `region` of the file with `text`."""
     scop = region.scop
     scalars = tuple(_scalars(scop))
-    buffers = in_source(region).buffers
+    computed = tuple(_computed(scop))
+    buffers = in_scop(region).buffers
     apart = _distinct(scop)
     parameters = [
-        replace(_parameter(a, buffers), distinct=a.name in apart)
+        replace(_roomy(_parameter(a, buffers), scop), distinct=a.name in apart)
         for a in scop.arrays
         if a.storage != "region"
     ]
     call = call_of(replace(region, gain=None))  # what is small is verified too
-    taken = {a.name for a in scop.arrays} | {s.name for s in scop.scalars}
+    passed = [(name, ctype) for name, ctype, _ in computed]
+    arrays = {a.name for a in scop.arrays}
+    taken = arrays | {name for name, _ in (*scalars, *passed)}
     values = {
         # the user's own main gets out of the way
         "file": str(Path(scop.file).resolve()).replace("\\", "\\\\").replace('"', '\\"'),
@@ -107,9 +110,12 @@ def driver(region: CompiledRegion, text: str) -> Driver:
         "parameters": parameters,
         "scalars": [(name, ctype, "atof" if is_floating(ctype) else "atoll") for name, ctype in scalars],
         "signature": ", ".join(
-            [*(f"{ctype} {name}" for name, ctype in scalars), *map(_declared, parameters)]
+            [*(f"{ctype} {name}" for name, ctype in (*scalars, *passed)), *map(_declared, parameters)]
         ),
-        "arguments": ", ".join([*(name for name, _ in scalars), *map(_argument, parameters)]),
+        "arguments": ", ".join([*(name for name, _ in (*scalars, *passed)), *map(_argument, parameters)]),
+        "computed": computed,
+        "setup": list(_setup(scop, taken)),
+        "given": scop.given,
         "assumed": [(s.name, s.type, value) for s, value in region.prepared.assumed.items()],
         "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in taken],
     }
@@ -140,12 +146,65 @@ def _distinct(scop: Scop) -> frozenset[str]:
 
 def _scalars(scop: Scop) -> Iterator[tuple[str, str]]:
     """What the region reads, and what sizes its arrays."""
-    found = {s.name: s.type for s in scop.scalars}
+    tests = {g.name for g in scop.given if g.kind == "test"}
+    read = (*scop.scalars, *scop.whole)
+    found = {s.name: s.type for s in read if s.value is None and s.name not in tests}
+    made = {s.name for s in read} - found.keys()
     for array in scop.arrays:
         for extent in array.extents:
             names = (e for e in walk(extent) if isinstance(e, Name)) if extent is not None else ()
-            found |= {e.name: e.type for e in names if e.name not in found}
+            found |= {e.name: e.type for e in names if e.name not in found and e.name not in made}
     yield from found.items()
+
+
+def _computed(scop: Scop) -> Iterator[tuple[str, str, str]]:
+    """Name, type and value of what is made of others, of tests for NULL, and of subscripts."""
+    names = {name for name, _ in _scalars(scop)}
+    for s in scop.scalars:
+        if s.value is not None:
+            yield s.name, s.type, print_user(s.value)
+    for number, g in enumerate(scop.given):
+        if g.kind == "test":
+            yield g.name, "int", "1"
+        elif g.kind == "subscript" and g.name not in names:
+            yield g.name, g.type, str(number)  # others than of the others
+
+
+def _setup(scop: Scop, taken: set[str]) -> Iterator[str]:
+    """Statements that give the source's variables the values of what the region reads of them."""
+    given = [g for g in scop.given if g.kind != "subscript"]
+    for root, declaration in {g.root: g.declaration for g in given if g.root not in taken}.items():
+        yield f"{declaration}; memset((void *)&{root}, 0, sizeof {root});"
+    rooms: dict[str, list[str]] = {}
+    for pointer, subscript in (p for g in given for p in g.pointers if p[0] not in taken):
+        rooms.setdefault(pointer, []).append(f"(long long)({subscript})")
+    for pointer in sorted(rooms, key=_depth):
+        most = " + ".join(rooms[pointer])
+        yield f"*(void **)&{pointer} = polygpu_room(sizeof *{pointer}, {most} + {len(rooms[pointer])});"
+    for g in given:
+        match g.kind:
+            case "scalar":
+                yield f"*({g.type} *)&{g.place} = {g.name};"
+            case "pointer":
+                yield f"*(void **)&{g.place} = (void *){g.name};"
+            case "array":
+                yield f"memcpy((void *)&{g.place}, {g.name}, polygpu_bytes_{g.name});"
+            case "place":
+                yield f"memcpy((void *)&{g.place}, &{g.name}, sizeof {g.name});"
+            case "test" if g.place not in {*taken, *rooms, *(h.place for h in given if h.kind == "pointer")}:
+                yield f"*(void **)&{g.place} = polygpu_room(1, 1);"
+
+
+def _depth(pointer: str) -> int:
+    return pointer.count("->") + pointer.count(".") + pointer.count("[")
+
+
+def _roomy(p: Parameter, scop: Scop) -> Parameter:
+    """With the elements that are read once before the region."""
+    more = {s for g in scop.given for pointer, s in g.pointers if pointer == p.name and s.isdecimal()}
+    if p.scalar or not more:
+        return p
+    return replace(p, rows=f"polygpu_most({p.rows}, {max(map(int, more)) + 1} + ({p.first}))")
 
 
 def _parameter(array: Array, buffers: tuple[Buffer, ...]) -> Parameter:

@@ -14,10 +14,15 @@ LARGEST = 1100
 
 
 def tiles(region: CompiledRegion) -> tuple[int, ...]:
-    """The sizes of the tiles and steps of its kernels."""
+    """The sizes of the tiles and steps of its kernels, and of chunks whose terms a block shares."""
     found = {axis.tile for grid in region.grids for axis in grid.axes}
     found |= {block.width for grid in region.grids for block in walk(grid.block) if isinstance(block, Tiles)}
-    return tuple(sorted(found))
+    return tuple(sorted(found | chunks(region)))
+
+
+def chunks(region: CompiledRegion) -> set[int]:
+    shared = (asked.nest.shared for asked in region.asked)
+    return {width for s in shared if s is not None for width in s.widths if width}
 
 
 def vectors(region: CompiledRegion, count: int) -> tuple[tuple[int, ...], ...]:
@@ -25,7 +30,9 @@ def vectors(region: CompiledRegion, count: int) -> tuple[tuple[int, ...], ...]:
     if not count:
         return ((),)
     depth = max((len(s.iterators) for s in region.scop.statements), default=1)
-    most = min(LARGEST, int(MOST_INSTANCES ** (1 / max(depth, 1))))
+    depth += any(s.value is not None for s in region.scop.scalars)
+    longest = max(LARGEST, *(2 * n + 1 for n in (0, *chunks(region))))
+    most = min(longest, int(MOST_INSTANCES ** (1 / max(depth, 1))))
     around = [v for t in tiles(region) for v in (t - 1, t, t + 1, 2 * t + 1)]
     values = sorted({v for v in (*SMALL, *ODD, *around) if 0 <= v <= most})
     found = [(v,) * count for v in values]

@@ -46,7 +46,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run at `sizes`. `outcome`: "same", "different", "faults", "failed", "host" or "not done"."""
+    """One run at `sizes`. `outcome`: "same", "different", "faults", "failed", "host", "not done" or "silent",
+    where there is nothing to compare.
+
+    It is "same", for a `reason`, where the original gives what it gives when it is optimised as the compiled
+    region is, and something else when it is not.
+    """
 
     sizes: tuple[tuple[str, int], ...]
     outcome: str
@@ -73,11 +78,15 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The two built drivers of a region."""
+    """The built drivers of a region; `optimising` is the command that builds the original as the compiled one
+    is built, at `optimised`, where results may depend on that.
+    """
 
     driver: Driver
     original: Path
     compiled: Path
+    optimised: Path | None = None
+    optimising: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +101,30 @@ def build_programs(region: CompiledRegion, text: str, device_file: Path, recipe:
     """The drivers, built beside `device_file`. Raises Diagnosed when the region does not build on its own."""
     made = driver(region, text)
     stem = device_file.parent / region.scop.name
-    original, compiled = (stem.with_name(f"{stem.name}_{kind}.c") for kind in ("original", "compiled"))
+    original, compiled, optimised = (
+        stem.with_name(f"{stem.name}_{kind}.c") for kind in ("original", "compiled", "optimised")
+    )
     original.write_text(made.original)
     compiled.write_text(made.compiled)
+    optimised.write_text(made.original)
     flags = (*recipe.language, *QUIET, *recipe.extra)
     _build((*recipe.cc, "-O0", *SANITIZERS), flags, (original,))
     _build((*recipe.cc, "-O1"), (*flags, *CHECKED, "-fno-sanitize-recover"), (compiled, device_file))
-    return Programs(made, original.with_suffix(""), compiled.with_suffix(""))
+    again = _command((*recipe.cc, "-O1"), (*flags, *PERMISSIVE), (optimised,))
+    return Programs(
+        made, original.with_suffix(""), compiled.with_suffix(""), optimised.with_suffix(""), again
+    )
 
 
 def _build(compiler: tuple[str, ...], flags: Sequence[str], files: tuple[Path, ...]) -> None:
-    output = ("-o", str(files[0].with_suffix("")), "-lm")
-    names = tuple(map(str, files))
     try:
-        build.execute((*compiler, *flags, *names, *output))
+        build.execute(_command(compiler, flags, files))
     except Diagnosed:
-        build.execute((*compiler, *flags, *PERMISSIVE, *names, *output))
+        build.execute(_command(compiler, (*flags, *PERMISSIVE), files))
+
+
+def _command(compiler: tuple[str, ...], flags: Sequence[str], files: tuple[Path, ...]) -> tuple[str, ...]:
+    return (*compiler, *flags, *map(str, files), "-o", str(files[0].with_suffix("")), "-lm")
 
 
 def attempts(programs: Programs, region: CompiledRegion, limits: Limits) -> Iterator[Attempt]:
@@ -144,11 +161,25 @@ def _attempt(programs: Programs, sizes: tuple[tuple[str, int], ...], limits: Lim
         return Attempt(sizes, "failed", f"status {compiled.returncode}: {compiled.stderr.strip()}")
     expected, found = (_dump(p) for p in (programs.original, programs.compiled))
     largest, wrong = compare(expected, found, limits.tolerance)
+    if wrong and programs.optimised:
+        expected = _optimised(programs.optimised, programs.optimising, arguments, limits)
+        if not compare(expected, found, limits.tolerance)[1]:
+            return Attempt(sizes, "same", "the original's results depend on how it is optimised")
     if wrong:
         return Attempt(sizes, "different", "", wrong, largest)
     if "the loop runs on the host" in compiled.stderr:
         return Attempt(sizes, "host", compiled.stderr.strip().splitlines()[0].rpartition("host: ")[2])
+    if not programs.driver.compared:
+        return Attempt(sizes, "silent", "nothing that the region writes is used after it")
     return Attempt(sizes, "same", largest=largest)
+
+
+def _optimised(program: Path, command: tuple[str, ...], arguments: list[str], limits: Limits) -> bytes:
+    """The dump of the original, optimised as the compiled region is."""
+    if not program.exists():
+        build.execute(command)
+    _run(program, arguments, limits.seconds)
+    return _dump(program)
 
 
 def _other(ctype: str) -> str:

@@ -18,7 +18,7 @@ _MAIN = re.compile(r"^[^#/\n]*\bmain\s*\(", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ProgramTrial:
-    """`outcome`: "same", "different", "faults", "failed" or "not done", with `reason`."""
+    """`outcome`: "same", "different", "faults", "failed", "not done" or "silent", with `reason`."""
 
     outcome: str
     reason: str
@@ -84,7 +84,7 @@ def _compared(expected: Execution, found: Execution, tolerance: float) -> Progra
             f"line {difference.line} of the output: '{difference.expected}' became '{difference.found}'",
         )
     if not expected.stdout:
-        return ProgramTrial("same", "runs as the original does, and neither prints anything to compare")
+        return ProgramTrial("silent", "runs as the original does, and neither prints anything to compare")
     if comparison.identical:
         return ProgramTrial("same", "prints what the original prints, to the bit")
     return ProgramTrial(

@@ -27,6 +27,7 @@ from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
 from polygpu.schedule.nests import nests
+from polygpu.schedule.sharing import sharing
 from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.passes import Passes
@@ -39,7 +40,7 @@ class Prepared:
     `scop` is in the names of the source, with the values that are `assumed` put in; `polyhedra` in those of
     generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time; `dead`
     are the actions of the source that are left out. `decisions` made its temporaries and kernels; nests were
-    cut before the statements `cuts`.
+    cut before the statements `cuts`. In what `shares`, threads share the terms of sums.
     """
 
     scop: Scop
@@ -55,6 +56,20 @@ class Prepared:
     dead: frozenset[Place] = frozenset()
     decisions: tuple[Decision, ...] = ()
     cuts: frozenset[str] = frozenset()
+    shares: bool = False
+
+    def shared(self, sizes: Mapping[str, int], decisions: tuple[Decision, ...]) -> Prepared:
+        """The same with threads that share the terms of sums, itself where there are none to share.
+
+        `sizes` are typical ones. Raises Diagnosed for loops that cannot be shared.
+        """
+        sources = {e.renamed: e.array for e in self.expansions}
+        made = sharing(self.polyhedra, sources, sizes, decisions)
+        host = made.host(self.scheduled.host) if made.found else self.scheduled.host
+        if host is self.scheduled.host:
+            return self
+        scheduled = replace(self.scheduled, host=host)
+        return replace(self, polyhedra=made.p, scheduled=scheduled, shares=True)
 
     @cached_property
     def in_source_order(self) -> Prepared:

@@ -85,14 +85,37 @@ Node: TypeAlias = Leaf | Band | Sequence
 
 
 @dataclass(frozen=True)
+class Update:
+    """Elements of `array`, which a statement does nothing with but update them by an operator."""
+
+    statement: str
+    array: str
+    operator: str
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Outermost loops of a nest's body, of which threads share the iterations: updates come in any order.
+
+    Where loops are cut into chunks of `widths` iterations, 0 for a whole loop, the last parallel loops are
+    over these, and the elements are new: they get what the terms of a chunk add up to.
+    """
+
+    loops: tuple[Member, ...]
+    updates: tuple[Update, ...]
+    widths: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Nest:
     """A kernel: every point of `parallel` runs `body` alone; no dependence joins two points.
 
-    With no parallel member the body runs in one thread.
+    With no parallel member the body runs in one thread, unless threads share some of its loops.
     """
 
     parallel: tuple[Member, ...]
     body: Node
+    shared: Shared | None = None
 
     @property
     def statements(self) -> tuple[str, ...]:

@@ -20,9 +20,10 @@ MOST = 4  # of a region
 
 def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
     """Legal alternatives to the kernels of a region, each by itself, the most promising first: two that share
-    an array become one, one with several loops becomes two. None where persons have decided about kernels.
+    an array become one, one with several loops becomes two. None where persons have decided about kernels,
+    and where threads share sums.
     """
-    if not any(d.key in KERNELS for d in r.prepared.decisions):
+    if not r.prepared.shares and not any(d.key in KERNELS for d in r.prepared.decisions):
         found = (d for d in (*_fused(r), *_split(r)) if _is_legal(r, d))
         yield from ((d,) for d in islice(found, MOST))
 

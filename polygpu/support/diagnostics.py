@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -18,7 +19,8 @@ SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schem
 class Diagnostic:
     """One message. `length` characters from `position` on are underlined; `help` says what to do.
 
-    `id` is stable and explained by `polygpu.support.catalogue`. `notes` point at related places.
+    `id` is stable and explained by `polygpu.support.catalogue`. `notes` point at related places. Nothing is
+    underlined, and the line is not shown, where `length` is 0.
     """
 
     id: str
@@ -40,6 +42,15 @@ class Diagnosed(Exception):  # noqa: N818 (it carries warnings too)
         self.diagnostics: tuple[Diagnostic, ...] = diagnostics
 
 
+@contextmanager
+def collecting(problems: list[Diagnostic]) -> Iterator[None]:
+    """Adds to `problems` what the block raises as Diagnosed, so that work can go on behind it."""
+    try:
+        yield
+    except Diagnosed as problem:
+        problems += problem.diagnostics
+
+
 def render(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
     """gcc's format: message, source line, caret line and notes; `sources` maps a file to its text.
 
@@ -52,7 +63,7 @@ def _lines(diagnostic: Diagnostic, sources: Mapping[str, str]) -> Iterator[str]:
     place = diagnostic.position or "polygpu"
     label = f" [{diagnostic.id}]" if diagnostic.id else ""
     yield f"{place}: {diagnostic.severity}: {diagnostic.message}{label}"
-    if diagnostic.position is not None:
+    if diagnostic.position is not None and diagnostic.length:
         yield from _excerpt(diagnostic.position, diagnostic.length, sources)
     for note in diagnostic.notes:
         yield from _lines(note, sources)

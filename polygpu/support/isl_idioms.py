@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import reduce
 from math import inf
 from time import monotonic
 from typing import TypeVar
@@ -185,6 +186,11 @@ def coalesced(item: Piecewise) -> Piecewise:
         return item.coalesce()
     except isl.Error:
         return item
+
+
+def common(first: isl.Set, others: Iterable[isl.Set]) -> isl.Set:
+    """The intersection of all, in few pieces all the way: sets of a few pieces soon have thousands."""
+    return reduce(lambda found, other: coalesced(found.intersect(other)), others, first)
 
 
 def bounded_hull(item: isl.Set) -> isl.Set:

@@ -10,10 +10,11 @@ import islpy as isl
 
 from polygpu.analysis import polyhedra
 from polygpu.analysis.dead import Place, without
+from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
-from polygpu.support.isl_idioms import set_options
+from polygpu.support.isl_idioms import common, set_options
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
 from polygpu.verify.budget import Budget, Operations, OutOfBudgetError, Seconds
@@ -48,6 +49,7 @@ from polygpu.verify.verdict import (
 _NEEDED = 20_000_000
 _QUICK, _QUICK_KERNEL = 370_000, 15_000  # for a region, and for each of its kernels
 _QUICK_PART = 40_000  # for each further statement of the source that is one with others
+_QUICK_SUM = 700_000  # for each array of partial results that a block combines
 _FULL_KERNEL = 50_000_000
 
 
@@ -135,8 +137,8 @@ def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collecti
     It holds for the parameters that pass the tests the host makes before it calls the region, and with
     which the source's declarations mean something: no extent is negative, and none but the first is 0.
 
-    Sums, products and so on whose terms are added to elements of arrays that are `reassociated` may have them
-    in another order: the certificate says where they have.
+    Sums, products and so on whose terms are added to elements of arrays of integers, or of those that are
+    `reassociated`, here or by the source, may have them in another order: the certificate says which have.
     """
     return _certified(region, Seconds(time.monotonic() + budget), reassociated)
 
@@ -148,18 +150,19 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
     """
     kernels = len(region.region.kernels)
     others = sum(max(len(s.parts) - 1, 0) for s in region.scop.statements)
-    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others
+    shared = sum("parts" in a.name for k in region.region.kernels for a in k.shared)
+    soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others + _QUICK_SUM * shared
     most = soon if quick else _FULL_KERNEL * kernels
     return _certified(region, Operations(max(_NEEDED, most), most), reassociated)
 
 
 def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str]) -> Certificate:
     start = time.monotonic()
+    reassociated = {*reassociated, *(array for _, array in region.scop.reassociated)}
     set_options()
-    p = polyhedra.build(region.scop)
-    context = with_elements(p)
-    for c in region.conditions:
-        context = context.intersect(c.holds)
+    free, _ = with_free_names(region.scop)
+    p = polyhedra.build(free)
+    context = common(with_elements(p), (c.holds for c in region.conditions))
     source = _assuming(p, context)
     made = prove(source, region.prepared.dead, region.region, context, budget, reassociated)
     return replace(made, seconds=time.monotonic() - start)

@@ -25,7 +25,8 @@ def everything(session: Session, array: Array) -> isl.Set:
 def with_elements(p: Polyhedra) -> isl.Set:
     """The parameters in the context of `p` for which each row of an array has elements: C has no others.
 
-    The first extent may be 0, of which programs with nothing to do make use.
+    The first extent may be 0, of which programs with nothing to do make use: those that touch an array of the
+    region that has no elements are undefined.
     """
     context = p.context
     builder = AffineBuilder(context.get_space().set_from_params())
@@ -37,4 +38,15 @@ def with_elements(p: Polyhedra) -> isl.Set:
                 continue
             if least is not None:
                 context = context.intersect(least.nonneg_set().params())
+                if array.storage == "region" and k == 0:
+                    context = context.subtract(least.zero_set().params().intersect(_touching(p, array)))
     return context
+
+
+def _touching(p: Polyhedra, array: Array) -> isl.Set:
+    """The parameters at which some statement is sure to access the array."""
+    found = isl.Set.empty(p.context.get_space())
+    for s in p.statements:
+        if any(a.must and a.reference.array == array.name for a in s.accesses):
+            found = found.union(s.domain.params())
+    return found

@@ -9,59 +9,59 @@ be a permutation of the source's sum,
   `instances`),
 - a value that has terms in it is read just once by what makes another partial result of it, and with terms
   of the same element only: so each term gets, by exactly one way, into an update of its element,
-- an element is updated once in a launch, from its own old value, and only where it has instances,
-- of an element's instances in a launch just one does not read what another of them has written: they follow
+- partial results that get to other launches are each stored once in a turn of the host's loops, by a launch
+  before that which reads them,
+- an element is updated once in a turn, from its own old value, and only where it has instances,
+- of an element's instances in a turn just one does not read what another of them has written: they follow
   each other in the source, with nothing in between. The update reads what the first of them reads and stores
   what the last of them does.
 
 What other instances read of the element is then for the other checks: they find the values between the first
-and the last of a launch nowhere stored, and refuse what reads a partial result. Races are for `races`.
+and the last of a turn nowhere stored, and refuse what reads a partial result. Races are for `races`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import combinations
+from math import inf
 
 import islpy as isl
 
-from polygpu.model.expr import Cast, Int, Literal, Unary, is_floating
+from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Unary, is_floating, limits
 from polygpu.model.scop import Number
-from polygpu.model.updates import FUNCTIONS, update
+from polygpu.model.updates import EXTREMES, FUNCTIONS, update
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import doer, example, fixed_at
-from polygpu.verify.events import Do, Place, executions
+from polygpu.verify.events import Do, executions
 from polygpu.verify.order import BLOCK, WHOLE, Frame
-from polygpu.verify.partials import Partials, groups, same, store_of, updated
+from polygpu.verify.partials import Partials, groups, same, same_place, store_of, updated
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
-from polygpu.verify.trace import Trace
 from polygpu.verify.values import Use, Uses
 from polygpu.verify.verdict import VALUES, Failure
 
 
 def check_reductions(session: Session, uses: Uses, reassociated: Collection[str]) -> None:
     """Allowed are sums in arrays that may be `reassociated`; others are left open."""
-    for trace in session.traces:
-        for actions in groups(trace):
-            with session.step(VALUES, trace.kernel.name):
-                session.partial.update((a, None) for a in actions)
-                session.partial.update((a, updated(session, a)) for a in actions)
-                _Reduction(session, trace, Partials(session, trace, actions)).check(uses, reassociated)
+    for actions in groups(session):
+        with session.step(VALUES, actions[0].point.launch.kernel):
+            session.partial.update((a, ()) for a in actions)
+            session.partial.update((a, updated(session, a)) for a in actions)
+            _Reduction(session, Partials(session, actions)).check(uses, reassociated)
 
 
 @dataclass
 class _Reduction:
-    """The sums of a launch in one array."""
+    """The sums of a launch, or of several in turn, in one array."""
 
     session: Session
-    trace: Trace
     partials: Partials
-    named: dict[Do, isl.Map] = field(default_factory=dict)
+    named: dict[bool, dict[Do, isl.Map]] = field(default_factory=dict)
 
     @cached_property
     def where(self) -> tuple[str, Number]:
@@ -109,13 +109,14 @@ class _Reduction:
 
     def check(self, uses: Uses, reassociated: Collection[str]) -> None:
         array = self.write.array
-        if array not in reassociated:
+        if array not in reassociated and is_floating(self.write.reference.type):
             raise UnanalysableError(f"terms of '{array}' are combined in another order than the source's")
         self._well_formed()
         actions, terms, ends = self.partials.actions, self.partials.terms, self.partials.ends
         sound = [*map(self._instances, terms), self._once(), *map(self._reads, actions)]
         sound += [self._used(a) for a in actions if a not in ends]
         sound += [self._one_element(a) for a in (*terms, *ends)]
+        self._kept_once()
         if all(sound):
             self._stands_for(uses)
             self.session.reassociated[array] = self.operator
@@ -125,38 +126,50 @@ class _Reduction:
         for a in self.partials.actions:
             if a.asynchronous or a.combines not in ("", self.operator):
                 raise UnanalysableError(f"'{self.write.array}' is combined by something else as well")
-            leaf = self.session.partial[a]
-            places = (leaf.place,) if leaf is not None else () if a in self.partials.ends else a.reads
-            if any(p.space == "global" for p in places):
+            updates = self.session.partial[a]
+            places = (updates[0].place,) if updates else () if a in self.partials.ends else a.reads
+            if any(map(self.partials.outside, places)):
                 raise UnanalysableError(f"a partial result of '{self.write.array}' has its old value in it")
         for a in self.partials.ends:
-            target, old = a.target, [r for r in a.reads if r.space == "global"]
-            if not a.combines or len(old) != 1 or target is None or not _equal(old[0], target):
+            target, old = a.target, [r for r in a.reads if self.partials.outside(r)]
+            if not a.combines or len(old) != 1 or target is None or not same_place(old[0], target):
                 raise UnanalysableError(f"partial results of '{self.write.array}' leave the chip")
+            if self.operator in EXTREMES and a.reads[0] is not old[0]:
+                raise UnanalysableError(f"the old value of '{self.write.array}' is taken for a term")
             if target.array != self.write.array:
                 raise UnanalysableError(f"sums of '{self.write.array}' are stored in '{target.array}'")
 
-    def _elements(self, a: Do) -> isl.Map:
-        """Executions whose value has terms in it, to the elements whose terms these are."""
-        if a not in self.named:
-            if a.matched is not None:
-                found = self.session.instances(a, BLOCK).apply_range(self.element)
-            else:
-                found = self._elements_read(a)
-            self.named[a] = found
-        return self.named[a]
+    def _elements(self, exactly: bool) -> dict[Do, isl.Map]:
+        """Executions whose value has terms in it, to the elements whose terms these are.
 
-    def _elements_read(self, a: Do) -> isl.Map:
-        """The elements whose terms are in what an execution reads."""
-        made = self.partials.edges(a)
+        There are some more unless `exactly` these are asked for.
+        """
+        if exactly not in self.named:
+            found = {a: self._own(a) for a in self.partials.actions}
+            self.partials.solve(found, lambda a: self._elements_read(a, found, exactly))
+            self.named[exactly] = found
+        return self.named[exactly]
+
+    def _own(self, a: Do) -> isl.Map:
+        """Of terms."""
+        if a.matched is not None:
+            return self.session.instances(a, self.partials.frame).apply_range(self.element)
+        space = self.partials.executions(a).get_space()
+        return isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
+
+    def _elements_read(self, a: Do, known: Mapping[Do, isl.Map], exactly: bool) -> isl.Map:
+        """The elements whose terms are in what an execution reads, given those of others."""
         parts = [
-            pairs.apply_range(self._elements(by))
-            for by, pairs in made
+            pairs.apply_range(known[by])
+            for by, pairs in self.partials.edges(a)
             if not self.partials.full(by).is_empty()
         ]
-        space = executions(a.point, BLOCK.dims(a.point)).get_space()
-        nothing = isl.Map.from_domain_and_range(isl.Set.empty(space), self.element.range())
-        return reduce(isl.Map.union, parts, nothing).coalesce()
+        everywhere = self.partials.executions(a)
+        nothing = self._own(a).intersect_domain(isl.Set.empty(everywhere.get_space()))
+        found = reduce(isl.Map.union, parts, nothing).coalesce()
+        if exactly or found.is_empty():
+            return found
+        return isl.Map.from_basic_map(found.remove_divs().simple_hull()).intersect_domain(everywhere)
 
     def _instances(self, a: Do) -> bool:
         """Each execution of a term is an instance of the source."""
@@ -187,11 +200,11 @@ class _Reduction:
         """What an action combines are terms and neutral values."""
         sound = True
         for k in range(len(self.partials.operands(a))):
-            missing = executions(a.point, BLOCK.dims(a.point))
+            missing = self.partials.executions(a)
             for by, pairs in self.partials.made(a, k):
                 missing = missing.subtract(pairs.domain())
                 if by.matched is None and not by.reads:
-                    start = executions(a.point, BLOCK.dims(a.point)).intersect(pairs.domain())
+                    start = self.partials.executions(a).intersect(pairs.domain())
                     neutral = _is_neutral(by, self.operator)
                     message = f"a sum starts from what is not neutral for '{self.operator}'"
                     sound &= neutral or self._holds(message, a, start)
@@ -218,39 +231,36 @@ class _Reduction:
     def _one_element(self, a: Do) -> bool:
         """Terms of other elements stay out of what an instance or an update reads."""
         if a.matched is not None:
-            mine = self._elements(a)
+            mine = self._own(a)
         else:
             assert a.target is not None
-            mine = self.session.address(a, a.target, BLOCK)
-        mixed = self._elements_read(a).subtract(mine).domain()
+            mine = self.session.address(a, a.target, self.partials.frame)
+        for exactly in (False, True):
+            mixed = self._elements_read(a, self._elements(exactly), exactly).subtract(mine).domain()
+            if mixed.is_empty():
+                return True
         return self._holds("terms of several elements are combined", a, mixed)
 
-    def _holds(self, message: str, a: Do, bad: isl.Set, frame: Frame = BLOCK) -> bool:
-        """Whether there are no `bad` executions; they are reported."""
+    def _holds(self, message: str, a: Do, bad: isl.Set, frame: Frame | None = None) -> bool:
+        """Whether there are no `bad` executions, in the partial results' frame; they are reported."""
         if bad.is_empty():
             return True
         p = self.session.p
-        if frame is BLOCK:
+        if (frame or self.partials.frame) is BLOCK:
             missing = [n for n in WHOLE.dims(a.point) if n not in BLOCK.dims(a.point)]
             bad = _with_dims(bad, missing)
         found = example(p, isl.Map.from_domain(bad))
         by = doer(p, a, fixed_at(WHOLE.dims(a.point), found.pair))
         self.session.failures.append(
-            Failure(VALUES, self.trace.kernel.name, message, by=by, parameters=found.parameters)
+            Failure(VALUES, a.point.launch.kernel, message, by=by, parameters=found.parameters)
         )
         return False
 
     def _stands_for(self, uses: Uses) -> None:
         """The updates as what the first instance of a launch reads, and the last one writes."""
         first, last = self._chain()
-        rank = len(self.trace.launch.names)
-        updates = {}
-        for a in self.partials.ends:
-            assert a.target is not None
-            address = self.session.address(a, a.target, WHOLE)
-            updates[a] = address, _launch(address.domain(), rank).flat_range_product(address)
-        ranges = [keyed for _, keyed in updates.values()]
-        if not all(k.is_injective() for k in ranges) or _overlap(k.range() for k in ranges):
+        updates = self._stores(self.partials.ends)
+        if not _once_each(keyed for _, keyed in updates.values()):
             raise UnanalysableError(f"'{self.write.array}' is updated several times in a launch")
         for a, (address, keyed) in updates.items():
             beyond = keyed.subtract_range(first.domain()).domain()
@@ -258,30 +268,47 @@ class _Reduction:
                 continue
             place = next(r for r in a.reads if r.space == "global")
             assert a.target is not None
-            uses.add(Use(self.trace, a, place, address, keyed.apply_range(first), self.read, False))
-            uses.add(Use(self.trace, a, a.target, address, keyed.apply_range(last), self.write, True))
+            trace = self.session.traces[a.point.launch.number]
+            uses.add(Use(trace, a, place, address, keyed.apply_range(first), self.read, False))
+            uses.add(Use(trace, a, a.target, address, keyed.apply_range(last), self.write, True))
+
+    def _kept_once(self) -> None:
+        """Raises UnanalysableError where a temporary's element gets several partial results in a turn."""
+        for array in {a.target.array for a in self.partials.kept if a.target is not None}:
+            mine = [a for a in self.partials.kept if a.target is not None and a.target.array == array]
+            if not _once_each(keyed for _, keyed in self._stores(mine).values()):
+                raise UnanalysableError(f"'{array}' has several partial results in one element")
+
+    def _stores(self, actions: Iterable[Do]) -> dict[Do, tuple[isl.Map, isl.Map]]:
+        """Executions to the elements they store to, and to these and their turn of the host's loops."""
+        found = {}
+        for a in actions:
+            assert a.target is not None
+            address = self.session.address(a, a.target, WHOLE)
+            found[a] = address, _turn(address.domain(), self.rank).flat_range_product(address)
+        return found
+
+    @property
+    def rank(self) -> int:
+        """The loops of the host, which are the first dimensions of executions in frame WHOLE."""
+        return len(self.partials.loops)
 
     def _chain(self) -> tuple[isl.Map, isl.Map]:
-        """Launches and elements to the first of an element's instances in the launch, and to the last."""
-        rank = len(self.trace.launch.names)
+        """Turns and elements to the first of an element's instances in the turn, and to the last."""
         executed = [self.session.instances(a, WHOLE).reverse() for a in self.partials.terms]
-        launch = reduce(isl.Map.union, (m.apply_range(_launch(m.range(), rank)) for m in executed)).coalesce()
-        same = launch.apply_range(launch.reverse())
+        turn = reduce(
+            isl.Map.union, (m.apply_range(_turn(m.range(), self.rank)) for m in executed)
+        ).coalesce()
+        same = turn.apply_range(turn.reverse())
         writers, _ = self.session.source.writers(self.read)
         before = [w.instances for w in writers if (w.statement, w.number) == self.where]
         inside = reduce(isl.Map.union, before, isl.Map.empty(same.get_space())).intersect(same)
-        keyed = launch.flat_range_product(self.element)
+        keyed = turn.flat_range_product(self.element)
         first = keyed.subtract_domain(inside.domain())
         last = keyed.subtract_domain(inside.range())
         if not (first.is_injective() and last.is_injective()):
             raise UnanalysableError(f"other statements use '{self.write.array}' between terms of a sum")
         return first.reverse(), last.reverse()
-
-
-def _equal(one: Place, other: Place) -> bool:
-    if one.array != other.array or one.index is None or other.index is None:
-        return False
-    return all(a.is_equal(b) for a, b in zip(one.index, other.index, strict=True))
 
 
 def _several(uses: isl.Map) -> isl.Set:
@@ -291,11 +318,14 @@ def _several(uses: isl.Map) -> isl.Set:
     return uses.intersect_range(apart.domain()).domain()
 
 
-def _overlap(sets: Iterable[isl.Set]) -> bool:
-    return any(not one.is_disjoint(two) for one, two in combinations(tuple(sets), 2))
+def _once_each(keyed: Iterable[isl.Map]) -> bool:
+    """Whether no two executions have the same key."""
+    found = tuple(keyed)
+    apart = all(one.range().is_disjoint(two.range()) for one, two in combinations(found, 2))
+    return apart and all(k.is_injective() for k in found)
 
 
-def _launch(whole: isl.Set, rank: int) -> isl.Map:
+def _turn(whole: isl.Set, rank: int) -> isl.Map:
     """Executions in frame WHOLE to their turn of the host's loops."""
     return whole.identity().project_out(D.out, rank, whole.dim(D.set) - rank)
 
@@ -313,24 +343,46 @@ def _with_dims(found: isl.Set, names: list[str]) -> isl.Set:
 
 def _is_neutral(a: Do, operator: str) -> bool:
     """Whether a constant changes no value that it is combined with, not even the sign of a zero."""
-    assert a.target is not None
+    assert a.target is not None and a.constant is not None
     ctype = a.target.type
-    match operator, a.constant:
-        case "+", Unary("-", Literal() as zero) if is_floating(ctype):
-            return _number(zero) == 0
-        case "*", Literal() as one if is_floating(ctype):
-            return _number(one) == 1
-        case _, Literal("NAN"):
-            return operator in FUNCTIONS
-        case _, Int(value) | Cast(_, Int(value)) if not is_floating(ctype):
-            same = isinstance(a.constant, Int) or a.constant.type == ctype
-            return same and value == {"+": 0, "|": 0, "^": 0, "*": 1, "&": -1}.get(operator)
-    return False
+    if isinstance(a.constant, Literal) and a.constant.text == "NAN":
+        return operator in FUNCTIONS
+    if is_floating(ctype):
+        return _number(a.constant) == {
+            "+": (0.0, -1.0),
+            "*": (1.0, 1.0),
+            ">": (inf, -1.0),
+            ">=": (inf, -1.0),
+            "<": (inf, 1.0),
+            "<=": (inf, 1.0),
+        }.get(operator)
+    least, most = limits(ctype)
+    neutral = {"*": 1, "&": -1, "&&": 1, ">": least, ">=": least, "<": most, "<=": most}.get(operator, 0)
+    value = _integer(a.constant, ctype)
+    return value is not None and (value - neutral) % (most - least + 1) == 0
 
 
-def _number(literal: Literal) -> float | None:
-    """The value of a floating constant: -0 of an integer is not."""
+def _integer(constant: Expr, ctype: str) -> int | None:
+    """The value of a constant, which is one of int or else of `ctype`."""
+    match constant:
+        case Int(value):
+            return value
+        case Cast(given, operand) if given == ctype:
+            return _integer(operand, ctype)
+        case Binary("-", left, right):
+            one, other = _integer(left, ctype), _integer(right, ctype)
+            return None if one is None or other is None else one - other
+    return None
+
+
+def _number(constant: Expr) -> tuple[float, float] | None:
+    """A floating constant: how large it is, and its sign. -0 of an integer is none."""
+    if isinstance(constant, Unary) and constant.op == "-":
+        found = _number(constant.operand)
+        return None if found is None else (found[0], -found[1])
+    if not isinstance(constant, Literal) or not is_floating(constant.type):
+        return None
     try:
-        return float(literal.text.rstrip("fF")) if is_floating(literal.type) else None
+        return float(constant.text.lower().rstrip("f") if constant.text != "INFINITY" else inf), 1.0
     except ValueError:
         return None

@@ -30,7 +30,7 @@ _NEEDED = (BARRIERS, BOUNDS, RANGES)  # decided before all else, whatever it tak
 class Session:
     """One certification. Checks report to it.
 
-    `partial` are the actions that make and pass on partial results, each with what it updates by a term;
+    `partial` are the actions that make and pass on partial results, each with its reads of what it updates;
     `reassociated` the arrays, with operators, whose terms are combined in another order than the source's.
     """
 
@@ -42,7 +42,7 @@ class Session:
     unproved: list[Unproved] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     computed: Computed = field(default_factory=Computed)
-    partial: dict[Do, Leaf | None] = field(default_factory=dict)
+    partial: dict[Do, tuple[Leaf, ...]] = field(default_factory=dict)
     reassociated: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -93,7 +93,8 @@ def check_stores(session: Session, uses: Uses) -> None:
     copies: list[tuple[_Action, Place]] = []
     for trace in session.traces:
         for action in trace.actions:
-            if action.target is not None and action.target.space == "global" and not action.combines:
+            outside = action.target is not None and action.target.space == "global"
+            if action.target is not None and outside and action not in session.partial:
                 with session.step(VALUES, trace.kernel.name, needed=True):
                     checked = _Action(session, trace, action, uses)
                     if action.matched is None and checked.goes_where_the_source_writes(action.target):
@@ -138,7 +139,7 @@ class _Action:
         here = self.session.instances(self.action, BLOCK)
         if not here.is_empty():
             for leaf in matched.leaves:
-                if leaf is self.session.partial.get(self.action):
+                if leaf in self.session.partial.get(self.action, ()):
                     continue
                 slot = self._slot(leaf)
                 if slot is None or self.session.demand.matters(slot):

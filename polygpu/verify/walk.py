@@ -10,7 +10,7 @@ from time import monotonic
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
-from polygpu.model.expr import Binary, Call, Expr, Name, Reference
+from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import (
     Assign,
     Barrier,
@@ -28,7 +28,7 @@ from polygpu.model.kernel import (
 )
 from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references, walk
-from polygpu.model.updates import OPERATORS
+from polygpu.model.updates import combination
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
@@ -279,11 +279,9 @@ class KernelWalk:
 
 
 def _combined(value: Expr) -> tuple[str, tuple[Expr, ...]]:
-    """The operator and what it combines, or "" and the whole value."""
-    match value:
-        case Binary(op, left, right) | Call(op, (left, right), _) if op in OPERATORS:
-            return op, (left, right)
-    return "", (value,)
+    """The operator and what it combines, the old value first, or "" and the whole value."""
+    found = combination(value)
+    return (found[0], found[1:]) if found is not None else ("", (value,))
 
 
 def _without(state: State, name: str) -> Mapping[str, str]:

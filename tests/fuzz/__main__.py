@@ -27,7 +27,15 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
     for first in range(arguments.first, end, arguments.batch):
         every = arguments.opencl
         opencl = bool(every) and first // arguments.batch % every == every - 1
-        yield Job(arguments.seed, first, min(arguments.batch, end - first), opencl, arguments.constant)
+        yield Job(
+            arguments.seed,
+            first,
+            min(arguments.batch, end - first),
+            opencl,
+            arguments.constant,
+            arguments.sums,
+            arguments.held,
+        )
 
 
 class Progress:
@@ -119,6 +127,8 @@ def parser() -> argparse.ArgumentParser:
     option("--minutes", type=float, default=0, help="start nothing after so long")
     option("--opencl", type=int, default=3, metavar="N", help="every Nth batch on OpenCL too; 0: none")
     option("--constant", action="store_true", help="only programs whose sizes are constant")
+    option("--sums", action="store_true", help="only programs of sums")
+    option("--held", action="store_true", help="only programs that hold sizes in structures and the like")
     option("--shrink", type=float, default=60, metavar="SECONDS", help="for each failure; 0: none")
     option("--most", type=int, default=5, help="how many failures of a kind are shrunk")
     option("-v", "--verbose", action="store_true", help="name refused programs too")

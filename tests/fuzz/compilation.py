@@ -44,6 +44,7 @@ class Setup:
     pragmas: bool = True
     assume: tuple[str, ...] = ()
     level: int = 1
+    reassociate: bool = False
 
     def options(self) -> Options:
         return Options(
@@ -52,6 +53,7 @@ class Setup:
             decisions=self.decisions,
             assume=self.assume,
             level=self.level,
+            reassociate=self.reassociate,
         )
 
     @property
@@ -66,6 +68,7 @@ class Setup:
             "--target",
             self.target,
             *(("--device", self.device) if self.device else ()),
+            *(("--reassociate",) if self.reassociate else ()),
         ]
         words += [w for d in self.decisions for w in ("--decide", shlex.quote(d))]
         return " ".join([*words, *(w for a in self.assume for w in ("--assume", a))])

@@ -119,6 +119,7 @@ KINDS: dict[str, Draw] = {
     "expand": _expanded,
     "split": _statements,
     "fuse": _statements,
+    "share": _by_loop((4, 16, 16, 64), ("",)),
     "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),
     "order": _order,
     "inner": _inside,
@@ -135,7 +136,7 @@ KINDS: dict[str, Draw] = {
     "pad": _padded,
     "registers": _one_of("16", "auto"),
 }
-EMPTY = frozenset({"hold", "stage"})  # that may name nothing
+EMPTY = frozenset({"hold", "stage", "share"})  # that may name nothing
 
 
 def drawn(random: Random, number: int, p: Program) -> list[str]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from random import Random
 
 from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
+from tests.fuzz.held import with_held
+from tests.fuzz.openmp import PLACES, scatter, with_pragmas
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -23,6 +25,7 @@ from tests.fuzz.program import (
 from tests.fuzz.ranges import loop_range
 from tests.fuzz.sizes import chosen_sizes, constant_size, in_memory
 from tests.fuzz.style import Style, random_style
+from tests.fuzz.sums import sums
 from tests.fuzz.turns import turning
 from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
 from tests.fuzz.wrapping import within_bounds
@@ -34,12 +37,17 @@ SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and 
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
-def program(seed: str) -> Program:
+def program(seed: str, sums: bool = False) -> Program:
+    """That of a seed; with `sums` one of sums whose terms may come in any order."""
     branchy = Random(f"{seed}:branches").random() < 0.15
     style = random_style(Random(f"{seed}:style"))
-    made = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy).program()
-    spelled = Random(f"{seed}:spelling").random() < SPELLED
-    return replace(made, spelling=seed) if spelled else made
+    author = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy, sums)
+    if Random(f"{seed}:spelling").random() < SPELLED:
+        return replace(with_held(author.program(), Random(f"{seed}:held")), spelling=seed)
+    openmp = Random(f"{seed}:openmp")
+    author.scattering = openmp.random() < 0.06
+    made = with_held(author.program(), Random(f"{seed}:held"))
+    return with_pragmas(openmp, made) if author.scattering or openmp.random() < 0.1 else made
 
 
 class Author(Values):
@@ -49,8 +57,11 @@ class Author(Values):
     that depend on data, many of them with branches within.
     """
 
-    def __init__(self, random: Random, types: Random, style: Style, branchy: bool = False) -> None:
+    def __init__(
+        self, random: Random, types: Random, style: Style, branchy: bool = False, sums: bool = False
+    ) -> None:
         super().__init__(random, style)
+        self.sums = sums
         self.types = types
         self.branchy = branchy
         self.branches = 0
@@ -61,6 +72,7 @@ class Author(Values):
         self.limits: tuple[int, ...] = ()
         self.longs = random.random() < 0.1
         self.unsigned = types.random() < 0.15
+        self.scattering = False
 
     def program(self) -> Program:
         self.arrays = tuple(self._array(f"A{k}") for k in range(self.random.choice((1, 2, 2, 3, 4))))
@@ -77,6 +89,9 @@ class Author(Values):
         return within_bounds(replace(done, parameter=unsigned))
 
     def _regions(self, scope: Scope) -> tuple[tuple[Node, ...], ...]:
+        if self.sums:
+            count = self.random.choice((1, 1, 2, 3))
+            return tuple(sums(self, self._header, scope) for _ in range(count))
         regions: list[list[Node]] = [[]]
         rank = min(max(self.depth - 1, 1), 3)
         if self.style.stencil:
@@ -98,6 +113,10 @@ class Author(Values):
             if regions[-1] and self.chance(0.2):
                 regions.append([])
             regions[-1].append(self._loop(scope))
+        if self.scattering and (nodes := scatter(self)):
+            self.arrays = (*self.arrays, PLACES)
+            self.deepest = max(self.deepest, 2)
+            regions[-1] += nodes
         return tuple(tuple(region) for region in regions)
 
     def _level(self, depth: int) -> int:

@@ -99,7 +99,8 @@ class Declare:
 class Loop:
     """All values from the largest of `lowers` to below the least of `uppers`, up (step > 0) or down.
 
-    `apart` tests each of several bounds: i < n && i < 96.
+    `apart` tests each of several bounds: i < n && i < 96. `pragmas` stand before it, in a block of its own
+    behind the first where that is a construct of several.
     """
 
     iterator: str
@@ -110,6 +111,7 @@ class Loop:
     inclusive: bool = False
     type: str = "int"
     apart: bool = False
+    pragmas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,8 @@ class Program:
     Parameters are `n` and `m`, of type `parameter`. `sizes` are what they are when the program is tried.
     `constants` are the parameters that have one value in all sizes and are no parameters of the function,
     with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable. `spelling` is
-    the seed of how statements are written (`spellings`), "" for plainly.
+    the seed of how statements are written (`spellings`), "" for plainly. `held` are sizes
+    and arrays that the regions find elsewhere (`tests.fuzz.held`).
     """
 
     arrays: tuple[Array, ...]
@@ -175,6 +178,7 @@ class Program:
     old: bool = False
     constants: tuple[tuple[str, str], ...] = ()
     spelling: str = ""
+    held: tuple[tuple[str, str], ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ def _plainer(p: Program) -> Iterator[Program]:
         yield replace(p, old=False)
     if p.parameter != "int":
         yield replace(p, parameter="int")
+    yield from (replace(p, held=p.held[:k] + p.held[k + 1 :]) for k in range(len(p.held)))
     for k, (text, spelling) in enumerate(p.constants):
         before, after = p.constants[:k], p.constants[k + 1 :]
         yield replace(p, constants=(*before, *after))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.generate import program
+from tests.fuzz.openmp import independent
 from tests.fuzz.program import (
     RECORD,
     SPELLINGS,
@@ -57,6 +59,24 @@ def nodes_of(nodes: tuple[Node, ...], around: Nest = ()) -> Iterator[tuple[Node,
 
 def everything(p: Program) -> Iterator[tuple[Node, Nest]]:
     return (found for region in p.regions for found in nodes_of(region))
+
+
+def test_some_loops_have_pragmas_of_openmp() -> None:
+    """A team of which one thread works, shared loops, and writes to places that data say."""
+    pragmas = [" ".join(loop.pragmas) for p in programs() for loop, _ in loops(p) if loop.pragmas]
+    for words in ("omp single", "omp for", "parallel for", "target teams", "schedule"):
+        assert any(words in text for text in pragmas)
+    assert sum(any(a.name == "P0" for a in p.arrays) for p in programs()) > 10
+
+
+def test_loops_that_are_called_independent_are() -> None:
+    """No two iterations of those that write what one iterator says touch the same element."""
+    i, j = (Affine(((iterator, 1),)) for iterator in ("i", "j"))
+    own, other = Read("A", (j, i)), Read("A", (i, j + Affine((), -1)))
+    for target, value, answer in ((own, own, True), (own, other, False), (other, other, True)):
+        nest = Loop("j", (i,), (i,), 1, (Assign(target, "{0} = {1};", value),))
+        assert independent(Loop("i", (i,), (i,), 1, (nest,))) == answer
+        assert not independent(replace(nest, body=(Assign(Scalar("s"), "{0} = {1};", own),)))
 
 
 def loops(p: Program) -> Iterator[tuple[Loop, Nest]]:

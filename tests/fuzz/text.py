@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
+from tests.fuzz import held
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -131,11 +133,17 @@ def _globals(k: int, p: Program) -> list[str]:
         lines.append(f"enum {{ {members} }};")
     sizes = _extents(k, p)
     lines += [
-        f"static {a.type} {_renamed(k, a)}{''.join(f'[{e}]' for e in sizes[a.name])};"
+        _in_file(k, p, a, f"{a.type} {{0}}{''.join(f'[{e}]' for e in sizes[a.name])};")
         for a in p.arrays
         if a.storage == "global"
     ]
-    return lines
+    return [*lines, *held.declarations(k, p)]
+
+
+def _in_file(k: int, p: Program, a: Array, declaration: str) -> str:
+    if held.is_held(p, a.name):
+        return f"static struct {{ int unused; {declaration.format(a.name)} }} G{k}_{a.name};"
+    return f"static {declaration.format(_renamed(k, p, a))}"
 
 
 def _constant(k: int, text: str, spelling: str) -> str:
@@ -143,8 +151,8 @@ def _constant(k: int, text: str, spelling: str) -> str:
     return {"macro": f"P{k}_{text.upper()}", "enum": f"p{k}_{text}"}.get(spelling, text)
 
 
-def _renamed(k: int, a: Array) -> str:
-    return f"G{k}_{a.name}"
+def _renamed(k: int, p: Program, a: Array) -> str:
+    return f"G{k}_{a.name}" + (f".{a.name}" if held.is_held(p, a.name) else "")
 
 
 def _extents(k: int, p: Program) -> dict[str, tuple[Affine, ...]]:
@@ -178,7 +186,7 @@ def _parameters(k: int, p: Program) -> list[str]:
             first, *rest = sizes[a.name]
             qualifier = "restrict " if a.storage == "restrict" else ""
             found.append(f"{a.type} {a.name}[{qualifier}{first}]{''.join(f'[{e}]' for e in rest)}")
-    return found
+    return [*found, *held.parameters(k, p)]
 
 
 def _function(k: int, p: Program, pragmas: bool) -> str:
@@ -190,7 +198,7 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
         lines.append("    int i, j, k, l;")
     for region in _with_names(k, p, with_literals(p)):
         lines += ["#pragma scop"] * pragmas
-        lines += writer.lines(region, "    ")
+        lines += [held.spelled(p, line) for line in writer.lines(region, "    ")]
         lines += ["#pragma endscop"] * pragmas
     total = " + ".join(["0.0", *(text for text, _ in p.scalars)])
     helpers = writer.spelling.helpers if writer.spelling else []
@@ -222,8 +230,17 @@ class _Writer:
 
     def _node(self, node: Node, indent: str) -> list[str]:
         match node:
+            case Loop(pragmas=(outer, inner)):
+                return [
+                    f"#pragma {outer}",
+                    f"{indent}{{",
+                    *self._node(replace(node, pragmas=(inner,)), indent + "    "),
+                    f"{indent}}}",
+                ]
             case Loop():
-                return [f"{indent}{self.header(node)} {{", *self._body(node, indent + "    "), f"{indent}}}"]
+                head = [f"#pragma {pragma}" for pragma in node.pragmas]
+                body = self._body(node, indent + "    ")
+                return [*head, f"{indent}{self.header(node)} {{", *body, f"{indent}}}"]
             case If():
                 lines = [f"{indent}if ({self.value(node.test)}) {{", *self.lines(node.then, indent + "    ")]
                 if node.otherwise:
@@ -294,7 +311,9 @@ class _Writer:
         if array is None or array.storage not in ("flat", "global"):
             return f"{read.array}{''.join(f'[{s}]' for s in subscripts)}{member}"
         if array.storage == "global":
-            return f"{_renamed(self.number, array)}{''.join(f'[{s}]' for s in subscripts)}{member}"
+            return (
+                f"{_renamed(self.number, self.program, array)}{''.join(f'[{s}]' for s in subscripts)}{member}"
+            )
         text = subscripts[0]
         for d, subscript in enumerate(subscripts[1:], 1):
             # -i of an unsigned int is far away where it is added to an unsigned long before the rest is
@@ -335,19 +354,21 @@ def _driver(k: int, p: Program) -> str:
             f"    {a.type} *{a.name} = make(count{seed}, sizeof *{a.name}, {seed}, {KINDS[a.type]});"
         )
         if a.storage == "global":
-            lines.append(f"    memcpy({_renamed(k, a)}, {a.name}, count{seed} * sizeof *{a.name});")
+            lines.append(f"    memcpy({_renamed(k, p, a)}, {a.name}, count{seed} * sizeof *{a.name});")
             continue
         if a.storage == "flat":
             arguments += [str(e) for e in sizes[a.name][1:] if _unknown(p, e)]
         arguments.append(f"(void *){a.name}")
+    arguments += held.arguments(p)
+    lines += held.setup(k, p)
     lines += [
         f"    double value = p{k}({', '.join(arguments)});",
         f'    show("p{k}.value", n, m, 1, &value, 5);',
     ]
     for seed, a in enumerate(p.arrays):
-        held = _renamed(k, a) if a.storage == "global" else a.name
+        place = _renamed(k, p, a) if a.storage == "global" else a.name
         lines += [
-            f'    show("p{k}.{a.name}", n, m, count{seed}, {held}, {KINDS[a.type]});',
+            f'    show("p{k}.{a.name}", n, m, count{seed}, {place}, {KINDS[a.type]});',
             f"    free({a.name});",
         ]
     return "\n".join([*lines, "}", ""])

@@ -26,16 +26,27 @@ _NAMES = re.compile(r"'[^']*'|\d+")
 
 @dataclass(frozen=True)
 class Job:
-    """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant."""
+    """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant, with
+    `held` those that hold some elsewhere.
+
+    Some batches have `sums` only, whose terms may come in another order.
+    """
 
     seed: int
     first: int
     count: int
     opencl: bool
     constant: bool = False
+    sums: bool = False
+    held: bool = False
 
     def setup(self) -> Setup:
-        return random_setup(Random(f"{self.seed}:{self.first}:setup"), self._programs())
+        found = random_setup(Random(f"{self.seed}:{self.first}:setup"), self._programs())
+        return replace(found, reassociate=self._sums)
+
+    @property
+    def _sums(self) -> bool:
+        return self.sums or Random(f"{self.seed}:{self.first}:sums").random() < 0.06
 
     def programs(self) -> list[Program]:
         """Tried at what the setup assumes, too."""
@@ -46,8 +57,12 @@ class Job:
         return [self._program(f"{self.seed}:{self.first + k}") for k in range(self.count)]
 
     def _program(self, seed: str) -> Program:
-        tries = (program(seed if k == 0 else f"{seed}:{k}") for k in count())
-        return next(p for p in tries if not self.constant or len(p.constants) == len(PARAMETERS))
+        tries = (program(seed if k == 0 else f"{seed}:{k}", self._sums) for k in count())
+        return next(p for p in tries if self._wanted(p))
+
+    def _wanted(self, p: Program) -> bool:
+        constant = not self.constant or len(p.constants) == len(PARAMETERS)
+        return constant and (not self.held or bool(p.held))
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:

@@ -1,5 +1,5 @@
 void f(int n, float *a)
 {
-    while (n-- > 0)
-        a[n] = 0;
+    while (a[n] > 0)
+        a[n--] = 0;
 }

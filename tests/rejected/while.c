@@ -1,7 +1,7 @@
 void f(int n, float *a)
 {
 #pragma scop
-    while (n > 0) {
+    while (a[n] > 0) {
         a[n] = 0;
         n--;
     }

@@ -250,3 +250,15 @@ def test_a_wrong_program_is_found(capfd: pytest.CaptureFixture[str], monkeypatch
     monkeypatch.setattr(pipeline.File, "realise", wrong)
     assert verify(PROGRAM, "--", "20") == 3
     assert "line 1 of the output: '190 9.5' became '191 9.5' [PG905]" in capfd.readouterr().err
+
+
+def test_an_original_that_differs_from_itself_is_no_wrong_compilation(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """gcc makes of the power a product where it optimises."""
+    Path("v.c").write_text(
+        "#include <math.h>\nvoid f(int n, const float a[restrict n], float b[restrict n])\n"
+        "{\n    for (int i = 0; i < n; i++)\n        b[i] = powf(a[i], 2);\n}\n"
+    )
+    assert cli.invoke(["verify", "--device", "8800gtx", "--proof-seconds", "0", "v.c"]) == 0
+    assert "depend on how it is optimised" in capfd.readouterr().out

@@ -141,7 +141,7 @@ def test_what_is_always_below_0_is_an_error() -> None:
         ("for (short i = 40000; i > 0; i -= 1000) x[i / 1000] = 0;", "'short i = 40000' is beyond"),
         (
             "for (long i = 0; i < 3000000000; i++) x[i / 99999999] = 0;",
-            "'i < 3000000000' is beyond the range of int",
+            "'i < 3000000000' is beyond 2147450880",
         ),
     ],
 )

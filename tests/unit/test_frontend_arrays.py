@@ -173,14 +173,14 @@ def test_structures(tmp_path: Path) -> None:
         "typedef struct { struct vector place; float mass[2]; int kind; } particle;",
     )
     assert bodies(scop) == [
-        "p[i].place.x = (p[i].place.x + (((v[i].x * p[i].mass[1]) + c.y) + w[0].x));",
+        "p[i].place.x = (p[i].place.x + (((v[i].x * p[i].mass[1]) + c_y) + w[0].x));",
         "p[i].kind = (p[i].kind + 1);",
         "w[i].x = v[((n - 1) - i)].x;",
         "w[i].y = v[((n - 1) - i)].y;",
     ]
     by_name = {a.name: a for a in scop.arrays}
     assert by_name["v"].element == "struct vector"
-    assert by_name["c"].extents == ()
+    assert [(s.name, s.type, s.source) for s in scop.scalars][1:] == [("c_y", "double", "c.y")]
     structure = by_name["p"].structure
     assert structure is not None
     assert structure.name == "particle"

@@ -75,7 +75,7 @@ def test_loops_in_constructs_stay(block: str, tmp_path: Path) -> None:
     body = f"{LOOP}\n{block}\nnext();\n{LOOP}"
     texts, said = found(tmp_path, f"void f(float *x)\n{{\n{body}\n}}")
     assert texts == [LOOP, LOOP]
-    assert {note.id for d in said for note in d.notes} - {"PG130"} == {"PG116"}
+    assert {note.id for d in said for note in d.notes} - {"PG124", "PG130"} == {"PG116"}
     inner = block.count("for (int")
     assert len(said) == inner
 
@@ -183,12 +183,29 @@ def test_loops_of_functions_that_constructs_call_stay(tmp_path: Path) -> None:
     assert [d.position.line for d in said if d.position] == [3]
 
 
+def test_a_pragma_that_the_flags_hide_stays(tmp_path: Path) -> None:
+    before = "#ifdef THREADS\nnext();\n#pragma omp parallel for\n#endif\n"
+    assert found(tmp_path, f"void f(float *x)\n{{\n{before}{LOOP}\n}}") == ([LOOP], [])
+
+
 @pytest.mark.parametrize(
-    "body",
+    "nest",
     [
         f"#ifdef _OPENMP\n#pragma omp parallel for\n#endif\n{LOOP}",
         f"#ifdef _OPENMP\n  #pragma omp simd\n\n#else\n#endif\n{LOOP}",
         f"#ifndef _OPENMP\n#pragma omp parallel for\n#endif\n{LOOP}",
+        f"#ifdef A\n#ifdef _OPENMP\n#pragma omp parallel for\n#endif\n#endif\n#ifdef B\n#endif\n{LOOP}",
+    ],
+)
+def test_directives_around_a_pragma_go_with_its_loop(nest: str, tmp_path: Path) -> None:
+    assert found(tmp_path, f"void f(float *x)\n{{\nnext();\n{nest}\nnext();\n}}") == ([nest], [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"#ifdef _OPENMP\nnext();\n#pragma omp parallel for\n#endif\n{LOOP}",
+        f"#ifdef _OPENMP\nif (x[0] > 0)\n#pragma omp parallel for\n#else\n#endif\n{LOOP}",
         f'#define PARALLEL _Pragma("omp parallel for")\nx[0] = 5; PARALLEL {LOOP}',
     ],
 )

@@ -166,6 +166,51 @@ def test_a_function_that_only_the_compiler_understands(tmp_path: Path) -> None:
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "__auto_type strange = 3;",
+        "struct s { int a; } strange = { a: 3 };",
+        "int strange(int x) { switch (x) { case 1 ... 5: return 1; } return 0; }",
+        "int strange(x, y) int x; float *y; { void *p = &&end; goto *p; end: return x; }",
+    ],
+)
+def test_what_cannot_be_parsed_costs_itself_alone(declaration: str, tmp_path: Path) -> None:
+    before, after = "struct t { int a[3]; } t = {{1, 2, 3}};\n", "void g(int n, float *x) { x[n] = 0; }\n"
+    found = lifted(tmp_path, f"{before}{declaration}\n{after}{loop('t.a[0]')}")
+    assert [d.id for d in found.diagnostics] == ["PG007", "PG180"]
+
+
+@NEEDS_COMPILER
+def test_types_of_system_headers_are_known(tmp_path: Path) -> None:
+    source = """#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+extern jmp_buf restart;
+static fpos_t place;
+div_t divided(struct timeval when, sigjmp_buf saved);
+"""
+    assert [d.id for d in lifted(tmp_path, source + loop("0")).diagnostics] == ["PG180"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("in.cpp", "void f(int n, float *x) { for (int i = 0; i < n; i++) x[i] = 0; }"),
+        ("in.c", "#include <vector>\nvoid f(std::vector<float> &x) { }"),
+        ("in.c", "template <class T> void f(T *x) { }"),
+        ("in.h", "class F : public G { int x; };"),
+    ],
+)
+def test_another_language_is_called_by_its_name(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text.replace("#include <vector>", ""))
+    with pytest.raises(Diagnosed) as caught:
+        lift(str(tmp_path / name))
+    assert [d.id for d in caught.value.diagnostics] == ["PG008"]
+
+
+@NEEDS_COMPILER
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.stem)
 def test_both_preprocessors_give_the_same_scops(kernel: Path) -> None:
     def scops(options: FrontendOptions) -> Lifted:

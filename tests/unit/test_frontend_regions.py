@@ -190,6 +190,10 @@ def test_live_out_of_locals(tmp_path: Path) -> None:
     assert live("s += 1; return 0;") == ["s"]
     assert live("t[0] = 1; return t[1];") == ["t"]
     assert live("while (n) { if (n > 3) break; s = 0; } return s;") == ["s"]
+    assert live("if (n) goto end; s = 0; end: return s;") == ["s"]
+    assert live("if (n) goto end; a[0] = 1; end: s = 1; return s;") == []
+    assert live("while (n) { if (n > 3) goto end; s = 0; n--; end: a[n] = s; }") == ["s"]
+    assert live("again: s = 1; if (n--) goto again; return s;") == ["s", "t"]
 
 
 def test_options_reach_the_scop(tmp_path: Path) -> None:

@@ -114,7 +114,12 @@ def test_goto(text: str, expected: str | None) -> None:
             "switch (n) { case 0: for (;;) { switch (m) { case 1: k; } } break; case 1: i; }",
             "if (n == 0) { for (;;) { if (m == 1) { k; } } } else { if (n == 1) { i; } }",
         ),
-        ("switch (n++) { case 0: m; }", None),
+        ("switch (f(n)) { case 0: m; }", "long value = f(n); if (value == 0) { m; }"),
+        (
+            "switch (n) { case 0: int x = 1; m = x; case 1: m; }",
+            "if (n == 0) { ; int x = 1; m = x; m; } else { if (n == 1) { m; } }",
+        ),
+        ("switch (n) { case 0: int x = 1; m = x; case 1: m = x; }", None),
         ("switch (n) { case 3000000000: m; }", None),
         ("switch (n) { case 0: if (m) case 1: k; }", None),
         ("switch (n) { int x; case 0: x = m; }", None),
@@ -145,7 +150,11 @@ def test_switch(text: str, expected: str | None) -> None:
             "for (int j = n; j > 0; j--) { k; if (j <= m) break; i; }",
             "for (int j = n; j > 0; j--) { if (j == n || !(j + 1 <= m)) { k; if (!(j <= m)) { i; } } }",
         ),
-        # does not go on holding, depends on data, is changed, is not reached each time, or twice
+        (
+            "for (i = 0; i < n; i++) { if (i > m) break; if (i > k) break; if (m) continue; k; }",
+            "for (i = 0; i < n && !(i > m) && !(i > k); i++) { if (m) continue; k; }",
+        ),
+        # does not go on holding, depends on data, is changed, or is not reached each time
         ("for (i = 0; i < n; i++) { k; if (i < m) break; }", None),
         ("for (i = 0; i < n; i++) { k; if (i == m) break; }", None),
         ("for (i = 0; i < n; i++) { k; if (k * i > m) break; }", None),
@@ -153,7 +162,6 @@ def test_switch(text: str, expected: str | None) -> None:
         ("for (i = 0; i < n; i++) { if (m > 0) break; m = i; }", None),
         ("for (i = k; i < n; i++) { k = 2; if (i > m) break; }", None),
         ("for (i = 0; i < n; i++) { if (k) continue; if (i > m) break; }", None),
-        ("for (i = 0; i < n; i++) { k; if (i > m) break; if (i > n) break; }", None),
         ("for (i = 0; i < n; i++) { if (k) { if (i > m) break; } }", None),
     ],
 )

@@ -37,3 +37,15 @@ def test_names_of_indices(names: tuple[str, str, str], device: str, tmp_path: Pa
     options = Options(target="emulator", device=device)
     certificate = certify(pipeline.compile_file(str(file), options).regions[0])
     assert certificate.holds, certificate
+
+
+@pytest.mark.parametrize("names", [("tid", "s_s"), ("n_r", "tid"), ("c0_in", "x_g")], ids=str)
+def test_names_that_kernels_have_a_use_for(names: tuple[str, str], tmp_path: Path) -> None:
+    size, factor = names
+    file = tmp_path / "f.c"
+    loop = f"for (int n = 0; n < {size}; n++) x[n] *= {factor};"
+    file.write_text(f"void f(int {size}, float {factor}, float *x) {{ {loop} }}")
+    region = pipeline.compile_file(str(file), Options(target="emulator", offload="always")).regions[0]
+    assert region.prepared.renamed
+    certificate = certify(region)
+    assert certificate.holds, certificate

@@ -102,3 +102,22 @@ def test_subscripts_that_depend_on_data_leave_other_arrays_clear(device: str, tm
     """A temporary nobody reads need not be written, whatever is known about other arrays."""
     region = compiled(LOOKUP, device, tmp_path)
     assert not certify(region).failures
+
+
+EMPTY = """
+void f(int n, float a[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        float t[n - 1];
+        for (int j = 0; j < n - 1; j++)
+            t[j] = j;
+        a[i] = t[0];
+    }
+#pragma endscop
+}
+"""
+
+
+def test_an_array_of_the_region_without_elements_is_touched_by_no_defined_program(tmp_path: Path) -> None:
+    assert not certify(compiled(EMPTY, "8800gtx", tmp_path)).failures

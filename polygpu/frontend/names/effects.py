@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from pycparser import c_ast
@@ -10,9 +11,13 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import assigned_names, iterator_name, parts_of
 from polygpu.frontend.names.scopes import Function, Scope, Symbol, Variable
 from polygpu.frontend.names.types import Basic
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import RECENT, nodes
+from polygpu.support.recent import Recent, Same
+
+_CHANGED: Recent[frozenset[str]] = Recent(RECENT)
 
 
+@lru_cache(RECENT)
 def changed_names(body: Any) -> frozenset[str]:
     """Variables that the function assigns, the iterators of its loops included."""
     return frozenset(assigned_names(body)) | frozenset(outer_iterators(body))
@@ -56,6 +61,10 @@ def changed_by_calls(definition: Any, scope: Scope) -> frozenset[str]:
     One that is declared but not defined here may assign all of them, as may one called through a pointer.
     Those that no file of the user's declares are the C library's, and assign none.
     """
+    return _CHANGED.get((definition, Same(scope)), lambda: _changed_by_calls(definition, scope))
+
+
+def _changed_by_calls(definition: Any, scope: Scope) -> frozenset[str]:
     numbers = frozenset(name for name, symbol in scope.symbols.items() if _is_number(symbol))
     if not numbers:
         return numbers

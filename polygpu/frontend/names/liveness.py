@@ -25,11 +25,11 @@ class Block:
 def live_after(body: Any, region: Block, declaration: Any, partial: bool = False) -> bool:
     """Whether the value that the variable has at the region's end may be read.
 
-    `partial` holds for arrays, of which an assignment replaces only a part. Jumps by goto, and a
+    `partial` holds for arrays, of which an assignment replaces only a part. Jumps back by goto, and a
     variable whose address is taken, count as a use.
     """
     name = declaration.name
-    if address_taken(body, name) or _jumps(body):
+    if address_taken(body, name) or _jumps_back(body):
         return True
     analysis = _Analysis(region, declaration, partial)
     analysis.before(body, False)
@@ -58,8 +58,14 @@ def _remembered(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @_remembered
-def _jumps(tree: Any) -> bool:
-    return any(isinstance(node, c_ast.Goto) for node in nodes(tree))
+def _jumps_back(tree: Any) -> bool:
+    labels: set[str] = set()
+    for node in nodes(tree):
+        if isinstance(node, c_ast.Label):
+            labels.add(node.name)
+        elif isinstance(node, c_ast.Goto) and node.name in labels:
+            return True
+    return False
 
 
 def address_taken(tree: Any, name: str) -> bool:
@@ -162,6 +168,7 @@ class _Analysis:
     answer: bool = False
     exits: list[tuple[bool, bool]] = field(default_factory=list)  # live at (break, continue)
     entered: bool = False  # live at a case of the innermost switch
+    labels: dict[str, bool] = field(default_factory=dict)  # live at those behind what is looked at
 
     @property
     def name(self) -> str:
@@ -188,14 +195,19 @@ class _Analysis:
                 entry = self._block(node, node.stmts or [], after)
                 self.entered |= entry
                 return entry
-            case c_ast.Label():
-                return self.before(node.stmt, after)
+            case c_ast.Label() | c_ast.Goto():
+                return self._label(node, after)
             case c_ast.Return():
                 return node.expr is not None and self._reads(node.expr)
             case c_ast.Break() | c_ast.Continue():
                 live = self.exits[-1] if self.exits else (after, after)
                 return live[isinstance(node, c_ast.Continue)]
         return self._simple(node, after)
+
+    def _label(self, node: Any, after: bool) -> bool:
+        if isinstance(node, c_ast.Label):
+            self.labels[node.name] = self.before(node.stmt, after)
+        return self.labels.get(node.name, True)
 
     def _switch(self, node: c_ast.Switch, after: bool) -> bool:
         """Enters at any of its cases, wherever in the body they stand, or at none."""

@@ -179,12 +179,12 @@ class Scope:
         else:
             local = self.records.get(name) if name else None
             record = local if local is not None and local.members is None else Record(name)
+            if name:  # a member may point to another such structure
+                self.records[name] = record
             record.members = tuple(self._members(node.decls))
             self._check_layout(record, _lines(node))
         if name:
             self.records.setdefault(name, record)
-            if node.decls is not None:
-                self.records[name] = record
         return record
 
     def _check_layout(self, record: Record, lines: range) -> None:

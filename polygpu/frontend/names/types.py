@@ -130,6 +130,15 @@ def describe(ctype: CType) -> str:
             return what
 
 
+def described(ctype: CType) -> str:
+    """The type in words with its article: `an array of float`, `a pointer to int`."""
+    return with_article(describe(ctype))
+
+
+def with_article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeio' or noun.startswith('un') else 'a'} {noun}"
+
+
 def element_of(ctype: CType) -> CType:
     """What remains after all subscripts: of an array or a pointer to (arrays of) elements."""
     if isinstance(ctype, Pointer):
@@ -194,7 +203,7 @@ def _member_refusal(member: Member) -> str:
         case Pointer():
             return f"member '{member.name}' is a pointer"
         case Opaque(what, _):
-            return f"member '{member.name}' is a {what}"
+            return f"member '{member.name}' is {with_article(what)}"
         case Qualified(record, _):
             return refusal_of(record)
     return ""

@@ -1,8 +1,10 @@
 """`break` at a test of iterators and parameters that, once it holds, holds in all iterations that follow.
 
-for (i = a; i < n; i++) { if (i > m) break; B }      ->   for (i = a; i < n && !(i > m); i++) { B }
-for (i = a; i < n; i++) { A; if (i > m) break; B }   ->   for (i = a; i < n; i++)
-                                                              if (i == a || !(i - 1 > m)) { A; if (!(i > m)) { B } }
+for (i = a; i < n; i++) { if (i > m) break; B }
+->   for (i = a; i < n && !(i > m); i++) { B }
+
+for (i = a; i < n; i++) { A; if (i > m) break; B }
+->   for (i = a; i < n; i++) { if (i == a || !(i - 1 > m)) { A; if (!(i > m)) { B } } }
 """
 
 from __future__ import annotations
@@ -37,12 +39,12 @@ def _of_loop(loop: c_ast.For, scope: Scope) -> Any:
     if index is None:
         return loop
     test, before, behind = body[index].cond, body[:index], body[index + 1 :]
-    if any(_leaves(item) for item in (*before, *behind)) or not _is_fixed(test, loop):
+    if any(map(_leaves, before)) or not _is_fixed(test, loop):
         return loop
     if not before:
         stays = negated(test)
         both = stays if loop.cond is None else c_ast.BinaryOp("&&", loop.cond, stays, loop.cond.coord)
-        return changed(loop, cond=both, stmt=block(behind, loop.stmt.coord))
+        return _of_loop(changed(loop, cond=both, stmt=block(behind, loop.stmt.coord)), scope)
     step, start = _step(loop, scope), _start(loop)
     if not step or start is None or not _lasts(test, iterator_name(loop), step, scope):
         return loop

@@ -20,12 +20,14 @@ from polygpu.frontend.normal.trees import (
     assigns,
     block,
     blocks,
+    changed,
     converted,
     declared_names,
     free_names,
     statements,
     used_names,
 )
+from polygpu.frontend.read import openmp
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.functions import Impure, user_function
 from polygpu.frontend.read.state import FileContext
@@ -135,6 +137,8 @@ def _problems(context: FileContext, definition: Any, active: tuple[str, ...]) ->
             yield Impure("it takes a variable number of arguments", position)
         elif isinstance(getattr(parameter.type, "type", None), c_ast.FuncDecl):
             yield Impure(f"its parameter '{parameter.name}' is a function", position)
+        elif _is_volatile(parameter):
+            yield Impure(f"its parameter '{parameter.name}' is volatile or atomic", position)
     for node in nodes(definition.body):
         if (reason := _reason(node)) or (reason := _unnamed(context, node)):
             yield Impure(reason, context.at(node))
@@ -144,9 +148,11 @@ def _problems(context: FileContext, definition: Any, active: tuple[str, ...]) ->
 
 def _reason(node: Any) -> str:
     match node:
-        case c_ast.Decl() if {"static", "extern", "_Thread_local"} & set(node.storage):
+        case c_ast.Decl() if {"static", "extern", "_Thread_local"} & set(node.storage) and not _is_table(
+            node
+        ):
             return f"its variable '{node.name}' is {node.storage[0]}"
-        case c_ast.Decl() if any({"volatile", "_Atomic"} & set(getattr(n, "quals", ())) for n in nodes(node)):
+        case c_ast.Decl() if _is_volatile(node):
             return f"its variable '{node.name}' is volatile or atomic"
         case c_ast.Decl(type=c_ast.FuncDecl()):
             return f"it declares the function '{node.name}'"
@@ -154,7 +160,29 @@ def _reason(node: Any) -> str:
             return "it declares a type"
         case c_ast.FuncCall(name=c_ast.ID(name=name)) if name == INLINE_ASSEMBLY:
             return "it contains inline assembly"
+        case c_ast.Pragma() if _has_threads(node):
+            return "threads of OpenMP may run a part of it"
     return ""
+
+
+def _is_volatile(declaration: Any) -> bool:
+    qualifiers = {word for node in nodes(declaration) for word in getattr(node, "quals", None) or ()}
+    return not qualifiers.isdisjoint({"volatile", "_Atomic"})
+
+
+def _is_table(declaration: Any) -> bool:
+    """Whether a static variable is always what it is initialised with."""
+    ctype = declaration.type
+    while isinstance(ctype, c_ast.ArrayDecl):
+        ctype = ctype.type
+    initialised = declaration.storage == ["static"] and declaration.init is not None
+    return initialised and isinstance(ctype, c_ast.TypeDecl) and "const" in ctype.quals
+
+
+def _has_threads(pragma: Any) -> bool:
+    """Whether each of several threads may run the statement behind a pragma as a whole."""
+    entered = openmp.entered([pragma, None], 1) is not None
+    return entered and not openmp.goes_with_a_loop(pragma) and not openmp.one_at_a_time(pragma)
 
 
 def _unnamed(context: FileContext, node: Any) -> str:
@@ -183,7 +211,7 @@ def _statements(context: FileContext, definition: Any) -> tuple[list[Any], Any] 
     names = Names({*declared_names(definition), *used_names(definition)})
     scope = function_scope(definition, context.scope)
     body = blocks(definition.body.block_items or (), scope, in_sequence)
-    body = blocks(body, scope, lambda items, _: [item for item in items if not _marks(item)])
+    body = blocks(body, scope, lambda items, _: [_unmarked(item) for item in items if not _marks(item)])
     body = blocks(body, scope, lambda items, inner: without_switch(items, inner, names))
     every = jumps_to(c_ast.Compound(body))
     body = blocks(body, scope, lambda items, _: without_goto(items, names, every))
@@ -223,6 +251,11 @@ def _chosen(items: list[Any], spelled: Any) -> Any:
 
 def _marks(item: Any) -> bool:
     return isinstance(item, c_ast.Pragma) and pragma_word(item) in ("scop", "endscop")
+
+
+def _unmarked(item: Any) -> Any:
+    """A table as a variable of each call."""
+    return changed(item, storage=[]) if isinstance(item, c_ast.Decl) and _is_table(item) else item
 
 
 def _returns(tree: Any) -> bool:

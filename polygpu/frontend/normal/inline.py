@@ -17,15 +17,17 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.liveness import assigned_names
-from polygpu.frontend.names.scopes import Scope, Variable
+from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified
 from polygpu.frontend.normal.callees import RESULT, Callee, callee, is_called_inline
+from polygpu.frontend.normal.kinds import type_of
 from polygpu.frontend.normal.trees import (
     Names,
     block,
     blocks,
     changed,
     converted,
+    integer,
     is_free,
     is_place,
     mapped,
@@ -79,7 +81,7 @@ class Inliner:
                     raise self._out_of_order(item.rvalue)
                 item = changed(item, lvalue=before.value(item.lvalue), rvalue=value)
             case c_ast.If() | c_ast.Switch():
-                item = changed(item, cond=before.value(item.cond))
+                item = changed(item, cond=before.value(item.cond, alone=True))
             case c_ast.For():
                 item = self._loop(item, before)
             case c_ast.UnaryOp() | c_ast.ExprList() | c_ast.Cast() | c_ast.FuncCall():
@@ -207,16 +209,32 @@ class Before:
     def _direct(self, found: Callee, parameter: Any, argument: Any) -> Any:
         """What stands for a parameter wherever it is named; None where it has to be a variable.
 
-        That is the address of a variable of its very type, or of a member of one; and a number that is named
-        once, or costs nothing, if nothing is stored before it is used.
+        That is the address of a variable of its very type, or of a member; and a number that is named once,
+        or costs nothing, if nothing is stored before it is used.
         """
         wanted = self.inliner.context.scope.resolve(parameter.type)
         match wanted, argument:
-            case Pointer(target), c_ast.UnaryOp(op="&", expr=part):
-                return argument if _is_one(target, _type_of(part, self.scope)) else None
+            case Pointer(target), c_ast.UnaryOp(op="&", expr=c_ast.ID() | c_ast.StructRef() as part):
+                if not _is_path(part) or not _is_one(target, type_of(part, self.scope)):
+                    return None
+                return changed(argument, expr=self._held(part))
             case Basic(), _ if found.is_one and (is_free(argument) or found.uses(parameter.name) < 2):
                 return converted(parameter.type, argument, argument)
         return None
+
+    def _held(self, part: Any) -> Any:
+        """The lvalue with its subscripts as they are now."""
+        match part:
+            case c_ast.StructRef():
+                return changed(part, name=self._held(part.name))
+            case c_ast.ArrayRef(subscript=c_ast.Constant()):
+                return changed(part, name=self._held(part.name))
+            case c_ast.ArrayRef():
+                held = integer(self.inliner.names.fresh("at"), part.subscript)
+                self.items.append(held)
+                name = c_ast.ID(held.name, part.subscript.coord)
+                return changed(part, name=self._held(part.name), subscript=name)
+        return part
 
     def _variable(self, found: Callee, node: Any, initial: Any) -> Any:
         """The declaration of a variable for the value of a call."""
@@ -233,8 +251,8 @@ def _is_simple(target: Any) -> bool:
     match target:
         case c_ast.ID():
             return True
-        case c_ast.StructRef(type="."):
-            return _is_simple(target.name)
+        case c_ast.StructRef():
+            return _is_simple(target.name) if target.type == "." else isinstance(target.name, c_ast.ID)
         case c_ast.ArrayRef():
             reading = (c_ast.ArrayRef, c_ast.StructRef, c_ast.FuncCall, c_ast.Assignment, c_ast.UnaryOp)
             return _is_simple(target.name) and not any(
@@ -245,17 +263,16 @@ def _is_simple(target: Any) -> bool:
     return False
 
 
-def _type_of(part: Any, scope: Scope) -> CType | None:
-    """The type of a variable or of a member of one; None for any other expression."""
+def _is_path(part: Any) -> bool:
+    """Whether an lvalue is a variable, or a member of one or of an element, named without data."""
     match part:
-        case c_ast.ID(name=name):
-            symbol = scope.find(name)
-            return symbol.type if isinstance(symbol, Variable) else None
-        case c_ast.StructRef(type=".", field=member):
-            whole = _type_of(part.name, scope)
-            members = whole.record.members or () if isinstance(whole, Qualified) else ()
-            return next((m.type for m in members if m.name == member.name), None)
-    return None
+        case c_ast.ID():
+            return True
+        case c_ast.StructRef():
+            return _is_path(part.name) if part.type == "." else isinstance(part.name, c_ast.ID)
+        case c_ast.ArrayRef():
+            return _is_path(part.name) and is_free(part.subscript)
+    return False
 
 
 def _is_one(wanted: CType, given: CType | None) -> bool:

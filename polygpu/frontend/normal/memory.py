@@ -18,8 +18,9 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.mathematics import OF_MEMORY, library_name
 from polygpu.frontend.names.scopes import Function, Scope, Variable
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Record, Vector
-from polygpu.frontend.normal.trees import Names, block, has_effects, is_free, is_place
+from polygpu.frontend.names.types import Basic, CType, Qualified, Record, Vector
+from polygpu.frontend.normal.kinds import pointed, type_of
+from polygpu.frontend.normal.trees import Names, block, has_effects, integer, is_free, is_place
 from polygpu.frontend.read.state import source_text
 from polygpu.model.expr import SIZES, is_floating
 
@@ -78,9 +79,7 @@ def _of_call(name: str, target: Any, source: Any, size: Any, scope: Scope, names
 
 def _loop(iterator: str, count: Any, body: Any, coord: Any) -> Any:
     """for (long iterator = 0; iterator < count; iterator++) body"""
-    spelled = c_ast.TypeDecl(iterator, [], None, c_ast.IdentifierType(["long"], coord), coord=coord)
-    zero = c_ast.Constant("int", "0", coord)
-    start = c_ast.Decl(iterator, [], [], [], [], spelled, zero, None, coord=coord)
+    start = integer(iterator, c_ast.Constant("int", "0", coord))
     name = c_ast.ID(iterator, coord)
     test = c_ast.BinaryOp("<", name, count, coord)
     step = c_ast.UnaryOp("p++", name, coord)
@@ -91,39 +90,7 @@ def _pointer(node: Any, scope: Scope) -> tuple[Any, CType | None]:
     """A pointer without conversions, and what it points to; None for what may change as it is used."""
     while isinstance(node, c_ast.Cast):
         node = node.expr
-    return node, _pointed(node, scope) if is_place(node) else None
-
-
-def _pointed(node: Any, scope: Scope) -> CType | None:
-    match node:
-        case c_ast.UnaryOp(op="&", expr=part):
-            return _type_of(part, scope)
-        case c_ast.BinaryOp(op="+" | "-", left=left):
-            return _pointed(left, scope)
-        case c_ast.Cast(expr=inner):
-            return _pointed(inner, scope)
-    return _decayed(_type_of(node, scope))
-
-
-def _decayed(ctype: CType | None) -> CType | None:
-    match ctype:
-        case Pointer(target, _):
-            return target
-        case Vector(element, _, _, _):
-            return element
-    return None
-
-
-def _type_of(node: Any, scope: Scope) -> CType | None:
-    match node:
-        case c_ast.ID(name=name):
-            symbol = scope.find(name)
-            return symbol.type if isinstance(symbol, Variable) else None
-        case c_ast.ArrayRef():
-            return _decayed(_type_of(node.name, scope))
-        case c_ast.UnaryOp(op="*"):
-            return _pointed(node.expr, scope)
-    return None
+    return node, pointed(node, scope) if is_place(node) else None
 
 
 @dataclass
@@ -210,7 +177,7 @@ def _multiplied(node: Any, scope: Scope, product: _Product) -> bool:
         return _multiplied(node.left, scope, product) and _multiplied(node.right, scope, product)
     if isinstance(node, c_ast.UnaryOp) and node.op == "sizeof":
         measured = node.expr
-        ctype = scope.resolve(measured) if isinstance(measured, c_ast.Typename) else _type_of(measured, scope)
+        ctype = scope.resolve(measured) if isinstance(measured, c_ast.Typename) else type_of(measured, scope)
         return _sized(ctype, scope, product)
     found = scope.constant(node)
     if found is not None and found.value >= 0:

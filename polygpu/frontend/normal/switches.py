@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.normal.jumps import Structured, UnstructuredError, breaks_out
-from polygpu.frontend.normal.trees import Names, block, has_effects, statements
+from polygpu.frontend.normal.trees import Names, block, has_effects, integer, statements, used_names
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Int
 
@@ -24,13 +24,17 @@ def without_switch(items: list[Any], scope: Scope, names: Names) -> list[Any]:
 
 
 def _of_item(item: Any, scope: Scope, names: Names) -> list[Any]:
-    if not isinstance(item, c_ast.Switch) or has_effects(item.cond):
+    cases = statements(item.stmt) if isinstance(item, c_ast.Switch) else []
+    if not cases or not all(map(_is_case, cases)):
         return [item]
-    cases = statements(item.stmt)
-    if not all(_is_case(case) and _is_plain(case, scope) for case in cases):
+    if not all(_is_plain(case, cases[k + 1 :], scope) for k, case in enumerate(cases)):
         return [item]
+    value, before = item.cond, list[Any]()
+    if has_effects(value):
+        before = [integer(names.fresh("value"), value)]
+        value = c_ast.ID(before[0].name, value.coord)
     try:
-        return _chain(item, cases, names)
+        return [*before, *_chain(item, value, cases, names)]
     except UnstructuredError:
         return [item]
 
@@ -39,13 +43,16 @@ def _is_case(node: Any) -> bool:
     return isinstance(node, c_ast.Case | c_ast.Default)
 
 
-def _is_plain(case: Any, scope: Scope) -> bool:
-    """Whether its label is an int and no other label is within: an int is the same in any type that it is
-    compared in, where C would convert the label.
+def _is_plain(case: Any, later: list[Any], scope: Scope) -> bool:
+    """Whether its label is an int, no other label is within, and later cases use nothing that it declares.
+
+    An int is the same in any type that it is compared in, where C would convert the label.
     """
-    items = case.stmts or ()
-    if any(isinstance(item, c_ast.Decl) or any(map(_is_case, nodes(item))) for item in items):
-        return False
+    for item in case.stmts or ():
+        if any(map(_is_case, nodes(item))):
+            return False
+        if isinstance(item, c_ast.Decl) and any(item.name in used_names(other) for other in later):
+            return False
     return isinstance(case, c_ast.Default) or _is_int(case.expr, scope)
 
 
@@ -54,7 +61,7 @@ def _is_int(label: Any, scope: Scope) -> bool:
     return found is not None and isinstance(found.expr, Int)
 
 
-def _chain(switch: Any, cases: list[Any], names: Names) -> list[Any]:
+def _chain(switch: Any, value: Any, cases: list[Any], names: Names) -> list[Any]:
     structured = Structured(_end, breaks_out, names)
     branches: list[tuple[list[Any], list[Any]]] = []  # the labels of a case, None for `default`; what it runs
     labels: list[Any] = []
@@ -66,7 +73,7 @@ def _chain(switch: Any, cases: list[Any], names: Names) -> list[Any]:
             labels = []
     found = next((body for labels, body in branches if None in labels), [])
     for labels, body in reversed([branch for branch in branches if None not in branch[0]]):
-        tests = [c_ast.BinaryOp("==", switch.cond, label, switch.cond.coord) for label in labels]
+        tests = [c_ast.BinaryOp("==", value, label, value.coord) for label in labels]
         test = reduce(lambda a, b: c_ast.BinaryOp("||", a, b, a.coord), tests)
         other = block(found, switch.coord) if found else None
         found = [c_ast.If(test, block(body, switch.coord), other, switch.coord)]

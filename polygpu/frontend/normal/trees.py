@@ -203,6 +203,12 @@ def converted(spelled: Any, value: Any, node: Any) -> Any:
     return c_ast.Cast(c_ast.Typename(None, [], None, ctype, coord=node.coord), value, node.coord)
 
 
+def integer(name: str, value: Any) -> Any:
+    """long name = value;"""
+    ctype = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["long"], value.coord), coord=value.coord)
+    return c_ast.Decl(name, [], [], [], [], ctype, value, None, coord=value.coord)
+
+
 def is_free(value: Any) -> bool:
     """Whether to compute the value reads no memory and cannot fail: of names, constants and sums."""
     match value:

@@ -18,6 +18,7 @@ from polygpu.frontend.names.types import (
     Qualified,
     Vector,
     describe,
+    described,
     element_of,
     rank,
     refusal_of,
@@ -195,7 +196,7 @@ class Reader:
                 message = f"'{variable.name}' is of a type that regions cannot use: {what}"
                 raise refusal("PG140", position, message, help_text, length)
             case Pointer() | Vector():
-                message = f"'{variable.name}' is a {describe(ctype)}: its rows lie anywhere in memory"
+                message = f"'{variable.name}' is {described(ctype)}: its rows lie anywhere in memory"
                 help_text = (
                     f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
                 )
@@ -301,6 +302,7 @@ class Reader:
 _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {
     "Constant": Reader.constant,
     "ID": Reader.name,
+    "Named": Reader.name,
     "UnaryOp": Reader.unary,
     "BinaryOp": Reader.binary,
     "TernaryOp": Reader.ternary,

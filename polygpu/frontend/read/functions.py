@@ -12,7 +12,7 @@ from pycparser import c_ast, c_generator
 from polygpu.frontend.names import mathematics
 from polygpu.frontend.names.device_names import device_name
 from polygpu.frontend.names.scopes import Enumerator, Function, Scope, Variable, function_scope
-from polygpu.frontend.names.types import Basic, describe
+from polygpu.frontend.names.types import Basic, describe, with_article
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.support.diagnostics import Diagnosed
@@ -89,7 +89,9 @@ def user_function(context: FileContext, name: str, active: tuple[str, ...] = ())
         ctype = parameter.type if isinstance(parameter, Variable) else None
         if not isinstance(ctype, Basic):
             what = describe(ctype) if ctype else "function"
-            return Impure(f"its parameter '{getattr(parameter, 'name', '')}' is a {what}", position)
+            return Impure(
+                f"its parameter '{getattr(parameter, 'name', '')}' is {with_article(what)}", position
+            )
         parameters.append(ctype.name)
     calls: list[str] = []
     for problem in _problems(context, scope, definition.body, calls, (*active, name)):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import RECENT, nodes
 
 
+@lru_cache(RECENT)
 def labels(function: Any) -> dict[str, str]:
     """The label of each loop of a function that has one, by the loop's coordinates."""
     found: dict[str, str] = {}
@@ -24,6 +26,7 @@ def labels(function: Any) -> dict[str, str]:
     return found
 
 
+@lru_cache(RECENT)
 def jumped_to(function: Any) -> frozenset[str]:
     """The labels that some `goto` of a function names."""
     return frozenset(node.name for node in nodes(function) if isinstance(node, c_ast.Goto))

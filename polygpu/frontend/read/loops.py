@@ -171,6 +171,19 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     return Header(counter, domain, step, test, reached, _end(tests, name, step))
 
 
+def enter_unclear(reader: Reader, node: c_ast.For) -> None:
+    """Binds what a loop's header declares or sets, whatever is wrong with it: its body can be read then."""
+    for declaration in getattr(node.init, "decls", None) or ():
+        reader.scope.declare(declaration, "region")
+    names = [d.name for d in getattr(node.init, "decls", None) or ()] or [iterator_name(node)]
+    for name in names:
+        variable = reader.scope.find(name)
+        if isinstance(variable, Variable) and isinstance(variable.type, Basic):
+            unique = reader.region.unique(name)
+            reader.region.iterators.add(unique)
+            reader.region.bindings[variable] = Iterator(unique, variable.type.name)
+
+
 def leave(region: Region, counter: Counter) -> None:
     """After the loop the variable is what it was before."""
     del region.bindings[counter.variable]
@@ -268,7 +281,9 @@ def _tests(
 def _unbounded(iterator: Name, step: int, where: Position) -> Diagnosed:
     direction = "up" if step > 0 else "down"
     message = f"the loop over '{iterator.name}' counts {direction}, but its condition does not end it there"
-    help_text = f"use '{'<' if step > 0 else '>'}' or '{'<=' if step > 0 else '>='}' in the condition"
+    help_text = (
+        f"if it shall, use '{'<' if step > 0 else '>'}' or '{'<=' if step > 0 else '>='}' in the condition"
+    )
     return refusal("PG104", where, message, help_text)
 
 

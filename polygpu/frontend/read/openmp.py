@@ -104,6 +104,12 @@ def _is_data(d: Directive) -> bool:
     return d.words[0] in _DATA or d.words[:2] == ("target", "data")
 
 
+def keeps_data(items: Sequence[Any], index: int) -> bool:
+    """Whether a pragma before an item asks for data to stay on the device, in its block or from there on."""
+    directives = map(parsed, pragmas_before(items, index))
+    return any(d.words and (_is_data(d) or d.has("enter")) for d in directives)
+
+
 def one_at_a_time(pragma: Any) -> bool:
     """Whether of the threads that come to a construct one runs its block, or each after the other."""
     return parsed(pragma).words[:1] != () and parsed(pragma).words[0] in (*ONE, "critical", "ordered")

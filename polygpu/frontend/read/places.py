@@ -8,7 +8,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe, described
 from polygpu.frontend.read import pointers
 from polygpu.frontend.read.state import Address, Iterator, Local, Lost, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
@@ -178,7 +178,7 @@ def _pointer_variable(reader: Reading, node: c_ast.ID) -> Address:
     if isinstance(binding, RawArray) and isinstance(variable.type, Pointer | Vector):
         inner = variable.type.target if isinstance(variable.type, Pointer) else variable.type.element
         return Address(binding, (Int(0),), inner)
-    message = f"'{node.name}' is a {describe(variable.type)}, not an array or a pointer"
+    message = f"'{node.name}' is {described(variable.type)}, not an array or a pointer"
     raise refusal("PG147", reader.region.at(node), message, "check its declaration", len(node.name))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polygpu.frontend.names.types import with_article
 from polygpu.frontend.read.state import Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.model.expr import Binary, Call, Expr, Literal, Name, Reference, is_floating
@@ -23,7 +24,7 @@ _DATA_HELP = {
     "PG101": "let the loop run to a bound known before it starts, and guard its body with an if",
     "PG102": "if no two iterations write the same element, say so with '#pragma omp parallel for'",
     "PG160": "copy the value to a variable before the array's declaration",
-    "PG161": "declare the array with its shape, as in 'float (*a)[n]'",
+    "PG161": "declare the array with all its sizes, as in 'float a[n][m]', and write a subscript for each",
 }
 
 
@@ -34,7 +35,7 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
         case Reference(name, (), _, _, _):
             return (
                 f"'{name}' is changed in the region",
-                f"compute the value from the loops' iterators, or copy '{name}' before the region",
+                f"where '{name}' counts iterations, compute it from the loops' iterators instead",
             )
         case Reference(_, _, _, _, site):
             return (
@@ -46,13 +47,13 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
         case Binary("/" | "%" | "<<" | ">>" as op, _, _):
             return f"'{op}' by a value that is no positive constant", "use a constant"
         case Name(name, ctype) if is_floating(ctype):
-            return f"'{name}' is a {ctype}", "use an integer"
+            return f"'{name}' is {with_article(ctype)}", "use an integer"
         case Name(name, _):
             return f"'{name}' is computed within the statement", "use the loops' iterators directly"
         case Literal(text, _):
             return f"'{text}' is no integer", "use an integer"
         case Call(name, _, _):
-            return f"it calls '{name}'", "compute the value before the region"
+            return f"it calls '{name}'", "where the value does not change, compute it before the region"
     return "it is no sum of iterators, parameters and constants", "use sums of iterators times constants"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from collections.abc import Iterator as Iterable
 from contextlib import contextmanager
 from copy import copy
@@ -11,16 +11,18 @@ from typing import Any, Protocol, TypeAlias
 
 from pycparser import c_ast, c_generator
 
+from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType
 from polygpu.frontend.read.promises import Promise
 from polygpu.frontend.shape.affine import Affine
+from polygpu.frontend.shape.products import Product, Products
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.parse import Positions
 from polygpu.frontend.text.source import Source
 from polygpu.model.expr import Call, Expr
 from polygpu.model.scop import Action, Conversion, Loop
-from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
 
@@ -137,12 +139,15 @@ class Region:
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
     loops, by their coordinates, and `jumped_to` those that a `goto` of the function names; `promises` are
-    those of loops, by the identity of their nodes.
+    those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name.
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
     names, `pending` what `k++` within the expression that is read changes after it. `inside` says of what
     loops within an instance set why they are no loops of the nest.
+
+    `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
+    in `unclear` are declared where there is one: what is wrong with their uses follows from that.
     """
 
     context: FileContext
@@ -171,18 +176,28 @@ class Region:
     pending: list[Action] = field(default_factory=list)
     following: bool = True
     inside: dict[str, Diagnosed] = field(default_factory=dict)
+    spelled: dict[str, str] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+    unclear: set[str] = field(default_factory=set)
+    trials: int = 0
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    made: dict[Expr, Product] = field(default_factory=dict)
+    products: Products = field(init=False)
     affine: Affine = field(init=False)
 
     def __post_init__(self) -> None:
-        self.affine = Affine(self.locals, self.inlined)
+        self.products = Products(self.scalars, self.hosts, self.unique, self.made)
+        self.affine = Affine(self.locals, self.inlined, self.products.known)
 
     @contextmanager
     def trial(self) -> Iterable[None]:
         """Forgets all that is read within."""
         forget = self.saved()
+        self.trials += 1
         try:
             yield
         finally:
+            self.trials -= 1
             forget()
 
     def saved(self) -> Callable[[], None]:
@@ -201,6 +216,19 @@ class Region:
     def at(self, node: Any) -> Position:
         return self.context.at(node)
 
+    @contextmanager
+    def reading(self, node: Any) -> Generator[None]:
+        """Collects what is wrong with the node: all of that is said at once. In a trial, it ends that."""
+        found: list[Diagnostic] = []
+        with collecting(found):
+            yield
+        if found and self.trials:
+            raise Diagnosed(*found)
+        if found and not any(mentions(node, name) for name in self.unclear):
+            self.problems += found
+        if found and isinstance(node, c_ast.Decl):
+            self.unclear.add(node.name)
+
     def unique(self, name: str) -> str:
         """`name`, or `name_2` and so on where it is taken."""
         found, count = name, 1
@@ -208,6 +236,7 @@ class Region:
             count += 1
             found = f"{name}_{count}"
         self.names.add(found)
+        self.spelled[found] = name
         return found
 
     def site(self, node: Any) -> int:
@@ -216,9 +245,20 @@ class Region:
         return len(self.sites) - 1
 
 
+class Named(c_ast.ID):  # type: ignore[misc]
+    """A name in place of what is `original` in the source."""
+
+    __slots__ = ("original",)
+
+
+class _Generator(c_generator.CGenerator):  # type: ignore[misc]
+    def visit_Named(self, node: Named) -> str:  # noqa: N802 - found by the class's name
+        return str(node.original)
+
+
 def source_text(node: Any) -> str:
-    """The node as C."""
-    text = c_generator.CGenerator(reduce_parentheses=True).visit(node)
+    """The node as C, as the source has it."""
+    text = _Generator(reduce_parentheses=True).visit(node)
     return " ".join(str(text).split())
 
 

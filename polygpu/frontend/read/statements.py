@@ -19,10 +19,12 @@ from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, so
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
-from polygpu.model.expr import Expr, Reference
+from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Branch, Conversion, Store
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
+
+TRUE: Expr = Int(1)
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,13 @@ class Path:
 
 
 def walk(reader: Reader, nodes: Iterable[Any], path: Path) -> None:
-    """Lifts a block's items in order; declarations are entered in the reader's scope."""
+    """Lifts a block's items in order; declarations are entered in the reader's scope.
+
+    What is wrong with an item is among the region's problems then, and those behind it are read all the same.
+    """
     for node in nodes:
-        _item(reader, node, path)
+        with reader.region.reading(node):
+            _item(reader, node, path)
 
 
 def _item(reader: Reader, node: Any, path: Path) -> None:
@@ -117,14 +123,25 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     """A loop of the nest or, where data bound it or end it, one within an instance of the loops around."""
     if path.iterators and (leaving := within.leaving(node)) is not None:
         return _repeat(reader, node, path, statement_refusal(leaving, reader.region.at(leaving)))
+    read, inner = False, reader.child()
+    with reader.region.reading(c_ast.For(node.init, node.cond, node.next, None, node.coord)):
+        _counted_or_not(inner, node, path)
+        read = True
+    if not read:
+        loops.enter_unclear(inner, node)
+        walk(inner.child(), [node.stmt], path)
+    return None
+
+
+def _counted_or_not(reader: Reader, node: c_ast.For, path: Path) -> None:
     forget = reader.region.saved()
     try:
-        return _counting(reader.child(), node, path)
+        _whole_loop(reader.child(), node, path)
     except _NoLoopError as why:
         if why.node is not node or not path.iterators or why.diagnostics[0].id not in _WITHIN:
             raise
         forget()
-        return _repeat(reader, node, path, why)
+        _repeat(reader, node, path, why)
 
 
 def _repeat(reader: Reader, node: Any, path: Path, why: Diagnosed) -> None:
@@ -134,7 +151,7 @@ def _repeat(reader: Reader, node: Any, path: Path, why: Diagnosed) -> None:
     _add(reader.region, node, tuple(body), path)
 
 
-def _counting(reader: Reader, node: c_ast.For, path: Path) -> None:
+def _whole_loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     region, text = reader.region, header_text(reader.region, node)
     with _header_of(node):
         counter = _begin(reader, node, path)
@@ -254,7 +271,9 @@ def _convert(region: Region, node: Any, path: Path, found: Iterable[conversions.
 
 def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
     """An affine test bounds the domains of its branches, any other stays within a statement."""
-    region, test = reader.region, reader.certain(node.cond)
+    region, test = reader.region, TRUE
+    with region.reading(node.cond):
+        test = reader.certain(node.cond)
     _convert(region, node.cond, path, conversions.of_if(region.affine, test))
     condition = region.affine.condition(test)
     if condition is not None:

@@ -63,4 +63,4 @@ def expression_refusal(node: Any, position: Position, statement: bool = False) -
         message = "a statement without effect on memory in a region"
         return refusal("PG155", position, message, "assign its value, or remove it")
     message = f"this kind of expression ({name}) in a region"
-    return refusal("PG153", position, message, "compute it before the region and use the result")
+    return refusal("PG153", position, message, "where it does not change, compute it before the region")

@@ -264,7 +264,11 @@ def _block(reader: Reader, nodes: Sequence[Any], exits: _Exits | None, tail: lis
     """A block's items, and then `tail` unless the iteration is left before."""
     found: list[Action] = []
     for k, node in enumerate(nodes):
-        if not _leaves(node) or exits is None:
+        if exits is None:
+            with reader.region.reading(node):
+                found += _within(reader, node, exits)
+            continue
+        if not _leaves(node):
             found += _within(reader, node, exits)
             continue
         if isinstance(node, c_ast.Break | c_ast.Continue):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,20 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Hidden, file_scope
 from polygpu.frontend.names.structures import told_apart
-from polygpu.frontend.options import FrontendOptions, Lifted
+from polygpu.frontend.options import FrontendOptions, Kept, Lifted
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.regions.decided import decided
 from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
 from polygpu.frontend.regions.nests import Vetoed, find_nests
 from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
-from polygpu.frontend.residency.plan import kept
+from polygpu.frontend.residency.plan import kept, may_keep
 from polygpu.frontend.text.clean import Clean, clean
 from polygpu.frontend.text.counting import count
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.nodes import nodes
-from polygpu.frontend.text.preprocess import preprocess, read_source
-from polygpu.frontend.text.recover import parse_tolerantly
+from polygpu.frontend.text.preprocess import Preprocessed, preprocess, read_source
+from polygpu.frontend.text.recover import check_language, parse_tolerantly
 from polygpu.frontend.text.source import Source
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -44,6 +44,7 @@ def lift(path: str, options: FrontendOptions | None = None, vetoed: Vetoed | Non
     such errors at once), and when there is no region at all.
     """
     options = options or FrontendOptions()
+    check_language(path)
     text = read_source(path)
     try:
         return _lift(path, text, options, vetoed or {})
@@ -84,8 +85,23 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         {file: source.text for file, source in sources.items()},
         detected,
         tuple(decided(context)),
-        partial(kept, context),
+        partial(_kept, context, partial(_as_written, path, options, preprocessed, sources)),
     )
+
+
+def _kept(context: FileContext, written: Callable[[], FileContext], regions: Sequence[Scop]) -> Kept:
+    """What is said of the regions' arrays: by the tree as it was before it was made simpler."""
+    return kept(written(), regions) if may_keep(context, regions) else Kept()
+
+
+def _as_written(
+    path: str, options: FrontendOptions, preprocessed: Preprocessed, sources: dict[str, Source]
+) -> FileContext:
+    cleaned = clean(preprocessed, path)
+    expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
+    parsed = parse_tolerantly(path, cleaned, sources, options)
+    scope = file_scope(parsed.tree.root, _hidden(parsed.clean))
+    return FileContext(sources[path], expansion, parsed.tree.root, parsed.tree.positions, scope)
 
 
 def _again(path: str, options: FrontendOptions, text: str) -> Clean:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -21,12 +21,14 @@ from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
+MOST_REASONS = 5  # for a loop to stay on the host
+
 Vetoed: TypeAlias = Mapping[tuple[int, int], Diagnostic]  # first and last character -> why it is no region
 
 
 @dataclass
 class Nests:
-    """Grows while the functions of a file are searched."""
+    """Grows while the functions of a file are searched. `lifted` has runs by the first and last loop."""
 
     context: FileContext
     no_alias: bool
@@ -35,6 +37,7 @@ class Nests:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     reported: set[Position | None] = field(default_factory=set)
+    lifted: dict[tuple[int, int], Scop | Diagnosed] = field(default_factory=dict)
 
 
 def find_nests(context: FileContext, no_alias: bool, vetoed: Vetoed) -> Nests:
@@ -65,8 +68,7 @@ def _search(found: Nests, sequence: Sequence) -> None:
             continue
         item = sequence.items[index]
         if isinstance(item, c_ast.While | c_ast.DoWhile) and _accesses_arrays(item.stmt):
-            (problem,) = statement_refusal(item, found.context.at(item)).diagnostics
-            _refuse(found, item, problem)
+            _refuse(found, item, statement_refusal(item, found.context.at(item)).diagnostics)
         _search_within(found, sequence, index)
         scope.declare(item, "local")
         index += 1
@@ -117,16 +119,16 @@ def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
         if not _is_nest(sequence.items, index):
             continue
         threads = sequence.threads or openmp.refusing(sequence.items, index)
-        problem = None if threads else _problem(found, sequence, start, index, index)
-        if not threads and problem is None:
+        problems = () if threads else _problems(found, sequence, start, index, index)
+        if not threads and not problems:
             good.append(index)
             continue
         _take(found, sequence, start, good)
         good = []
-        if problem is None:
+        if not problems:
             _leave_to_threads(found, sequence.items[index], threads)
         else:
-            _refuse(found, sequence.items[index], problem)
+            _refuse(found, sequence.items[index], problems)
             if not openmp.is_block(sequence.items, index):
                 _search_within(found, sequence, index)
     _take(found, sequence, start, good)
@@ -136,7 +138,7 @@ def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None
     """Makes one region of the loops if that can be lifted, else of as many as can, and so on."""
     while good:
         size = len(good)
-        while size > 1 and _problem(found, sequence, start, good[0], good[size - 1]) is not None:
+        while size > 1 and _problems(found, sequence, start, good[0], good[size - 1]):
             size -= 1
         name = name_of_regions(found.context, sequence.function)
         scop = replace(
@@ -155,19 +157,33 @@ def _named(found: Nests, scop: Scop) -> Diagnostic:
     return Diagnostic("PG180", "note", f"region {scop.name}: {lines}", scop.position, length=3)
 
 
-def _problem(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Diagnostic | None:
+def _problems(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> tuple[Diagnostic, ...]:
     """Why these loops cannot be one region."""
     try:
         scop = _lift(found, sequence, start, first, last)
         if scop.statements:
-            return found.vetoed.get((scop.start, scop.end))
+            veto = found.vetoed.get((scop.start, scop.end))
+            return () if veto is None else (veto,)
     except Diagnosed as problem:
-        return problem.diagnostics[0]
+        return problem.diagnostics
     position = found.context.at(sequence.items[first])
-    return Diagnostic("PG112", "error", "the loop does nothing", position, "remove it", length=3)
+    return (Diagnostic("PG112", "error", "the loop does nothing", position, "remove it", length=3),)
 
 
 def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
+    key = id(sequence.items[first]), id(sequence.items[last])
+    if key not in found.lifted:
+        try:
+            found.lifted[key] = _lifted(found, sequence, start, first, last)
+        except Diagnosed as problem:
+            found.lifted[key] = problem
+    result = found.lifted[key]
+    if isinstance(result, Diagnosed):
+        raise result
+    return result
+
+
+def _lifted(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> Scop:
     leading = first
     while leading > start and isinstance(sequence.items[leading - 1], c_ast.Pragma):
         leading -= 1
@@ -181,14 +197,28 @@ def _lift(found: Nests, sequence: Sequence, start: int, first: int, last: int) -
     return lift_region(found.context, extract, "", span, found.no_alias)
 
 
-def _refuse(found: Nests, loop: Any, problem: Diagnostic) -> None:
+def _refuse(found: Nests, loop: Any, problems: Iterable[Diagnostic]) -> None:
     """Warns about a loop that is not offloaded; a reason is given once, for the outermost loop."""
-    if problem.position in found.reported:
+    new = [problem for problem in problems if problem.position not in found.reported]
+    if not new:
         return
-    found.reported.add(problem.position)
+    found.reported.update(problem.position for problem in new)
     what = "loop" if isinstance(loop, c_ast.For | c_ast.While | c_ast.DoWhile) else "construct"
     length = {"While": 5, "DoWhile": 2}.get(type(loop).__name__, 3)
-    found.diagnostics.append(not_offloaded(problem, found.context.at(loop), what, length))
+    warning = not_offloaded(new[0], found.context.at(loop), what, length)
+    found.diagnostics.append(replace(warning, notes=(*warning.notes, *_others(new))))
+
+
+def _others(problems: list[Diagnostic]) -> Iterator[Diagnostic]:
+    """All reasons but the first, each kind once and in a line."""
+    kinds: dict[str, Diagnostic] = {}
+    for problem in problems:
+        kinds.setdefault(problem.message, problem)
+    _, *others = kinds.values()
+    for problem in others[: MOST_REASONS - 1]:
+        yield replace(problem, severity="note", help="", notes=(), length=0)
+    if more := len(others[MOST_REASONS - 1 :]):
+        yield Diagnostic("", "note", f"and {more} more", others[-1].position, length=0)
 
 
 def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.hoist.hoist import Hoisted, hoist
 from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
 from polygpu.frontend.names.escapes import escapes
 from polygpu.frontend.names.liveness import Block, assigned_names, live_after, mentions, read_first
@@ -34,8 +36,9 @@ from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.model.expr import Binary, Expr, Int, Name
-from polygpu.model.rewrite import scalars_in
-from polygpu.model.scop import Array, Conversion, Scalar, Scop, Structure
+from polygpu.model.rewrite import action_expressions, actions, scalars_in
+from polygpu.model.scop import Array, Conversion, Exposed, Scalar, Scop, Structure
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
 
@@ -53,31 +56,55 @@ class Extract:
 def lift_region(
     context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
 ) -> Scop:
-    """Raises Diagnosed for the first thing that cannot be lifted. `span` are offsets in the file's text."""
+    """`span` are offsets in the file's text.
+
+    Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
+    everything else can be read.
+    """
     items = normal(context, extract.function, extract.scope, extract.items)
     extract = replace(extract, items=items)
-    written = frozenset(name for item in extract.items for name in assigned_names(item))
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
+    assigned = counters | _assigned(extract.items)
+    items, hoisted = hoist(extract.items, extract.scope, assigned, partial(_taken, context))
+    scope = extract.scope.child()
+    scope.symbols |= {name: h.variable for name, h in hoisted.items()}
     changed = changed_names(extract.function.body)
     elsewhere = frozenset(_changed_elsewhere(context, extract))
     kept = frozenset(name for name in counters if _is_kept(extract, name))
-    marks = (
+    region = Region(
+        context,
+        _assigned(items),
+        changed,
+        elsewhere,
+        _reserved(replace(extract, scope=scope, items=items)) - counters,
+        kept,
         labels(extract.function),
         jumped_to(extract.function),
-        promises(context.root, extract.items),
+        promises(context.root, items),
+        hosts={name: h.host for name, h in hoisted.items()},
     )
-    _check_team(context, extract)
-    region = Region(context, written, changed, elsewhere, _reserved(extract) - counters, kept, *marks)
     region.names.update(name for name in kept if _starts_with(extract, name))
-    reader, path = Reader(region, extract.scope.child()), statements.Path()
-    statements.walk(reader, extract.items, path)
-    pointers.check(region)
-    settle(reader, path, partial(_lives, extract), extract.position)
+    reader, path = Reader(region, scope.child()), statements.Path()
+    with collecting(region.problems):
+        _check_team(context, extract)
+    statements.walk(reader, items, path)
+    _check(region)
+    with collecting(region.problems):
+        pointers.check(region)
+        settle(reader, path, partial(_lives, extract), extract.position)
+    _check(region)
     shaped = shape(reader)
-    _check_declarations(region, extract)
-    _check_registers(region)
+    for check in (_check_declarations, _check_registers):
+        with collecting(region.problems):
+            check(region, extract)
+    _check(region)
     affine = _affine_names(shaped, region.conversions)
-    scalars = tuple(Scalar(s.name, s.type, s.name in affine) for s in region.scalars.values())
+    known = {
+        s.name: Scalar(s.name, s.type, s.name in affine, region.hosts.get(s.name, ""))
+        for s in region.scalars.values()
+    }
+    scalars, whole = _split(region, shaped, affine, known)
+    arrays = region.arrays.values()
     return Scop(
         name=name,
         function=extract.function.decl.name,
@@ -86,19 +113,38 @@ def lift_region(
         end=span[1],
         position=extract.position,
         scalars=scalars,
-        arrays=tuple(_array(array, shaped, extract, changed) for array in region.arrays.values()),
+        arrays=tuple(_array(array, shaped, extract, changed, hoisted.get(array.name)) for array in arrays),
         loops=tuple(region.loops),
         statements=tuple(shaped.statements),
-        context=tuple(
-            _at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type
+        context=(
+            *(_at_least_zero(scalar) for scalar in scalars if scalar.affine and "unsigned" in scalar.type),
+            *(
+                _truth(s)
+                for s in scalars
+                if s.affine and s.name in hoisted and hoisted[s.name].kind == "test"
+            ),
         ),
         assumptions=tuple(shaped.assumptions),
         conversions=tuple(dict.fromkeys(region.conversions)),
         functions=texts(context, region.functions),
         no_alias=no_alias,
         mentions=tuple(_mentions(extract)),
-        exposed=tuple(s for s in scalars if _exposed(region.scalars[s.name].variable, extract)),
+        exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
+        given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
+        whole=whole,
     )
+
+
+def _check(region: Region) -> None:
+    if region.problems:
+        raise Diagnosed(*dict.fromkeys(_in_source_names(region, problem) for problem in region.problems))
+
+
+def _in_source_names(region: Region, problem: Diagnostic) -> Diagnostic:
+    def spelled(text: str) -> str:
+        return re.sub(r"(?<=')\w+\b", lambda word: region.spelled.get(word[0], word[0]), text)
+
+    return replace(problem, message=spelled(problem.message), help=spelled(problem.help))
 
 
 def _check_team(context: FileContext, extract: Extract) -> None:
@@ -125,6 +171,48 @@ def _is_live(variable: Variable, extract: Extract) -> bool:
     return own and live_after(extract.function.body, extract.block, variable.node, partial)
 
 
+def _assigned(items: Iterable[Any]) -> frozenset[str]:
+    return frozenset(name for item in items for name in assigned_names(item))
+
+
+def _taken(context: FileContext, name: str) -> bool:
+    """Whether the file has the name, or a header that it includes may."""
+    return context.scope.find(name) is not None or bool(re.search(rf"\b{name}\b", context.source.text))
+
+
+def _split(
+    region: Region, shaped: Shaped, affine: frozenset[str], known: Mapping[str, Scalar]
+) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    """The scalars that the region reads, and those that others are made of alone."""
+    computed = (e for s in shaped.statements for a in actions(s.body) for e in action_expressions(a))
+    read = affine | scalars_in(*computed)
+    products = [p for p in region.products.found.values() if p.name in read]
+    made = [Scalar(p.name, p.type, p.name in affine, p.host, p.value) for p in products]
+    inner = scalars_in(*(p.value for p in products)) - read
+    return (
+        (*(s for s in known.values() if s.name not in inner), *made),
+        tuple(s for s in known.values() if s.name in inner),
+    )
+
+
+def _all_exposed(
+    region: Region, extract: Extract, hoisted: Mapping[str, Hoisted], changed: frozenset[str]
+) -> Iterator[Exposed]:
+    """What the region keeps copies of that stores may change meanwhile."""
+    for s in region.scalars.values():
+        if s.name not in hoisted and _exposed(s.variable, extract):
+            yield Exposed(s.name, f"&{s.name}", f"sizeof {s.name}", s.type)
+    for h in hoisted.values():
+        for path in h.kept:
+            if path.pointed or _exposed(path.root, extract):
+                ctype = path.type.name if isinstance(path.type, Basic) else "pointer"
+                derived = bool(path.loaded) or path.root.place != "parameter" or path.root.name in changed
+                size = f"sizeof {path.text}"
+                yield Exposed(
+                    path.text, h.address_of(path), size, ctype, path.pointed, derived, path.root.name
+                )
+
+
 def _exposed(variable: Variable, extract: Extract) -> bool:
     if "const" in variable.type.qualifiers:
         return False
@@ -133,6 +221,11 @@ def _exposed(variable: Variable, extract: Extract) -> bool:
 
 def _at_least_zero(scalar: Scalar) -> Expr:
     return Binary(">=", Name(scalar.name, scalar.type), Int(0))
+
+
+def _truth(scalar: Scalar) -> Expr:
+    value = Name(scalar.name, scalar.type)
+    return Binary("&&", Binary(">=", value, Int(0)), Binary("<=", value, Int(1)))
 
 
 def _changed_elsewhere(context: FileContext, extract: Extract) -> Iterator[str]:
@@ -213,7 +306,7 @@ def _check_declarations(region: Region, extract: Extract) -> None:
             raise refusal("PG114", region.at(item), message, help_text, len(item.name))
 
 
-def _check_registers(region: Region) -> None:
+def _check_registers(region: Region, _: Extract) -> None:
     """What the region writes is passed by its address: `register` variables have none."""
     for variable, array in region.arrays.items():
         if "register" in variable.storage and _storage(variable) == "local":
@@ -259,15 +352,17 @@ def _storage(variable: Variable) -> str:
     return "local" if variable.place == "parameter" else variable.place
 
 
-def _array(array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset[str]) -> Array:
+def _array(
+    array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset[str], hoisted: Hoisted | None
+) -> Array:
     variable = array.variable
     element = element_of(variable.type)
-    storage = _storage(variable)
+    storage = hoisted.storage if hoisted else _storage(variable)
     structure = None
     if isinstance(element, Qualified):
         record = element.record
         structure = Structure(record.name, definition_of(record), tuple(fields_of(record)))
-    return Array(
+    made = Array(
         name=array.name,
         element=element.name if isinstance(element, Basic) else structure.name if structure else "",
         extents=shaped.extents[array],
@@ -280,6 +375,18 @@ def _array(array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset
         structure=structure,
         escapes=storage == "local" and escapes(extract.function.body, variable),
         derived=storage == "parameter" and (variable.place != "parameter" or variable.name in changed),
+    )
+    if hoisted is None:
+        return made
+    derived, local = hoisted.derived(changed), storage == "local"
+    return replace(
+        made,
+        host=hoisted.host,
+        live_out=True,
+        restrict=False,
+        escapes=local,
+        derived=derived,
+        source=hoisted.path.text,
     )
 
 

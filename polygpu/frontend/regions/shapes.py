@@ -26,7 +26,7 @@ from polygpu.frontend.shape.selects import implied
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.rewrite import children, map_references, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
-from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Shaped:
 
 
 def shape(reader: Reader) -> Shaped:
-    """Raises Diagnosed for a write whose subscript is not affine."""
+    """Writes whose subscript is not affine, and the like, are among the region's problems then."""
     region = reader.region
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
@@ -65,7 +65,8 @@ def shape(reader: Reader) -> Shaped:
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
-        shaped.extents[array] = _extents(reader, array)
+        with collecting(region.problems):
+            shaped.extents[array] = _extents(reader, array)
         found = _flattened(region, array, own)
         if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
@@ -73,7 +74,8 @@ def shape(reader: Reader) -> Shaped:
         own = [v for v in own if v.reference.site not in apart]
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
-        _finish(region, raw, f"S{number}", shapes, shaped)
+        with collecting(region.problems):
+            _finish(region, raw, f"S{number}", shapes, shaped)
     return shaped
 
 
@@ -175,6 +177,8 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
         raise
     extent = reader.region.affine.value(value)
     changed = next(_changes(reader.region, sorted(scalars_in(value))), "")
+    if outermost and extent is not None and reader.region.products.names & scalars_in(extent):
+        return None
     if extent is not None and not changed:
         return counted(extent)
     if outermost:
@@ -242,7 +246,9 @@ def _check_writes(
                     notes = (note(f"'{array.name}' is declared here without its shape", array.position),)
                     reason, help_text = why, f"declare its shape, as in 'float (*{array.name})[m]'"
                 message = f"the subscript of the write to '{site.text}' is not affine: {reason}"
-                raise refusal("PG102", site.position, message, help_text, 1, notes)
+                with collecting(region.problems):
+                    raise refusal("PG102", site.position, message, help_text, 1, notes)
+                break
 
 
 def _check_inside(region: Region, subscript: Expr) -> None:

@@ -18,6 +18,8 @@ _OPENMP = re.compile(
     re.MULTILINE,
 )
 _LASTING = frozenset(("define", "undef", "include", "include_next", "import", "embed"))
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)", re.MULTILINE)
+_IF = frozenset(("if", "ifdef", "ifndef"))
 _BRANCHES = frozenset(("elif", "elifdef", "elifndef", "else", "endif"))
 
 
@@ -48,8 +50,7 @@ def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tupl
     start, _ = _loop(context, first)
     if leading is not None:
         start, _ = _pragma(context.source, context.at(leading))
-    span = start, _loop(context, last)[1]
-    _check_before(context, start, first)
+    span = _with_directives(context, start, first), _loop(context, last)[1]
     _check_directives(context.source, span, _LASTING, "move it before the loop")
     _check_conditionals(context.source, span)
     return span
@@ -68,13 +69,38 @@ def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
     return start, end
 
 
-def _check_before(context: FileContext, start: int, loop: Any) -> None:
-    """An OpenMP pragma that conditional directives hide now would stand before the call."""
-    directives = _BEFORE.search(context.source.text[:start])
-    if directives and _OPENMP.search(directives[0]):
-        message = "a pragma before the loop is hidden by conditional directives"
-        help_text = "put '#pragma scop' before the directives and '#pragma endscop' after the loop"
-        raise refusal("PG113", context.at(loop), message, help_text, 3)
+def _with_directives(context: FileContext, start: int, loop: Any) -> int:
+    """The start of what goes with a loop: with the conditional directives around pragmas before it, that may
+    hide them now and not where the call is compiled.
+    """
+    text = context.source.text
+    before = _BEFORE.search(text[: _loop(context, loop)[0]])
+    pragma = _OPENMP.search(before[0]) if before else None
+    if before is None or pragma is None:
+        return start
+    depth = 0
+    for found in reversed(list(_DIRECTIVE.finditer(before[0]))):
+        depth += (found[1] == "endif") - (found[1] in _IF)
+        if depth < 0:
+            break
+        if depth == 0 and found.start() <= pragma.start():
+            return min(start, before.start() + found.start())
+    if not _depends_on_openmp(context.source, before.start() + pragma.start()):
+        return start
+    message = "a pragma before the loop is hidden by conditional directives"
+    help_text = "put '#pragma scop' before the directives and '#pragma endscop' after the loop"
+    raise refusal("PG113", context.at(loop), message, help_text, 3)
+
+
+def _depends_on_openmp(source: Source, offset: int) -> bool:
+    """Whether a directive around an offset asks for OpenMP: others hold for the call as they hold here."""
+    opened: list[int] = []
+    for word, place in source.directives(0, offset):
+        if word in _IF:
+            opened.append(place)
+        elif word == "endif" and opened:
+            opened.pop()
+    return any("_OPENMP" in source.line(source.place(place)[0]) for place in opened)
 
 
 def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
@@ -90,7 +116,7 @@ def _check_conditionals(source: Source, span: tuple[int, int]) -> None:
     for word, offset in source.directives(*span):
         if word in _BRANCHES and not opened:
             raise _within(source, word, offset, _WRITE_PRAGMAS)
-        if word in ("if", "ifdef", "ifndef"):
+        if word in _IF:
             opened.append((word, offset))
         elif word == "endif":
             opened.pop()

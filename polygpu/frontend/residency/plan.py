@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pycparser import c_ast
+from pycparser import c_ast, c_parser
 
 from polygpu.frontend.names.scopes import Scope, Variable, function_scope
 from polygpu.frontend.names.types import Vector
@@ -43,6 +43,20 @@ def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:
     return planner.plan()
 
 
+def may_keep(context: FileContext, regions: Sequence[Scop]) -> bool:
+    """Whether there is a loop that may run regions and is none, or a pragma about data."""
+    program, running = Program(context, tuple(regions)), _running(context.root, {r.function for r in regions})
+    bodies = [f.body for f in context.root.ext if isinstance(f, c_ast.FuncDef) and f.decl.name in running]
+    parts = [node for body in bodies for node in nodes(body)]
+    loops = (node for node in parts if isinstance(node, _LOOPS) and program.region(node) is None)
+    return any(
+        isinstance(node, c_ast.Pragma) and openmp.keeps_data([node, node], 1) for node in parts
+    ) or any(
+        _called(loop) & running or any(program.region(n) for n in nodes(loop) if isinstance(n, _LOOPS))
+        for loop in loops
+    )
+
+
 @dataclass(frozen=True)
 class _Placed:
     """A statement of a block, the pragma that has threads of OpenMP run it, and the scope before it."""
@@ -50,6 +64,7 @@ class _Placed:
     statement: Statement
     pragma: Any
     scope: Scope
+    asked: bool = False  # a pragma asks that data stay on the device
 
     @property
     def node(self) -> Any:
@@ -102,10 +117,11 @@ class _Planner:
         for statement in self.text.statements(items, brace):
             node, before = statement.nodes[0], scope.copy()
             pragma = openmp.entered(items, items.index(node))
+            asked = openmp.keeps_data(items, items.index(node))
             for declared in statement.nodes:
                 scope.declare(declared, "local")
             if self._is_plain(function, statement, pragma, before.copy()):
-                run.append(_Placed(statement, pragma, before))
+                run.append(_Placed(statement, pragma, before, asked))
                 continue
             self._open(function, run)
             run = []
@@ -145,10 +161,12 @@ class _Planner:
         return not any(_leaves(node, returns=False) for node in statement.nodes)
 
     def _open(self, function: Any, run: Sequence[_Placed], before: str = "", behind: str = "") -> None:
-        """Opens a scope from the first to the last statement that run regions, if a loop is there."""
-        if not any(self._is_loop(placed.node, placed.scope) for placed in run):
+        """Opens a scope from the first to the last statement that run regions, if something asks for it."""
+        if not any(placed.asked or self._is_loop(placed.node, placed.scope) for placed in run):
             return
         running = [k for k, p in enumerate(run) if any(self._runs(n, p.scope) for n in p.statement.nodes)]
+        if not running:
+            return
         kept = run[running[0] : running[-1] + 1]
         first, last = kept[0], kept[-1]
         parts = tuple(node for placed in kept for node in placed.statement.nodes)
@@ -354,14 +372,26 @@ class _Walk:
                 self.structure(part, statement.start, before)
                 if declares:
                     before.declare(part, "local")
-        else:
+        elif not isinstance(node, c_ast.If) or not self._by_branches(node, statement.start, scope):
             self._plainly(statement, effects, before)
+
+    def _by_branches(self, node: Any, start: int, scope: Scope) -> bool:
+        """Says what an `if` does in its branches, where that can be: few of them may be taken."""
+        outer, self.inserted = self.inserted, []
+        try:
+            self.structure(node, start, scope)
+        except NotPlainError:
+            self.inserted = outer
+            return False
+        self.inserted = outer + self.inserted
+        return True
 
     def _region(self, scop: Scop, statement: Statement, scope: Scope) -> None:
         """The host passes scalars by value; those that pointers reach may be on the device."""
         self.regions.add(scop.name)
         reader, place = Reader(self.program, scope), statement.nodes[0].coord
-        read = (e for scalar in scop.scalars for e in reader.value(c_ast.ID(scalar.name, place)))
+        hosts = [*(s.source for s in scop.scalars), *(a.host for a in scop.arrays if a.source)]
+        read = (e for text in hosts for e in reader.value(_expression(text, place)))
         self._touched(statement.start, together(read), scope)
 
     def _plainly(self, statement: Statement, effects: Effects, scope: Scope) -> None:
@@ -483,6 +513,19 @@ class _Walk:
             return None
         found = self.program.effects(node.args, scope) if node.args else NONE
         return None if found.runs else found.touches
+
+
+def _expression(text: str, place: Any) -> Any:
+    """The C expression as a tree. Raises NotPlainError where it has types of the user's."""
+    if text.isidentifier():
+        return c_ast.ID(text, place)
+    try:
+        (definition,) = c_parser.CParser().parse(f"int x = {text};").ext
+    except c_parser.ParseError as error:
+        raise NotPlainError("what a region reads once is not plain") from error
+    for node in nodes(definition):
+        node.coord = place
+    return definition.init
 
 
 def _is_over(touch: Touch, scope: Scope) -> bool:

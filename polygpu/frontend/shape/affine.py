@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -97,17 +97,23 @@ def counted(form: Expr) -> Expr:
     return rewrite(form, lambda e: Name(e.name) if isinstance(e, Name) else None)
 
 
+def _unknown(value: Expr) -> Expr | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Affine:
     """Decides and normalises: results hold only what `polygpu.analysis.polyhedra` understands.
 
     `locals` are names that are no parameters although they are read like one; `inlined` gives the value
-    of calls of the user's own one-line integer functions. Unsigned values count as mathematical
+    of calls of the user's own one-line integer functions, `known` the parameter for a value of parameters
+    alone such as `n * m`. Unsigned values count as mathematical
     integers, which `polygpu.frontend.read.conversions` sees to.
     """
 
     locals: Set[str]
     inlined: Mapping[Call, Expr]
+    known: Callable[[Expr], Expr | None] = _unknown
 
     def value(self, expr: Expr) -> Expr | None:
         """`expr` in affine form, None where it has none."""
@@ -120,7 +126,8 @@ class Affine:
             case Name(name, ctype):
                 return None if name in self.locals or is_floating(ctype) else expr
             case Cast(ctype, operand):
-                return self.value(operand) if _widening(ctype) else None
+                found = self.value(operand) if _widening(ctype) else None
+                return self.known(expr) if found is None and is_floating(type_of(operand)) else found
             case Unary(op, operand):
                 return self._unary(op, operand)
             case Binary():
@@ -154,8 +161,9 @@ class Affine:
             case "*" if isinstance(left, Int) or isinstance(right, Int):
                 return product_of(left, right)
         if isinstance(right, Int) and not is_floating(type_of(expr)):
-            return _by_constant(expr.op, left, right.value)
-        return None
+            found = _by_constant(expr.op, left, right.value)
+            return self.known(expr) if found is None else found
+        return self.known(expr)
 
     def _select(self, expr: Select) -> Expr | None:
         yes, no = self.value(expr.yes), self.value(expr.no)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+RECENT = 16  # functions of which facts are remembered: each of their regions asks again
+
 
 def nodes(node: Any) -> Iterator[Any]:
     """`node` and all nodes below it, in the order of the source."""

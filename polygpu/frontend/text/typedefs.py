@@ -6,7 +6,8 @@ import re
 
 _SIMPLE = re.compile(r"\btypedef\s+([\w\s*]*[\s*])(\w+)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?;")
 _FUNCTION = re.compile(r"\btypedef\s[^;{}]*?\(\s*\*?\s*(\w+)\s*\)\s*\([^;]*;")
-_BRACED = re.compile(r"\}\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*;")
+_ARRAY = re.compile(r"\btypedef\s+[\w\s*]*[\s*](\w+)\s*\[[^;{}]*;")
+_BRACED = re.compile(r"\}\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*(?:\[[^;{}]*)?;")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _KEYWORDS = frozenset(
     "char short int long float double void signed unsigned const volatile struct union enum _Bool "
@@ -48,7 +49,8 @@ def prelude(words: set[str], system_text: str | None) -> str:
 
 def _typedefs(text: str) -> dict[str, str]:
     """Underlying types by name; what is no plain type is stood for by an incomplete structure."""
-    found = {name: f"struct polygpu_{name}" for name in _BRACED.findall(text)}
+    names = (*_BRACED.findall(text), *_ARRAY.findall(text))
+    found = {name: f"struct polygpu_{name}" for name in names}
     found |= dict.fromkeys(_FUNCTION.findall(text), "void *")
     found |= {name: " ".join(body.split()) for body, name in _SIMPLE.findall(text)}
     return found

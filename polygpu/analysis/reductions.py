@@ -1,0 +1,231 @@
+"""Reductions: statements that only update elements, by terms that may be taken in any order.
+
+    for i: s = s + a[i]                       a sum: all iterations may run at the same time
+    for i: if (a[i] > t) t = a[i];            a maximum, once it is `t = a[i] > t ? a[i] : t;`
+
+Terms of integers may always be reordered, those of floating-point numbers where the scop says so of an array
+in a loop: they round differently then, and of -0.0 and 0.0 another one may be the first of equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygpu.analysis.dependences import compute
+from polygpu.analysis.flow import conflicts
+from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.model.decisions import Decision, Place
+from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
+from polygpu.model.rewrite import rewrite, scalars_in
+from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
+from polygpu.model.updates import update
+from polygpu.support.isl_idioms import union_of
+from polygpu.support.position import basename
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """`statement` updates elements of `array`, which it does not access otherwise, by `operator`."""
+
+    statement: str
+    array: str
+    operator: str
+    target: Reference
+
+
+def permitted(scop: Scop, decisions: Iterable[Decision], everything: bool) -> Scop:
+    """`scop` with leave to reorder what its own pragmas and decisions say, or `everything`."""
+    mine = [d for d in decisions if d.key == "reassociate"]
+    found = {
+        (k, a.name)
+        for k, loop in enumerate(scop.loops)
+        for a in scop.arrays
+        if everything
+        or a.name in loop.reassociates
+        or any(_names(d, a) and _is_of(d.place, loop, scop) for d in mine)
+    }
+    return replace(scop, reassociated=scop.reassociated | found) if found else scop
+
+
+def _names(d: Decision, array: Array) -> bool:
+    return not d.items or array.name in d.names
+
+
+def _is_of(place: Place | None, loop: Loop, scop: Scop) -> bool:
+    if place is None or place.function:
+        return place is None or place.function in (scop.function, loop.label)
+    at = loop.position
+    return place.line == at.line and basename(place.file or scop.file) == basename(at.file)
+
+
+def selected(scop: Scop) -> Scop:
+    """`scop` with conditional updates that may be reordered as unconditional ones.
+
+    before: if (a[i] > t) t = a[i];        if (b[i]) s += a[i];
+    after:  t = a[i] > t ? a[i] : t;       s = b[i] ? s + a[i] : s;
+    """
+    return replace(scop, statements=tuple(_selected(scop, s) for s in scop.statements))
+
+
+def _selected(scop: Scop, s: Statement) -> Statement:
+    match s.body:
+        case (Branch(test, (Store(target, value),), ()),) if _repeats(s.iterators, target):
+            store = Store(target, Select(test, value, target))
+            if update(store) is None or not _may(scop, s.loops, target.array, target.type):
+                return s
+            return replace(s, body=(store,), accesses=tuple(_unconditional(s, target)))
+    return s
+
+
+def _unconditional(s: Statement, target: Reference) -> Iterator[Access]:
+    """The accesses of a conditional update once it is none: the old value is read, and written back."""
+    write = next(a for a in s.accesses if a.write)
+    reads = [a for a in s.accesses if not a.write]
+    yield from reads
+    if target not in [a.reference for a in reads]:
+        yield replace(write, write=False)
+    yield replace(write, must=True)
+
+
+def chained(scop: Scop) -> Scop:
+    """`scop` with several updates of one element in a loop body as one, where terms may be reordered.
+
+    before: s = s + a[i]; b[i] = f(i); s = s + b[i];
+    after:  b[i] = f(i); s = (s + a[i]) + b[i];
+    """
+    found: list[Statement] = []
+    whose: dict[str, str] = {}
+    for s in scop.statements:
+        earlier = next((e for e in reversed(found) if _continues(scop, e, s, found)), None)
+        if earlier is not None:
+            found.remove(earlier)
+            whose[earlier.name] = s.name
+        found.append(_chain(earlier, s) if earlier is not None else s)
+    if not whose:
+        return scop
+    assumptions = (replace(a, statement=_last(whose, a.statement)) for a in scop.assumptions)
+    return replace(scop, statements=tuple(found), assumptions=tuple(dict.fromkeys(assumptions)))
+
+
+def _last(whose: Mapping[str, str], name: str) -> str:
+    while name in whose:
+        name = whose[name]
+    return name
+
+
+def _continues(scop: Scop, first: Statement, second: Statement, found: Sequence[Statement]) -> bool:
+    """Whether the first can wait until the second, and both update one element by one operator."""
+    one, two = _plain_update(scop, first), _plain_update(scop, second)
+    if one is None or two is None or one[0] != two[0] or one[1] != two[1]:
+        return False
+    between = found[found.index(first) + 1 :]
+    if any(_body(s) != _body(second) for s in (first, *between)):
+        return False
+    reads = {a.reference.array for a in first.accesses if not a.write}
+    touched = {(a.reference.array, a.write) for s in between for a in s.accesses}
+    return not any(name in reads if write else name == one[0].array for name, write in touched)
+
+
+def _body(s: Statement) -> tuple[object, ...]:
+    """What statements of one loop body have in common."""
+    return s.iterators, s.loops, s.domain, s.schedule[:-1]
+
+
+def _plain_update(scop: Scop, s: Statement) -> tuple[Reference, str] | None:
+    """The element that a statement updates, and the operator, if its value is not rounded once more."""
+    match s.body:
+        case (Store(target, value) as store,) if _repeats(s.iterators, target):
+            operator, exact = update(store), type_of(value) == target.type or not is_floating(target.type)
+            may = _may(scop, s.loops, target.array, target.type)
+            if operator in ("+", "*", "&", "|", "^") and exact and may:
+                return replace(target, site=-1), operator
+    return None
+
+
+def _chain(first: Statement, second: Statement) -> Statement:
+    (one,), (two,) = first.body, second.body
+    assert isinstance(one, Store) and isinstance(two, Store)
+
+    def old(e: Expr) -> Expr | None:
+        return one.value if isinstance(e, Reference) and e.array == two.target.array else None
+
+    later = [a for a in second.accesses if a.write or a.reference.array != two.target.array]
+    parts = tuple(p for s in (first, second) for p in s.parts or (Part(s.position, s.text),))
+    return replace(
+        second,
+        body=(Store(two.target, rewrite(two.value, old)),),
+        accesses=(*(a for a in first.accesses if not a.write), *later),
+        parts=tuple(dict.fromkeys(parts)),
+        text=f"{first.text} ... {second.text}",
+    )
+
+
+def _repeats(iterators: tuple[str, ...], target: Reference) -> bool:
+    """Whether the innermost loop stays at one element."""
+    return bool(iterators) and iterators[-1] not in scalars_in(*target.subscripts)
+
+
+def _may(scop: Scop, loops: tuple[int, ...], array: str, ctype: str) -> bool:
+    """Whether updates of an array in these loops may be reordered."""
+    return not is_floating(ctype) or any((k, array) in scop.reassociated for k in loops)
+
+
+def reductions(p: Polyhedra, sources: Mapping[str, str], permitted: bool = True) -> Iterator[Reduction]:
+    """Those of `p` that may be reordered, or all of them unless only the `permitted` ones are asked for.
+
+    `sources` are the arrays of the source that temporaries with other names stand for.
+    """
+    for s in p.statements:
+        for store in (a for a in s.body if isinstance(a, Store)):
+            array, operator = store.target.array, update(store)
+            if operator is None or not _updates_only(s, store):
+                continue
+            if not permitted or _may(p.scop, s.loops, sources.get(array, array), store.target.type):
+                yield Reduction(s.name, array, operator, store.target)
+
+
+def _updates_only(s: PolyStatement, store: Store) -> bool:
+    """Whether nothing else in the statement uses the array, and some loop comes back to an element."""
+    mine = [a for a in s.accesses if a.reference.array == store.target.array]
+    here = replace(store.target, site=-1)
+    same = all(a.affine and replace(a.reference, site=-1) == here for a in mine)
+    stores = [a for a in mine if a.write]
+    return same and len(stores) == 1 and stores[0].must and not store.target.field
+
+
+def relaxed(p: Polyhedra, found: Sequence[Reduction]) -> isl.UnionMap:
+    """The dependences that are left where the terms of reductions may come in any order.
+
+    What else uses their elements stays before or behind all terms that it was before or behind.
+    """
+    arrays: dict[str, set[str]] = {}
+    for r in found:
+        arrays.setdefault(r.statement, set()).add(r.array)
+    statements = tuple(_without(s, arrays.get(s.name, set())) for s in p.statements)
+    left = compute(replace(p, statements=statements)).all
+    for array in sorted({r.array for r in found}):
+        left = left.union(_around(p, array, {r.statement for r in found if r.array == array}))
+    return left
+
+
+def _without(s: PolyStatement, arrays: set[str]) -> PolyStatement:
+    return replace(s, accesses=tuple(a for a in s.accesses if a.reference.array not in arrays))
+
+
+def _around(p: Polyhedra, array: str, names: set[str]) -> isl.UnionMap:
+    """The conflicts over an array between updates and all that are not of the same statement."""
+    order, found = p.schedule(), isl.UnionMap("{ }")
+    for name in sorted(names):
+        updates = _touched(p.statement(name), array, True)
+        for other in (s for s in p.statements if s.name != name):
+            for write in (True, False):
+                there = _touched(other, array, write)
+                found = found.union(conflicts(updates, there, order)).union(conflicts(there, updates, order))
+    return found
+
+
+def _touched(s: PolyStatement, array: str, write: bool) -> isl.UnionMap:
+    return union_of([a.relation for a in s.accesses if a.reference.array == array and a.write == write])

@@ -1,0 +1,76 @@
+"""Values of parameters alone that no affine form has: `n * m`, computed on the host, becomes a parameter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
+
+from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Name, Unary, is_floating, type_of
+from polygpu.model.rewrite import walk
+
+_DIVISIONS = ("/", "%")
+
+
+@dataclass(frozen=True)
+class Product:
+    """`value` in terms of the region's scalars, called `name`; `host` computes it as the source does."""
+
+    name: str
+    type: str
+    value: Expr
+    host: str
+
+
+@dataclass
+class Products:
+    """Grows as values are asked for. `scalars` are what the region only reads, `hosts` how the source has
+    those of another name; `unique` makes a name.
+    """
+
+    scalars: Container[str]
+    hosts: Mapping[str, str]
+    unique: Callable[[str], str]
+    found: dict[Expr, Product]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(product.name for product in self.found.values())
+
+    def known(self, value: Expr) -> Name | None:
+        """The parameter for a value; None where it is made of something else than scalars and numbers."""
+        ctype = type_of(value)
+        if is_floating(ctype) or not all(map(self._plain, walk(value))):
+            return None
+        if value not in self.found:
+            base = re.sub(r"\W+", "_", self.text(value, plain=True)).strip("_")
+            name = self.unique(base if not base[:1].isdigit() else f"of_{base}")
+            self.found[value] = Product(name, ctype, value, self.text(value))
+        return Name(self.found[value].name, ctype)
+
+    def _plain(self, e: Expr) -> bool:
+        match e:
+            case Name(name):
+                return name in self.scalars
+            case Int() | Literal() | Cast() | Unary() | Binary():
+                return True
+        return False
+
+    def text(self, e: Expr, plain: bool = False) -> str:
+        """As C in the source's names, or `plain` in those of the region. Nothing is divided by 0."""
+        match e:
+            case Int(value):
+                return str(value) if value >= 0 else f"({value})"
+            case Literal(text):
+                return text
+            case Name(name):
+                return name if plain else self.hosts.get(name, name)
+            case Cast(ctype, operand):
+                return self.text(operand, plain) if plain else f"({ctype}){self.text(operand)}"
+            case Unary(op, operand):
+                return f"({op}{self.text(operand, plain)})"
+            case Binary(op, left, right):
+                a, b = self.text(left, plain), self.text(right, plain)
+                divides = op in _DIVISIONS and not plain and not isinstance(right, Int)
+                return f"({b} ? {a} {op} {b} : 0)" if divides else f"({a} {op} {b})"
+        raise AssertionError(f"{e} is no plain value")

@@ -1,0 +1,105 @@
+"""Programs of sums and the like, whose terms threads may share in any order.
+
+All of them are exact: floating-point terms are small integers, or what is the least or largest of some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.fuzz.program import Array, Assign, Loop, Node, Operation, Read, Scalar, Value, is_floating
+from tests.fuzz.values import Scope, Values, constant
+
+Header = Callable[[Scope], tuple[Loop, Scope]]
+Target = tuple[Read | Scalar, str]
+
+EXTREMES = ("if ({1} > {0}) {0} = {1};", "{0} = {1} < {0} ? {1} : {0};", "{0} = {0} >= {1} ? {0} : {1};")
+OF_INTEGERS = (
+    "{0} += ({1}) & 15;",
+    "{0} -= ({1}) & 7;",
+    "{0} ^= {1};",
+    "{0} |= ({1}) & 255;",
+    "{0} &= {1};",
+    "{0} = {0} && ({1}) & 3;",
+    "{0} = {0} || ({1}) > 99;",
+    "{0} += ({1}) > 60;",
+    "if (({1}) % 3 == 1) {0}++;",
+    "if (({1}) > 40) {0} += ({1}) & 31;",
+    *EXTREMES,
+)
+OF_FLOATS = (
+    "{0} += {1};",
+    "{0} = {0} - {1};",
+    "{0} *= {1} > 3 ? -1 : 1;",
+    "if ({1} > 2) {0} += {1};",
+    "{0} += {1} > 4;",
+    "if ({1} > {0}) {0} = {1};",
+    "{0} = {1} <= {0} ? {1} : {0};",
+    "{0} = fmaxf({0}, {1});",
+)
+
+
+def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
+    """for (i) { s = 0; for (j) for (k) { s += ...; if (... > t) t = ...; A1[j][k] = ...; } A2[i] = s; }
+
+    Of i there may be none, as of j, of what is set before, stored beside or read behind.
+    """
+    arrays, outer, row = v.arrays, scope, None
+    if v.chance(0.3):
+        row, outer = header(scope)
+    loops: list[Loop] = []
+    inside = outer
+    for _ in range(v.random.choice((1, 1, 2))):
+        loop, inside = header(inside)
+        loops.append(loop)
+    targets = _targets(v, outer)
+    v.arrays = tuple(a for a in arrays if a.name not in {t.array for t, _ in targets if isinstance(t, Read)})
+    beside = replace(inside, scalars=())
+    body: tuple[Node, ...] = tuple(_update(v, target, beside) for target in targets)
+    if v.arrays and v.chance(0.2):
+        body = (*body, _store(v, beside, None))
+    for loop in reversed(loops):
+        body = (replace(loop, body=body),)
+    v.arrays = arrays
+    set_ = [t for t in targets if is_floating(t[1]) or v.chance(0.4)]
+    before = [Assign(t, "{0} = {1};", constant(v.random.choice((0, 1, 5)))) for t, _ in set_]
+    behind = [_store(v, outer, targets[0])] if row is not None and v.chance(0.5) else []
+    nodes = (*before, *body, *behind)
+    return nodes if row is None else (replace(row, body=nodes),)
+
+
+def _targets(v: Values, outer: Scope) -> list[Target]:
+    """Different scalars, or elements of different arrays, that loops inside stay at."""
+    found: list[Target] = [(Scalar(name), ctype) for name, ctype in outer.scalars]
+    found += [_element(v, a, outer) for a in v.arrays]
+    return v.random.sample(found, min(len(found), v.random.choice((1, 1, 1, 2, 3))))
+
+
+def _element(v: Values, array: Array, outer: Scope) -> Target:
+    if outer.iterators:
+        return v.element(array, outer)
+    read, ctype = v.element(array, replace(outer, iterators={"i": (constant(0), constant(0))}))
+    return replace(read, subscripts=tuple(constant(v.random.randrange(3)) for _ in read.subscripts)), ctype
+
+
+def _update(v: Values, target: Target, scope: Scope) -> Assign:
+    place, ctype = target
+    if is_floating(ctype):
+        return Assign(place, v.random.choice(OF_FLOATS), _small(v, scope))
+    choices = (*OF_INTEGERS, "{0} *= ({1}) | 1;") if ctype.startswith("unsigned") else OF_INTEGERS
+    return Assign(place, v.random.choice(choices), v.value(scope, ctype))
+
+
+def _small(v: Values, scope: Scope) -> Value:
+    """A whole number below a thousand."""
+    return Operation("toint(8 * {0})", (v.leaf(scope, "float"),), floating=False)
+
+
+def _store(v: Values, scope: Scope, target: Target | None) -> Assign:
+    """What a sum has become, or else something of an element that other iterations do not write."""
+    place, ctype = v.element(v.random.choice(v.arrays), scope)
+    value: Value = target[0] if target is not None else constant(3)
+    if target is not None and is_floating(target[1]) and not is_floating(ctype):
+        value = Operation("toint({0})", (value,))
+    return Assign(place, "{0} = {1};", value)

@@ -1,0 +1,119 @@
+"""Programs whose arrays stay on the device, built and run: results, and the bytes that cross the bus."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import programs
+from polygpu.compilation import Options
+from polygpu.pipeline import compile_file
+from tests.support_kernels import require_opencl
+
+TIME_LOOP = """\
+#include <stdio.h>
+#include <stdlib.h>
+void smooth(int n, const float *restrict a, float *restrict b);
+void step(int n, const float *restrict a, float *restrict b) {
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++)
+      b[i * n + j] = 0.25f * (a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
+}
+int main(void) {
+  int n = 50;
+  float *a = malloc(n * n * sizeof *a), *b = malloc(n * n * sizeof *b);
+  for (int i = 0; i < 50 * 50; i++) {
+    a[i] = b[i] = i % 17;
+    if (i == 7) printf("%g\\n", a[i]);
+  }
+  for (int t = 0; t < 10; t++) {
+    step(n, a, b);
+    OTHER
+    float *s = a;
+    a = b;
+    b = s;
+  }
+  for (int i = 0; i < n * n; i++) printf("%g\\n", a[i]);
+  return 0;
+}
+"""
+OTHER_FILE = """\
+void step(int n, const float *restrict a, float *restrict b);
+static void blur(int n, const float *restrict a, float *restrict b) {
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++) b[i * n + j] = 0.5f * (a[(i - 1) * n + j] + a[(i + 1) * n + j]);
+}
+void smooth(int n, const float *restrict a, float *restrict b) {
+  for (int t = 0; t < 3; t++) {
+    blur(n, a, b);
+    if (b[n + 1] > 5) b[n + 1] = 1;
+    blur(n, a, b);
+    if (t == 1) step(n, b, (float *)a);
+  }
+}
+"""
+LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm")}
+
+
+def built(folder: Path, target: str, *texts: str) -> tuple[Path, Path]:
+    """The program of these files as it is, and for the target."""
+    sources = [folder / f"file{number}.c" for number in range(len(texts))]
+    files: list[Path] = []
+    for source, text in zip(sources, texts, strict=True):
+        source.write_text(text)
+        for suffix, content in compile_file(str(source), Options(target=target, level=0)).files.items():
+            path = source.with_name(f"{source.stem}{suffix}")
+            path.write_text(content)
+            files += [path] if suffix.endswith(".c") else []
+    original, compiled = folder / "original", folder / "compiled"
+    flags = ("-O1", "-w", "-ffp-contract=off", "-DPOLYGPU_COUNTERS=0")
+    programs.call(("gcc", *flags, *sources, "-o", original, "-lm"))
+    programs.call(("gcc", *flags, *files, "-o", compiled, *LIBRARIES[target]))
+    return original, compiled
+
+
+def profile(program: Path) -> dict[str, Any]:
+    """Of a run in which what is older on the host than on the device is poisoned."""
+    document = program.with_suffix(".json")
+    programs.call((program,), POLYGPU_PROFILE=str(document), POLYGPU_POISON="1")
+    found: dict[str, Any] = json.loads(document.read_text())
+    return found
+
+
+def output(program: Path) -> str:
+    return programs.call((program,), POLYGPU_POISON="1", PATH=os.environ["PATH"]).stdout
+
+
+@pytest.mark.parametrize("target", ["emulator", pytest.param("opencl", marks=pytest.mark.slow)])
+def test_arrays_of_a_time_loop_cross_the_bus_once_each_way(tmp_path: Path, target: str) -> None:
+    if target == "opencl":
+        require_opencl()
+    original, compiled = built(tmp_path, target, TIME_LOOP.replace("OTHER", ""))
+    assert output(compiled) == output(original)
+    found = profile(compiled)
+    (step,) = (r for r in found["regions"] if r["name"] == "polygpu_step_0")
+    whole = 2 * 50 * 50 * 4
+    assert step["calls"] == 10
+    assert 0.97 * whole < step["bytes_in"] <= whole
+    assert 0.97 * whole < step["bytes_out"] <= whole
+    assert {(c["array"], c["back"], c["because"]) for c in found["copies"]} == {
+        ("a", False, "first use"),
+        ("b", False, "first use"),
+        ("b", True, "the loop at line 16 ends"),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["emulator", "opencl"])
+def test_files_of_a_program_share_what_stays(tmp_path: Path, target: str) -> None:
+    if target == "opencl":
+        require_opencl()
+    first = TIME_LOOP.replace("OTHER", "if (t % 3 == 0) smooth(n, a, b); if (t == 7) a[n + 2] += 1;")
+    original, compiled = built(tmp_path, target, first, OTHER_FILE)
+    assert output(compiled) == output(original)
+    because = {copy["because"] for copy in profile(compiled)["copies"]}
+    assert {"smooth at line 18", "line 9 writes b", "step at line 11"} <= because

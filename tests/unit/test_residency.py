@@ -1,0 +1,163 @@
+"""What the host file says so that arrays stay on the device between calls of regions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from polygpu.frontend import FrontendOptions, lift
+
+FUNCTIONS = """\
+void unknown(float *p);
+void step(int n, const float *restrict a, float *restrict b) {
+  for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i + 1];
+}
+float sum(int n, const float *a) {
+  float s = 0;
+  for (int i = 0; i < n; i++) s += a[i];
+  return s;
+}
+float grid[8][8];
+static int order[8];
+"""
+
+SWAP = "float *s = a; a = b; b = s;"
+
+
+def said(tmp_path: Path, body: str, before: str = "") -> str:
+    """`main` with this body as the host file has it, without its regions being replaced; on one line."""
+    path = tmp_path / "program.c"
+    path.write_text(
+        f"{FUNCTIONS}{before}int main(void) {{\n  int n = 8;\n  float *a, *b, *c, x = 0;\n{body}\n}}\n"
+    )
+    lifted = lift(str(path), FrontendOptions(cc=""))
+    text = lifted.text
+    for offset, insertion in reversed(lifted.kept(lifted.scops).inserted):
+        text = text[:offset] + insertion + text[offset:]
+    return re.sub(r"\s+", " ", text[text.index("float x = 0;" if "float x = 0;" in text else "x = 0;") :])
+
+
+def test_a_time_loop_that_swaps_pointers_keeps_arrays(tmp_path: Path) -> None:
+    text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); {SWAP} }}")
+    assert text.startswith(f"x = 0; polygpu_keep(); for (int t = 0; t < 9; t++) {{ step(n, a, b); {SWAP} }}")
+    assert "polygpu_host" not in text
+    assert text.endswith('polygpu_release("the loop at line 15 ends"); } ')
+
+
+def test_without_a_loop_nothing_is_kept(tmp_path: Path) -> None:
+    assert "polygpu" not in said(tmp_path, "step(n, a, b); step(n, b, a);")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ('printf("%g", a[t]);', 'polygpu_host_reads(0, 0, "printf at line 15 reads a");'),
+        ("x += a[3];", 'polygpu_host_reads(0, 0, "line 15 reads a");'),
+        ("b[t] = 1;", 'polygpu_host_writes(0, 0, "line 15 writes b");'),
+        ("*b += 1;", 'polygpu_host_writes(0, 0, "line 15 writes *b");'),
+        ("x = grid[t][2];", 'polygpu_host_reads(&grid, sizeof grid, "line 15 reads grid");'),
+        ("grid[t][2] = x;", 'polygpu_host_writes(&grid, sizeof grid, "line 15 writes grid");'),
+        ("while (a[t] > 1) t++;", 'polygpu_host_reads(0, 0, "line 15 reads a");'),
+        ("if (a[t] > 1) x = 2;", 'polygpu_host_reads(0, 0, "line 15 reads a");'),
+        ("free(c);", '{ const int polygpu_scopes = polygpu_pause("free at line 15");'),
+        ("unknown(a);", '{ const int polygpu_scopes = polygpu_pause("unknown at line 15");'),
+        ("int k = system(0);", ' = polygpu_pause("system at line 15");'),
+        ("if (t == 3) return 1;", '{ polygpu_release("return at line 15"); return 1; }'),
+    ],
+)
+def test_what_the_host_does_between_is_said_before(tmp_path: Path, statement: str, expected: str) -> None:
+    text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); {SWAP} {statement} }}")
+    assert expected in text
+    assert text.index("step(n, a, b);") < text.index(expected) < text.index('polygpu_release("the loop')
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "x = sqrtf(x) + n;",
+        "c = malloc(n); order[t] = n;",
+        'printf("%d %g %s\\n", t, x, "text");',
+        "int k = order[2]; k++;",
+        "float few[4] = {0}; few[t % 4] = x; x += few[1];",
+        "if (t == 3) break;",
+        "x += sum(n, a);",
+        "switch (t) { case 1: x = 2; break; default: x = 3; }",
+    ],
+)
+def test_what_touches_no_array_of_regions_is_left_alone(tmp_path: Path, statement: str) -> None:
+    text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); {SWAP} {statement} }}")
+    assert "polygpu_keep();" in text
+    assert "polygpu_host" not in text
+    assert "polygpu_pause" not in text
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int t = 0; a[t] < 9; t++) step(n, a, b);",
+        "again: step(n, a, b); if (x > 3) goto again; for (int t = 0; t < 9; t++) step(n, a, b);",
+        "for (int t = 0; t < 9; t++) switch (t) { case 1: step(n, a, b); }",
+        "for (int t = 0; t < 9; t++) b[t] = sum(n, a) + sum(n, b);",
+        "volatile int done = 0; while (!done) step(n, a, b);",
+        "for (int t = 0; t < 9; t++) { step(n, a, b);\n#pragma omp parallel\n { step(n, a, b); } }",
+    ],
+)
+def test_what_cannot_be_looked_after_is_as_it_was(tmp_path: Path, loop: str) -> None:
+    assert "polygpu" not in said(tmp_path, loop)
+
+
+def test_functions_of_the_file_are_looked_after(tmp_path: Path) -> None:
+    both = "float both(int n, float *a, float *b) { step(n, a, b); b[0] = 1; step(n, b, a); return a[1]; }\n"
+    path = tmp_path / "program.c"
+    path.write_text(f"{FUNCTIONS}{both}void f(int n, float *a, float *b) {{ while (both(n, a, b) > 1) ; }}\n")
+    lifted = lift(str(path), FrontendOptions(cc=""))
+    texts = [text.strip() for _, text in lifted.kept(lifted.scops).inserted]
+    assert texts == [
+        'polygpu_host_writes(0, 0, "line 12 writes b");',
+        'polygpu_host_reads(0, 0, "line 12 reads a");',
+        "polygpu_keep();",
+        'polygpu_release("the loop at line 13 ends");',
+    ]
+    assert lifted.kept(lifted.scops).regions == {"polygpu_step_0"}
+
+
+def test_arrays_of_blocks_are_forgotten_where_they_end(tmp_path: Path) -> None:
+    body = "float few[8]; step(n, a, few); if (t) continue; step(n, few, a); a = b;"
+    text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ {body} }}")
+    forget = "polygpu_forget(&few, sizeof few);"
+    assert f"if (t) {{ {forget} continue; }} step(n, few, a); a = b; {forget} }} polygpu_release" in text
+
+
+def test_braces_stand_around_single_statements(tmp_path: Path) -> None:
+    text = said(
+        tmp_path,
+        "for (int t = 0; t < 9; t++) { step(n, a, b); a = b; if (t) if (n) return 2; else x = a[1]; }",
+    )
+    assert '{ if (n) { polygpu_release("return at line 15"); return 2; }' in text
+    assert 'else { polygpu_host_reads(0, 0, "line 15 reads a"); x = a[1]; } } }' in text
+
+
+def test_macros_are_statements_where_they_stand(tmp_path: Path) -> None:
+    swap = "#define SWAP(p, q) do { float *r = p; p = q; q = r; } while (0)\n#define STEPS 4\n"
+    text = said(tmp_path, "for (int t = 0; t < STEPS; t++) { step(n, a, b); SWAP(a, b); b[0] = 1; }", swap)
+    assert 'SWAP(a, b); polygpu_host_writes(0, 0, "line 17 writes b"); b[0] = 1; }' in text
+
+
+def test_a_loop_of_a_macro_is_left_alone(tmp_path: Path) -> None:
+    loops = "#define EACH for (int t = 0; t < 4; t++) {\n"
+    assert "polygpu_keep" not in said(tmp_path, "if (n) EACH step(n, a, b); }", loops)
+
+
+def test_pragmas_stay_before_their_loops(tmp_path: Path) -> None:
+    host = "#pragma omp parallel for\n for (int k = 0; k < n * n; k++) order[k % 8] += a[k] > 0;"
+    text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); a = b;\n{host} }}")
+    assert 'a = b; polygpu_host_reads(0, 0, "line 17 reads a"); #pragma omp parallel for for' in text
+
+
+def test_pragmas_about_data_keep_arrays_without_a_loop(tmp_path: Path) -> None:
+    block = "#pragma omp target data map(tofrom: a[0:n])\n{ step(n, a, b); step(n, b, a); }"
+    text = said(tmp_path, f"{block}\nx = a[1];")
+    assert text.startswith("x = 0; polygpu_keep(); #pragma omp target data map(tofrom: a[0:n]) {")
+    assert 'step(n, b, a); } polygpu_release("the statement at line 16 ends"); x = a[1];' in text
