@@ -54,6 +54,7 @@ def settle(reader: Reader, path: Path, lives: Lives, position: Position) -> None
             del region.arrays[variable]
     region.following = False
     _name_starts(region)
+    _name_counters(region)
 
 
 def _settle(
@@ -118,6 +119,17 @@ def _name_starts(region: Region) -> None:
     for variable, array in region.arrays.items():
         if array.name in region.scalars:
             _rename(region, variable, region.unique(f"{array.name}_end"))
+
+
+def _name_counters(region: Region) -> None:
+    """What only loops within instances count is called what the source calls it."""
+    for variable, array in list(region.arrays.items()):
+        name = variable.name
+        if array.name == f"{name}_end" and name not in region.names | region.reserved | {*region.scalars}:
+            region.names.add(name)
+            _rename(region, variable, name)
+            if array.name in region.inside:
+                region.inside[name] = region.inside[array.name]
 
 
 def _targets(region: Region) -> Iterator[Reference]:
