@@ -19,6 +19,7 @@ from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import Example, element, example, sample, shown, values
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
+from polygpu.verify.slots import touching
 from polygpu.verify.source import Writer
 from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
@@ -95,6 +96,9 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     if s.relation is None or t.relation is None:
         promised = session.source.promised(s.statement, t.statement)
         parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
+        if session.buffer(first.place.array).host and s.array == t.array == first.place.array:
+            meeting = touching(session.p, s).apply_range(touching(session.p, t).reverse())
+            parts = tuple(part.intersect(meeting) for part in parts)
     left = [part for part in parts if not _in_later_launches(session, first, second, part)]
     if not left:
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 
 import islpy as isl
 
@@ -15,7 +14,7 @@ from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
 from polygpu.verify.counterexample import element, example, values
 from polygpu.verify.events import tuples
 from polygpu.verify.session import Session
-from polygpu.verify.slots import Slot
+from polygpu.verify.slots import Slot, touching
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BOUNDS, Failure
@@ -97,10 +96,8 @@ def _buffer(session: Session, b: Buffer) -> None:
 
 def _touched(session: Session, slot: Slot, source: isl.Set) -> isl.Set:
     """The elements that an access may touch; of the array's, `source`, where it depends on data."""
-    if slot.relation is not None:
-        return slot.relation.range().reset_tuple_id()
-    found = session.p.statement(slot.statement).accesses_of[slot.reference, slot.write or slot.implied]
-    return reduce(isl.Map.union, (a.relation for a in found)).range().reset_tuple_id().intersect(source)
+    found = touching(session.p, slot).range().reset_tuple_id()
+    return found if slot.relation is not None else found.intersect(source)
 
 
 def _rows(session: Session, scope: Scope, array: Array, b: Buffer) -> None:

@@ -77,6 +77,14 @@ def slots_of(p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]) 
             yield _slot(s, number, action.target, True, happens[number])
 
 
+def touching(p: Polyhedra, slot: Slot) -> isl.Map:
+    """Instances to the elements that an access may touch, also where that depends on data."""
+    if slot.relation is not None:
+        return slot.relation
+    found = p.statement(slot.statement).accesses_of[slot.reference, slot.write or slot.implied]
+    return reduce(isl.Map.union, (a.relation for a in found))
+
+
 def first_writes(p: Polyhedra, s: PolyStatement) -> dict[Number, list[Number]]:
     """Branches that write an element on both sides, by the write of it that comes first in them."""
     found: dict[Number, list[Number]] = {}
