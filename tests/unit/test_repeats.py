@@ -167,6 +167,26 @@ def test_rows_that_are_known_are_copied(tmp_path: Path) -> None:
     assert certify(region).holds
 
 
+IN_A_ROW = """
+void f(int n, int m, unsigned p[restrict n][m], unsigned t[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        p[i][0] = p[i][t[i] & 7] * 3u;
+    for (int i = 0; i < n; i++)
+        t[i] = p[0][t[i] & 7] & 63;
+#pragma endscop
+}
+"""
+
+
+def test_rows_that_are_known_are_apart(tmp_path: Path) -> None:
+    made(tmp_path, IN_A_ROW)
+    (region,) = compile_file(str(tmp_path / "in.c"), Options(target="cuda")).regions
+    assert [len(grid.axes) for grid in region.grids] == [1, 1]
+    assert certify(region).holds
+
+
 def test_elements_of_an_unknown_number_are_refused(tmp_path: Path) -> None:
     made(tmp_path, ROWS % ("*restrict a", "[j]"))
     with pytest.raises(Diagnosed) as caught:
