@@ -205,7 +205,7 @@ class Uses:
                 ctype = self.scope.resolve(declaration.type)
             case _:
                 return None
-        if not isinstance(ctype, Basic):
+        if not isinstance(ctype, Basic) or node.cond is None:
             return None
         return self._plain(_substituted(node.cond, name, _typed(start, ctype.name)), where)
 
