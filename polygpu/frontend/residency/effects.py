@@ -16,7 +16,8 @@ from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vecto
 from polygpu.frontend.read.state import FileContext, source_text
 from polygpu.frontend.residency.libraries import behaviour
 from polygpu.frontend.residency.typing import type_of
-from polygpu.model.scop import Scop
+from polygpu.frontend.text.nodes import nodes
+from polygpu.model.scop import Array, Scop
 
 _STATEMENTS = (
     c_ast.Compound, c_ast.If, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Case, c_ast.Default,
@@ -71,9 +72,24 @@ class Program:
     private: dict[Variable, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.types = frozenset(name for scop in self.regions for name in _element_types(scop))
-        arrays = [array for scop in self.regions for array in scop.arrays if array.extents]
-        self.names = {word for array in arrays for word in re.findall(r"\w+", f"{array.name} {array.host}")}
+        arrays = {s.name: [a for a in s.arrays if a.extents and a.storage != "region"] for s in self.regions}
+        together = [array for found in arrays.values() for array in found]
+        self.types = frozenset(name for array in together for name in _element_types(array))
+        pointers = (a for a in together if a.storage == "parameter" or a.extents[0] is None)
+        self.pointed = frozenset(name for array in pointers for name in _element_types(array))
+        functions = (f for f in self.context.root.ext if isinstance(f, c_ast.FuncDef))
+        self.owners = {id(n): f for f in functions for n in nodes(f) if isinstance(n, c_ast.Decl)}
+        self.names: dict[str, set[str]] = {}
+        for scop in self.regions:
+            words = {w for a in arrays[scop.name] for w in re.findall(r"\w+", f"{a.name} {a.host}")}
+            self.names.setdefault(scop.function, set()).update(words)
+
+    def is_named(self, variable: Variable) -> bool:
+        """Whether a region may name the variable as an array."""
+        owner = self.owners.get(id(variable.node))
+        if variable.place == "global" or owner is None:
+            return any(variable.name in words for words in self.names.values())
+        return variable.name in self.names.get(owner.decl.name, ())
 
     def region(self, node: Any) -> Scop | None:
         """The region that a statement is in."""
@@ -85,16 +101,21 @@ class Program:
         offset = source.offset(position.line, position.column)
         return next((scop for scop in self.regions if scop.start <= offset < scop.end), None)
 
-    def matters(self, ctype: CType | None) -> bool:
-        """C99 6.5p7: whether an object of that type may be an element of what regions have on the device."""
+    def matters(self, ctype: CType | None, variable: Variable | None = None) -> bool:
+        """C99 6.5p7: whether an object of that type may be an element of what regions have on the device.
+
+        One in a declared `variable` is if they name it, or have it by a pointer.
+        """
         names = _leaves(ctype)
-        return names is None or bool(names & self.types) or "char" in names | self.types
+        types = self.types if variable is None or self.is_named(variable) else self.pointed
+        return names is None or bool(names & types) or "char" in types or ("char" in names and bool(types))
 
     def is_private(self, variable: Variable) -> bool:
         """Whether regions do not know the variable: nothing but its name reaches it, in the host's code."""
         if variable not in self.private:
             hidden = variable.place != "global" or "static" in variable.storage
-            known = variable.name in self.names or escapes(self.context.root, variable)
+            where = self.owners.get(id(variable.node), self.context.root)
+            known = self.is_named(variable) or escapes(where, variable)
             self.private[variable] = hidden and not known
         return self.private[variable]
 
@@ -146,11 +167,9 @@ class Program:
         return found | sizes
 
 
-def _element_types(scop: Scop) -> Iterator[str]:
-    for array in scop.arrays:
-        if array.extents and array.storage != "region":
-            fields = array.structure.fields if array.structure else ()
-            yield from (_plain(t) for t in (*(ctype for _, ctype in fields), array.element))
+def _element_types(array: Array) -> Iterator[str]:
+    fields = array.structure.fields if array.structure else ()
+    return (_plain(ctype) for ctype in (*(ctype for _, ctype in fields), array.element))
 
 
 def _plain(name: str) -> str:
@@ -245,8 +264,7 @@ class Reader:
             return
         if {"volatile", "_Atomic"} & getattr(ctype, "qualifiers", frozenset()):
             yield Effects(unknown=f"'{source_text(node)}', which is volatile,")
-        elif not isinstance(ctype, Vector) and self.program.matters(ctype):
-            root = self._root(node)
+        elif not isinstance(ctype, Vector) and self.program.matters(ctype, root := self._root(node)):
             if root is not None and "register" in root.storage:
                 return
             if root is not None and self.program.is_private(root):
@@ -306,7 +324,7 @@ class Reader:
         else:
             target = ctype.element if isinstance(ctype, Vector) else None
             object_ = self._root(argument) if isinstance(ctype, Vector) else None
-        if object_ is None or self.program.matters(target):
+        if object_ is None or self.program.matters(target, object_):
             yield self._touch(argument, object_, writes)
 
 

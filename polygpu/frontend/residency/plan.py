@@ -315,7 +315,7 @@ class _Walk:
 
     def _dies(self, variable: Variable) -> bool:
         """Whether a variable that regions may have on the device ends its life with its block."""
-        if variable.place == "global" or not self.program.matters(variable.type):
+        if variable.place == "global" or not self.program.matters(variable.type, variable):
             return False
         return not self.program.is_private(variable)
 
@@ -499,20 +499,24 @@ class _Walk:
         found = self.program.effects(node, scope)
         if found.unknown:
             raise NotPlainError("something unknown is done between regions")
-        if found.runs and found.touches and self._of_arguments(node, scope) != found.touches:
+        if found.runs and found.touches and not self._touches_before(node, scope, found.touches):
             raise NotPlainError("arrays are touched in the statement that runs regions")
         self._touched(start, found, scope)
 
-    def _of_arguments(self, node: Any, scope: Scope) -> tuple[Touch, ...] | None:
-        """What computing the arguments touches, in a statement that is a call; they run no regions."""
+    def _touches_before(self, node: Any, scope: Scope, touches: Sequence[Touch]) -> bool:
+        """Whether that is what arguments touch, in a statement that is a call; they run no regions."""
         if isinstance(node, c_ast.Assignment) and node.op == "=":
+            alone = c_ast.Assignment("=", node.lvalue, c_ast.Constant("int", "0"), node.coord)
+            if self.program.effects(alone, scope).touches:
+                return False
             node = node.rvalue
         elif isinstance(node, c_ast.Decl):
             node = node.init
         if not isinstance(node, c_ast.FuncCall) or not isinstance(node.name, c_ast.ID):
-            return None
+            return False
         found = self.program.effects(node.args, scope) if node.args else NONE
-        return None if found.runs else found.touches
+        mine, all_of_it = ({(t.writes, t.variable) for t in part} for part in (found.touches, touches))
+        return not found.runs and mine == all_of_it
 
 
 def _expression(text: str, place: Any) -> Any:
