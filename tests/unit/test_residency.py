@@ -115,8 +115,8 @@ def test_functions_of_the_file_are_looked_after(tmp_path: Path) -> None:
     lifted = lift(str(path), FrontendOptions(cc=""))
     texts = [text.strip() for _, text in lifted.kept(lifted.scops).inserted]
     assert texts == [
-        'polygpu_host_writes(0, 0, "line 12 writes b");',
-        'polygpu_host_reads(0, 0, "line 12 reads a");',
+        'polygpu_host_writes(b, sizeof *b, "line 12 writes b");',
+        'polygpu_host_reads(a + 1, sizeof *a, "line 12 reads a");',
         "polygpu_keep();",
         'polygpu_release("the loop at line 13 ends");',
     ]

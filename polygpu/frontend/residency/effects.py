@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
 
 from polygpu.frontend.names.escapes import escapes
+from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Function, Scope, Variable, function_scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.read.state import FileContext, source_text
@@ -28,11 +29,15 @@ _NOTHING = (c_ast.Pragma, c_ast.EmptyStatement, c_ast.Break, c_ast.Continue, c_a
 
 @dataclass(frozen=True)
 class Touch:
-    """A read or a write of a declared variable, or of anything that pointers reach. `why` says which."""
+    """A read or a write of a declared variable, or of anything that pointers reach. `why` says which.
+
+    With `offset` it is of the element so far behind the pointer that the variable is.
+    """
 
     writes: bool
     variable: Variable | None
     why: str
+    offset: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,8 @@ class Program:
         found = self.effects(definition.body, scope)
         if found.runs:
             return Effects(runs=True) if self.reached(definition) else Effects(unknown=name)
-        touches = tuple(t for t in found.touches if t.variable is None or t.variable.place == "global")
+        outside = (replace(t, variable=None, offset="") if t.offset else t for t in found.touches)
+        touches = tuple(t for t in outside if t.variable is None or t.variable.place == "global")
         return Effects(touches, found.unknown)
 
     def effects(self, node: Any, scope: Scope) -> Effects:
@@ -269,7 +275,26 @@ class Reader:
                 return
             if root is not None and self.program.is_private(root):
                 return
-            yield self._touch(node, root, writes)
+            found = self._touch(node, root, writes)
+            offset, pointer = self._element(node) if root is None else ("", None)
+            yield Effects((replace(found.touches[0], variable=pointer, offset=offset),)) if pointer else found
+
+    def _element(self, node: Any) -> tuple[str, Variable | None]:
+        """Of `*p`, `p[2]` and `p->x` the offset and `p`, a parameter that always has its first value."""
+        match node:
+            case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name)):
+                offset = "0"
+            case c_ast.ArrayRef(name=c_ast.ID(name=name), subscript=c_ast.Constant(value=offset)):
+                pass
+            case c_ast.StructRef(type="->", name=c_ast.ID(name=name)):
+                offset = "0"
+            case _:
+                return "", None
+        found = self.scope.find(name)
+        owner = self.program.owners.get(id(found.node)) if isinstance(found, Variable) else None
+        if not isinstance(found, Variable) or owner is None or found.place != "parameter":
+            return "", None
+        return (offset, found) if name not in assigned_names(owner.body) else ("", None)
 
     def _touch(self, node: Any, root: Variable | None, writes: bool) -> Effects:
         line, verb = self.program.context.at(node).line, "writes" if writes else "reads"

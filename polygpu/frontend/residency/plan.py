@@ -416,10 +416,14 @@ class _Walk:
             return
         if False in somewhere:
             self._say(start, "0, 0", somewhere[False])
-        here = {(t.variable, t.writes): t for t in reversed(touches) if _is_visible(t, scope)}
-        for (variable, writes), touch in here.items():
-            if variable is not None and (writes or not somewhere):
-                self._say(start, f"&{variable.name}, sizeof {variable.name}", touch)
+        here = {(t.variable, t.writes, t.offset): t for t in reversed(touches) if _is_visible(t, scope)}
+        for (variable, writes, offset), touch in here.items():
+            if variable is None or (somewhere and not writes):
+                continue
+            name = variable.name
+            place = name if offset == "0" else f"{name} + {offset}"
+            what = f"{place}, sizeof *{name}" if offset else f"&{name}, sizeof {name}"
+            self._say(start, what, touch)
 
     def _say(self, start: int, what: str, touch: Touch) -> None:
         verb = "writes" if touch.writes else "reads"
@@ -534,7 +538,7 @@ def _expression(text: str, place: Any) -> Any:
 
 def _is_over(touch: Touch, scope: Scope) -> bool:
     """Whether it touches a variable of the statement's own, which regions cannot know."""
-    own = touch.variable is not None and touch.variable.place == "local"
+    own = touch.variable is not None and touch.variable.place == "local" and not touch.offset
     return own and not _is_visible(touch, scope)
 
 
