@@ -80,7 +80,7 @@ class Program:
         arrays = {s.name: [a for a in s.arrays if a.extents and a.storage != "region"] for s in self.regions}
         together = [array for found in arrays.values() for array in found]
         self.types = frozenset(name for array in together for name in _element_types(array))
-        pointers = (a for a in together if a.storage == "parameter" or a.extents[0] is None)
+        pointers = (a for a in together if a.storage == "parameter" or a.extents[0] is None or a.source)
         self.pointed = frozenset(name for array in pointers for name in _element_types(array))
         functions = (f for f in self.context.root.ext if isinstance(f, c_ast.FuncDef))
         self.owners = {id(n): f for f in functions for n in nodes(f) if isinstance(n, c_ast.Decl)}
