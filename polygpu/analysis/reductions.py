@@ -9,14 +9,17 @@ in a loop: they round differently then, and of -0.0 and 0.0 another one may be t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import islpy as isl
 
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts
+from polygpu.analysis.merge import merged
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.analysis.straight import bodies, private_arrays
 from polygpu.model.decisions import Decision, Place
 from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
 from polygpu.model.rewrite import rewrite, scalars_in
@@ -108,6 +111,51 @@ def chained(scop: Scop) -> Scop:
         return scop
     assumptions = (replace(a, statement=_last(whose, a.statement)) for a in scop.assumptions)
     return replace(scop, statements=tuple(found), assumptions=tuple(dict.fromkeys(assumptions)))
+
+
+def gathered(scop: Scop, decisions: Sequence[Decision]) -> Scop:
+    """`scop` with updates in one loop body, and the values that only they use, as one statement.
+
+    before: t = a[i]; s = s + t; q = q + t * t;         three statements, and an array of t
+    after:  {float t = a[i]; s = s + t; q = q + t * t;}
+
+    Arrays that decisions name stay arrays.
+    """
+    blocks = list(bodies(scop.statements))
+    private = private_arrays(scop, blocks, {name for d in decisions for name in d.names})
+    users: dict[str, set[str]] = {}
+    for s in scop.statements:
+        for a in s.accesses:
+            users.setdefault(a.reference.array, set()).add(s.name)
+    clusters = [c for b in blocks for c in _gathered(scop, b, private, users)]
+    return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
+
+
+def _gathered(
+    scop: Scop, block: Sequence[Statement], private: Set[str], users: Mapping[str, Set[str]]
+) -> Iterator[tuple[Statement, ...]]:
+    """The statements of a loop body in order, updates that follow each other as one."""
+    for together, run in groupby(block, lambda s: _is_update(scop, s) or _is_private(s, private)):
+        cluster = tuple(run)
+        used = {a.reference.array for s in cluster for a in s.accesses} & private
+        alone = all(users[array] <= {s.name for s in cluster} for array in used)
+        updated = [s.body[0].target.array for s in cluster if isinstance(s.body[0], Store)]
+        if together and used and alone and len({*updated}) == len(updated):
+            yield cluster
+        else:
+            yield from ((s,) for s in cluster)
+
+
+def _is_private(s: Statement, private: Set[str]) -> bool:
+    return len(s.body) == 1 and isinstance(s.body[0], Store) and s.body[0].target.array in private
+
+
+def _is_update(scop: Scop, s: Statement) -> bool:
+    match s.body:
+        case (Store(target) as store,) if _repeats(s.iterators, target):
+            may = _may(scop, s.loops, target.array, target.type)
+            return may and update(store) is not None
+    return False
 
 
 def _last(whose: Mapping[str, str], name: str) -> str:
