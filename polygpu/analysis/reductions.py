@@ -22,7 +22,7 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.analysis.straight import bodies, private_arrays
 from polygpu.model.decisions import Decision, Place
 from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
-from polygpu.model.rewrite import rewrite, scalars_in
+from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
 from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
 from polygpu.model.updates import update
 from polygpu.support.isl_idioms import union_of
@@ -77,7 +77,8 @@ def _selected(scop: Scop, s: Statement) -> Statement:
     match s.body:
         case (Branch(test, (Store(target, value),), ()),) if _repeats(s.iterators, target):
             store = Store(target, Select(test, value, target))
-            if update(store) is None or not _may(scop, s.loops, target.array, target.type):
+            sometimes = any(a.guards for a in s.accesses)  # elements beyond need not exist
+            if sometimes or update(store) is None or not _may(scop, s.loops, target.array, target.type):
                 return s
             return replace(s, body=(store,), accesses=tuple(_unconditional(s, target)))
     return s
@@ -236,12 +237,12 @@ def reductions(p: Polyhedra, sources: Mapping[str, str], permitted: bool = True)
 
 
 def _updates_only(s: PolyStatement, store: Store) -> bool:
-    """Whether nothing else in the statement uses the array, and some loop comes back to an element."""
-    mine = [a for a in s.accesses if a.reference.array == store.target.array]
-    here = replace(store.target, site=-1)
-    same = all(a.affine and replace(a.reference, site=-1) == here for a in mine)
-    stores = [a for a in mine if a.write]
-    return same and len(stores) == 1 and stores[0].must and not store.target.field
+    """Whether nothing else in the statement uses the array, of which it surely updates one element."""
+    array = store.target.array
+    others = (e for a in s.actions.values() if a is not store for e in action_expressions(a))
+    writes = [a for a in s.accesses if a.write and a.reference.array == array]
+    sure = all(a.affine and a.must for a in writes) and not store.target.field
+    return sure and not any(r.array == array for e in others for r in references(e))
 
 
 def relaxed(p: Polyhedra, found: Sequence[Reduction]) -> isl.UnionMap:
