@@ -31,7 +31,7 @@ from polygpu.support.isl_idioms import set_options
 from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
-_ABOUT_LOOPS = frozenset({"PG161", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
+_ABOUT_LOOPS = frozenset({"PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 Choose: TypeAlias = Callable[
     [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]

@@ -19,8 +19,16 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Reference
-from polygpu.model.rewrite import locals_of, numbered, precedes, reads_of, references
-from polygpu.model.scop import Action, Branch, Let, Number, Store
+from polygpu.model.rewrite import (
+    locals_of,
+    numbered,
+    precedes,
+    reads_of,
+    references,
+    sides,
+    with_sides,
+)
+from polygpu.model.scop import Action, Let, Number, Store
 from polygpu.support.isl_idioms import D, maps, tuple_name
 
 Place: TypeAlias = tuple[str, Number]  # statement, action
@@ -50,9 +58,7 @@ def _without(s: PolyStatement, dead: frozenset[Number]) -> PolyStatement:
 
 def _kept(body: tuple[Action, ...], dead: frozenset[Number], prefix: Number) -> tuple[Action, ...]:
     return tuple(
-        replace(a, then=_kept(a.then, dead, (*n, 0)), otherwise=_kept(a.otherwise, dead, (*n, 1)))
-        if isinstance(a, Branch)
-        else a
+        with_sides(a, (_kept(inner, dead, (*n, side)) for side, inner in sides(a)))
         for n, a in (((*prefix, k), a) for k, a in enumerate(body))
         if n not in dead
     )

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from polygpu.analysis.distances import Subscripts
 from polygpu.analysis.names import names_of
 from polygpu.model.expr import Expr, Int, Name, Reference
-from polygpu.model.rewrite import rewrite
-from polygpu.model.scop import Access, Action, Branch, Let, Part, Scop, Statement, Store
+from polygpu.model.rewrite import repeats, rewrite, sides, with_sides
+from polygpu.model.scop import Access, Action, Branch, Let, Part, Repeat, Scop, Statement, Store
 
 Statements: TypeAlias = tuple[Statement, ...]
 Element: TypeAlias = tuple[str, str, Subscripts]  # array, member, subscripts
@@ -41,13 +41,18 @@ def merged(scop: Scop, clusters: Sequence[Statements], private: Collection[str])
 
 
 def _kept(clusters: Sequence[Statements]) -> set[str]:
-    """Arrays that are no locals: their elements are written in branches, or alone, or by another cluster."""
+    """Arrays that are no locals: their elements are written in branches, or alone, or by another cluster.
+
+    What a loop within an instance writes must have been written before it.
+    """
     found: set[str] = set()
     for cluster in clusters:
         written: set[Element] = set()
         for s in cluster:
             new = {element_of(a.reference) for a in s.accesses if a.write}
-            if len(cluster) == 1 or len(s.body) > 1 or not isinstance(s.body[0], Store):
+            if len(cluster) > 1 and repeats(s.body):
+                found |= {array for array, *_ in new - written}
+            elif len(cluster) == 1 or len(s.body) > 1 or not isinstance(s.body[0], Store):
                 found |= {array for array, *_ in new}
             read = {element_of(a.reference) for a in s.accesses if not a.write}
             found |= {array for array, *_ in read - written}
@@ -88,15 +93,20 @@ def _within(a: Access, written: Collection[Element], sure: Collection[Element]) 
 
 @dataclass
 class _Locals:
-    """The locals of one cluster, by the elements that they are in the source: each value has its own."""
+    """The locals of one cluster, by the elements that they are in the source: each value has its own, but for
+    what loops change.
+    """
 
     arrays: Collection[str]
     taken: set[str]
     names: dict[Element, Name] = field(default_factory=dict)
 
-    def actions(self, body: Iterable[Action]) -> Iterator[Action]:
+    def actions(self, body: Iterable[Action], nested: bool = False) -> Iterator[Action]:
         for a in body:
             match a:
+                case Store(target, value) if target.array in self.arrays and nested:
+                    name = self.names[element_of(target)]
+                    yield Let(name.name, name.type, self.value(value), assign=True)
                 case Store(target, value) if target.array in self.arrays:
                     value = self.value(value)
                     name = self.names[element_of(target)] = Name(self._free(_plain(target)), target.type)
@@ -106,9 +116,9 @@ class _Locals:
                     yield Store(self.reference(target), self.value(value))
                 case Let():
                     yield replace(a, value=self.value(a.value))
-                case Branch(test, then, otherwise):
-                    sides = (tuple(self.actions(side)) for side in (then, otherwise))
-                    yield Branch(self.value(test), *sides)
+                case Branch(test) | Repeat(test):
+                    tested = replace(a, test=self.value(test))
+                    yield with_sides(tested, (tuple(self.actions(side, True)) for _, side in sides(a)))
 
     def value(self, expr: Expr) -> Expr:
         return rewrite(expr, self._changed)

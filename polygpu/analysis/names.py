@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
-from polygpu.model.rewrite import actions, map_scop, rewrite
-from polygpu.model.scop import Action, Branch, Let, Scop, Statement
+from polygpu.model.rewrite import actions, map_scop, rewrite, sides, with_sides
+from polygpu.model.scop import Action, Let, Scop, Statement
 
 # What lowering calls its own values: after an array, an iterator or another of these names.
 _SUFFIXED = re.compile(r"(?:_(?:all|column|first|g|in|n\d+|next|pitch|r|row|s\d*|slot|tile|u))+")
@@ -75,12 +75,9 @@ class _Renaming:
         return None
 
     def action(self, a: Action) -> Action:
-        match a:
-            case Let():
-                return replace(a, name=self.name(a.name))
-            case Branch(test, then, otherwise):
-                return Branch(test, *(tuple(map(self.action, side)) for side in (then, otherwise)))
-        return a
+        if isinstance(a, Let):
+            return replace(a, name=self.name(a.name))
+        return with_sides(a, (tuple(map(self.action, side)) for _, side in sides(a)))
 
     def position(self, p: int | str) -> int | str:
         match p:

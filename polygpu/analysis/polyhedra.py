@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import islpy as isl
@@ -259,17 +260,15 @@ def array_tuple(reference: Reference) -> str:
     return f"{reference.array}__{reference.field.replace('.', '_')}" if reference.field else reference.array
 
 
-def access_relation(builder: AffineBuilder, domain: isl.Set, access: Access) -> isl.Map:
+def access_relation(
+    builder: AffineBuilder, domain: isl.Set, access: Access, extents: tuple[Expr | None, ...] = ()
+) -> isl.Map:
+    """The elements of an array with these `extents` that instances may touch."""
     reference = access.reference
     for guard in access.guards:
         domain = domain.intersect(builder.condition(guard))
     if not access.affine:
-        relation = isl.Map.from_domain_and_range(
-            domain,
-            isl.Set.universe(
-                builder.space.params().set_from_params().add_dims(D.set, len(reference.subscripts))
-            ),
-        )
+        relation = _somewhere(builder, domain, access, extents)
     elif not reference.subscripts:
         relation = isl.Map.from_domain(domain)
     else:
@@ -281,12 +280,30 @@ def access_relation(builder: AffineBuilder, domain: isl.Set, access: Access) -> 
     return relation.set_tuple_name(D.out, array_tuple(reference))
 
 
+def _somewhere(
+    builder: AffineBuilder, domain: isl.Set, access: Access, extents: tuple[Expr | None, ...]
+) -> isl.Map:
+    """All elements, or those of the rows that some subscripts tell."""
+    line = isl.Set.universe(builder.space.params().set_from_params().add_dims(D.set, 1))
+    anywhere = isl.Map.from_domain_and_range(domain, line)
+    parts = [anywhere] * len(access.reference.subscripts)
+    if any(form is not None for form in access.forms):
+        for k, (form, extent) in enumerate(zip(access.forms, extents, strict=True)):
+            if form is not None:
+                parts[k] = isl.Map.from_pw_aff(builder.value(form)).intersect_domain(domain)
+            elif extent is not None:
+                ends = isl.Map.from_pw_aff(builder.value(extent)).intersect_domain(domain)
+                parts[k] = ends.apply_range(isl.Map("{ [end] -> [i] : 0 <= i < end }"))
+    return reduce(isl.Map.flat_range_product, parts)
+
+
 def build(scop: Scop) -> Polyhedra:
     """The polyhedral form of `scop`."""
     parameters = tuple(s.name for s in scop.scalars if s.affine)
     context = _context(scop, parameters)
     length = max((len(s.schedule) for s in scop.statements), default=1)
-    statements = tuple(_statement(s, parameters, context, length) for s in scop.statements)
+    extents = {a.name: a.extents for a in scop.arrays}
+    statements = tuple(_statement(s, parameters, context, length, extents) for s in scop.statements)
     return Polyhedra(scop, context, parameters, _running(statements), scop.arrays)
 
 
@@ -312,7 +329,13 @@ def _context(scop: Scop, parameters: tuple[str, ...]) -> isl.Set:
     return context.params()
 
 
-def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, length: int) -> PolyStatement:
+def _statement(
+    s: Statement,
+    parameters: tuple[str, ...],
+    context: isl.Set,
+    length: int,
+    extents: Mapping[str, tuple[Expr | None, ...]],
+) -> PolyStatement:
     space = statement_space(parameters, s.name, s.iterators)
     builder = AffineBuilder(space)
     domain = isl.Set.universe(space)
@@ -322,7 +345,7 @@ def _statement(s: Statement, parameters: tuple[str, ...], context: isl.Set, leng
     accesses = tuple(
         PolyAccess(
             a.reference,
-            access_relation(builder, domain, a),
+            access_relation(builder, domain, a, extents[a.reference.array]),
             a.write,
             a.must,
             a.affine,

@@ -24,7 +24,7 @@ from polygpu.analysis.distances import Subscripts, differ, fixed, onward
 from polygpu.analysis.merge import Element, Statements, element_of, merged
 from polygpu.model.decisions import Decision, statement_place
 from polygpu.model.expr import Int, Reference
-from polygpu.model.rewrite import scalars_in
+from polygpu.model.rewrite import repeats, scalars_in
 from polygpu.model.scop import Access, Scop, Statement
 
 Member: TypeAlias = tuple[str, str]  # array and member: what overlaps with nothing else
@@ -238,9 +238,14 @@ class _Clustering:
                 yield tuple(current.statements)
             current = made
             if made is None:
-                yield from ((s,) for s in unit)
+                yield from self._alone(unit)
         if current is not None:
             yield tuple(current.statements)
+
+    @staticmethod
+    def _alone(unit: Statements) -> Iterator[Statements]:
+        """Statements on their own; what a loop within an instance counts with stays with it."""
+        yield from [unit] if any(repeats(s.body) for s in unit) else ((s,) for s in unit)
 
     def _continues(self, cluster: _Cluster, made: _Cluster) -> bool:
         """Whether the statements of `made` may be those of `cluster` too."""

@@ -119,10 +119,19 @@ def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
         for a in s.accesses:
             if a.reference.array != array.name:
                 continue
-            if not a.affine and any(e is None for e in array.extents):
+            elements = a.relation.range().reset_tuple_id()
+            if not a.affine and not _has_ends(elements, array):
                 raise Diagnosed(_unknown_extent(p, array, a))
-            found.append(a.relation.range().reset_tuple_id())
+            found.append(elements)
     return found
+
+
+def _has_ends(elements: isl.Set, array: Array) -> bool:
+    """Whether subscripts tell what is touched of the dimensions whose extents are not known."""
+    unknown = [k for k, extent in enumerate(array.extents) if extent is None]
+    rank = elements.dim(D.set)
+    lines = (elements.project_out(D.set, k + 1, rank - k - 1).project_out(D.set, 0, k) for k in unknown)
+    return all(line.is_bounded() for line in lines)
 
 
 def _unknown_extent(p: Polyhedra, array: Array, access: PolyAccess) -> Diagnostic:

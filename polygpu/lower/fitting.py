@@ -31,8 +31,9 @@ from polygpu.model.kernel import (
     Launch,
     Region,
     Statement,
+    While,
 )
-from polygpu.model.kernel_walk import operands
+from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.support.isl_idioms import D, common, isl_name
@@ -262,6 +263,10 @@ def _body(body: tuple[Statement, ...], known: Known, found: Beyond, origins: Ori
                     known = known.where(Binary("==", Name(name), value))
             case For(index, lower, upper, step, inner):
                 _body(inner, _counted(index, lower, upper, step, known, found), found, origins)
+            case While(_, inner):
+                for name in (t.name for t in map(written, statements(inner)) if isinstance(t, Name)):
+                    known = known.bind(name, None)
+                _body(inner, known, found, origins)
             case If(test, then, otherwise):
                 _body(then, known.where(test), found, origins)
                 _body(otherwise, known, found, origins)

@@ -9,10 +9,10 @@ import islpy as isl
 from polygpu.lower.context import KernelContext
 from polygpu.lower.scan import ScanLeaf
 from polygpu.model.expr import Expr, Name, Reference
-from polygpu.model.kernel import Assign, Declare, If, Origin, Statement
+from polygpu.model.kernel import Assign, Declare, If, Origin, Statement, While
 from polygpu.model.linear import conjunction, simplify, subtract
 from polygpu.model.rewrite import rewrite
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.scop import Action, Branch, Let, Repeat, Store
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Instance:
             tests.append(points.corner_test)
         return conjunction(tests)
 
-    def _action(self, a: Action, values: dict[str, Expr]) -> tuple[Assign | Declare | If, ...]:
+    def _action(self, a: Action, values: dict[str, Expr]) -> tuple[Assign | Declare | If | While, ...]:
         match a:
             case Store(target, value):
                 place = self._place(target, values)
@@ -59,6 +59,9 @@ class Instance:
                 first = tuple(o for x in then for o in self._action(x, values))
                 second = tuple(o for x in otherwise for o in self._action(x, values))
                 return (If(self._value(test, values), first, second, uniform=False),)
+            case Repeat(test, body):
+                inner = tuple(o for x in body for o in self._action(x, values))
+                return (While(self._value(test, values), inner),)
 
     def _value(self, expr: Expr, values: dict[str, Expr]) -> Expr:
         def change(e: Expr) -> Expr | None:

@@ -32,6 +32,7 @@ from polygpu.model.kernel import (
     If,
     Statement,
     WaitCopies,
+    While,
 )
 from polygpu.model.kernel_walk import (
     Body,
@@ -286,7 +287,7 @@ class _Reading:
                 s = replace(s, value=put(value))
             case For():
                 s = replace(s, lower=put(s.lower), upper=put(s.upper))
-            case If():
+            case If() | While():
                 s = replace(s, test=put(s.test))
         return with_bodies(s, (self.body(b, inside, known) for b in bodies(s)))
 

@@ -19,7 +19,7 @@ from polygpu.mapping.program import Axis, Box, Fixed
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, is_floating, type_of
 from polygpu.model.kernel import For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, simplify
-from polygpu.model.rewrite import actions, substitute
+from polygpu.model.rewrite import actions, repeats, substitute
 from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
 from polygpu.schedule.tree import Member, Node, single_iterator
@@ -137,6 +137,8 @@ class RunCode:
         stores = [a for a in actions(s.body) if isinstance(a, Store)]
         if len(stores) != len(s.body) or any(not is_floating(type_of(a.value)) for a in stores):
             return False
+        if repeats(s.body):
+            return False  # with garbage it might not end
         for a in s.accesses:
             held = self.c.held_for(s.name, a.reference)
             if held is not None and any(held is r.array for r in self.c.m.reductions):

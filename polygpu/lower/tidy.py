@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polygpu.model.expr import Binary, Cast, Expr, Name
-from polygpu.model.kernel import Assign, Declare, For, If, Origin, Statement
+from polygpu.model.kernel import Assign, Declare, For, If, Origin, Statement, While
 from polygpu.model.kernel_walk import (
     bodies,
     free_names,
@@ -60,7 +60,7 @@ def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
 def _with_origin(s: Statement, put: Change) -> Statement:
     """`s` with `put` applied to what its origin is made of."""
     match s:
-        case Assign() | Declare() | If() if s.origin is not None:
+        case Assign() | Declare() | If() | While() if s.origin is not None:
             return replace(s, origin=_origin(s.origin, put))
     return s
 
@@ -108,7 +108,7 @@ def _joined(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 
 def _with_joined(s: Statement) -> Statement:
-    if isinstance(s, If) and s.origin is not None:
+    if isinstance(s, If | While) and s.origin is not None:
         return s
     s = with_bodies(s, map(_joined, bodies(s)))
     match s:

@@ -4,7 +4,7 @@
     region    ::= buffers, kernels, host statement*    becomes void polygpu_<function>_<n>(...)
     host      ::= HostFor | HostIf | Launch
     kernel    ::= arguments, block shape, shared arrays, statement*
-    statement ::= Declare | DeclareArray | Assign | Move | For | If | Barrier
+    statement ::= Declare | DeclareArray | Assign | Move | For | If | While | Barrier
                 | CommitCopies | WaitCopies | Comment
 
 A statement runs for every thread of a block. `uniform` marks control whose bounds or test are equal in
@@ -106,6 +106,15 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
+class While:
+    """`while (test) body` of one thread, as long as its data say: no barrier stands in it."""
+
+    test: Expr
+    body: tuple[Statement, ...]
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Barrier:
     """All threads of the block, all its memory spaces."""
 
@@ -128,7 +137,7 @@ class Comment:
 
 
 Statement: TypeAlias = (
-    Declare | DeclareArray | Assign | Move | For | If | Barrier | CommitCopies | WaitCopies | Comment
+    Declare | DeclareArray | Assign | Move | For | If | While | Barrier | CommitCopies | WaitCopies | Comment
 )
 
 

@@ -20,6 +20,7 @@ from polygpu.model.kernel import (
     If,
     Move,
     Statement,
+    While,
 )
 from polygpu.model.rewrite import Change, names_in, references, walk
 
@@ -29,7 +30,7 @@ Body: TypeAlias = tuple[Statement, ...]
 def bodies(s: Statement) -> tuple[Body, ...]:
     """The bodies of a loop or a branch; none of another statement."""
     match s:
-        case For():
+        case For() | While():
             return (s.body,)
         case If():
             return s.then, s.otherwise
@@ -39,7 +40,7 @@ def bodies(s: Statement) -> tuple[Body, ...]:
 def with_bodies(s: Statement, new: Iterable[Body]) -> Statement:
     """`s` with other `bodies`."""
     match s:
-        case For():
+        case For() | While():
             (body,) = new
             return replace(s, body=body)
         case If():
@@ -67,7 +68,7 @@ def operands(s: Statement) -> tuple[Expr, ...]:
             return target, source
         case For():
             return s.lower, s.upper
-        case If():
+        case If() | While():
             return (s.test,)
     return ()
 
@@ -106,7 +107,7 @@ def map_operands(s: Statement, value: Change, index: Change) -> Statement:
             return replace(s, target=place(target), source=place(source))
         case For():
             return replace(s, lower=index(s.lower), upper=index(s.upper))
-        case If():
+        case If() | While():
             return replace(s, test=value(s.test))
     return s
 

@@ -12,7 +12,7 @@ from operator import is_
 from typing import TypeAlias
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
-from polygpu.model.scop import Access, Action, Array, Branch, Let, Number, Scop, Statement, Store
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Number, Repeat, Scop, Statement, Store
 
 REMEMBERED = 1 << 14
 """Expressions that what is asked of them often is remembered of: kernels of one nest have most in common."""
@@ -115,18 +115,45 @@ Change: TypeAlias = Callable[[Expr], Expr]
 ReferenceChange: TypeAlias = Callable[[Reference, bool], Reference]
 
 
+BODY = 2  # what a loop's actions have in their numbers where those of branches have 0 or 1
+
+
+def sides(action: Action) -> tuple[tuple[int, tuple[Action, ...]], ...]:
+    """The actions within a branch or a loop, each list with its part of their numbers."""
+    match action:
+        case Branch(_, then, otherwise):
+            return (0, then), (1, otherwise)
+        case Repeat(_, body):
+            return ((BODY, body),)
+    return ()
+
+
+def with_sides(action: Action, new: Iterable[tuple[Action, ...]]) -> Action:
+    """`action` with other `sides`."""
+    match action:
+        case Branch(test):
+            return Branch(test, *new)
+        case Repeat(test):
+            return Repeat(test, *new)
+    return action
+
+
 def actions(body: Iterable[Action]) -> Iterator[Action]:
-    """All actions of `body`, those of a branch right behind it."""
+    """All actions of `body`, those of a branch or a loop right behind it."""
     return (a for _, a in numbered(body))
 
 
 def numbered(body: Iterable[Action], prefix: Number = ()) -> Iterator[tuple[Number, Action]]:
-    """All actions with their numbers, those of a branch right behind it."""
+    """All actions with their numbers, those of a branch or a loop right behind it."""
     for k, a in enumerate(body):
         yield (*prefix, k), a
-        if isinstance(a, Branch):
-            yield from numbered(a.then, (*prefix, k, 0))
-            yield from numbered(a.otherwise, (*prefix, k, 1))
+        for side, inner in sides(a):
+            yield from numbered(inner, (*prefix, k, side))
+
+
+def repeats(body: Iterable[Action]) -> bool:
+    """Whether there is any loop in `body`."""
+    return any(isinstance(a, Repeat) for a in actions(body))
 
 
 def exclusive(one: Number, other: Number) -> bool:
@@ -137,11 +164,17 @@ def exclusive(one: Number, other: Number) -> bool:
 
 def precedes(one: Number, other: Number) -> bool:
     """Whether an instance may execute both, in this order."""
-    return one < other and not exclusive(one, other)
+    return again(one, other) or (one < other and not exclusive(one, other))
+
+
+def again(one: Number, other: Number) -> bool:
+    """Whether one loop repeats both, be the other its test."""
+    loops = (k for k in range(1, len(one), 2) if one[k] == BODY)
+    return any(other[:k] == one[:k] and other[k : k + 1] in ((), (BODY,)) for k in loops)
 
 
 def reads_of(action: Action) -> tuple[Expr, ...]:
-    """What an action evaluates, but for the branches of one."""
+    """What an action evaluates, but for its `sides`."""
     match action:
         case Store(target, value):
             return value, *target.subscripts
@@ -166,8 +199,9 @@ def map_actions(
                 return Store(target(a.target), value(a.value))
             case Let():
                 return replace(a, value=value(a.value))
-            case Branch(test, then, otherwise):
-                return Branch(value(test), *(map_actions(side, value, target) for side in (then, otherwise)))
+            case Branch(test) | Repeat(test):
+                tested = replace(a, test=value(test))
+                return with_sides(tested, (map_actions(side, value, target) for _, side in sides(a)))
 
     return tuple(map(action, body))
 
@@ -202,7 +236,8 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
         return replace(a, extents=tuple(e if e is None else affine(e) for e in a.extents))
 
     def access(a: Access) -> Access:
-        return replace(a, reference=place(a.reference), guards=all_of(a.guards))
+        forms = tuple(f if f is None else affine(f) for f in a.forms)
+        return replace(a, reference=place(a.reference), guards=all_of(a.guards), forms=forms)
 
     def statement(s: Statement) -> Statement:
         body, accesses = map_actions(s.body, value, place), tuple(map(access, s.accesses))
@@ -221,11 +256,11 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
 
 
 def action_expressions(action: Action) -> tuple[Expr, ...]:
-    """What an action reads and writes itself, without the actions of its branches."""
+    """What an action reads and writes itself, without the actions of its `sides`."""
     match action:
         case Store(target, value):
             return (target, value)
         case Let(_, _, value):
             return (value,)
-        case Branch(test):
+        case Branch(test) | Repeat(test):
             return (test,)

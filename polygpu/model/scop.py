@@ -3,7 +3,7 @@
     scop      ::= parameters, arrays, loops, statements, context, functions, source range
     statement ::= iterators, domain, schedule, body
     body      ::= action*
-    action    ::= Store target = value | Let local = value | Branch test then else
+    action    ::= Store target = value | Let local = value | Branch test then else | Repeat test body
 
 No isl here: domains and subscripts are expressions, which `analysis.polyhedra` turns into sets.
 """
@@ -191,9 +191,17 @@ class Branch:
     otherwise: tuple[Action, ...] = ()
 
 
-Action: TypeAlias = Store | Let | Branch
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A data-dependent `while` kept inside a statement. What `body` declares is new each time."""
+
+    test: Expr
+    body: tuple[Action, ...]
+
+
+Action: TypeAlias = Store | Let | Branch | Repeat
 Number: TypeAlias = tuple[int, ...]
-# place of an action in a body: (n,), in branches (n, 0 or 1, k)
+# place of an action in a body: (n,), in branches (n, 0 or 1, k), in loops (n, 2, k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +209,9 @@ class Access:
     """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
     of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
-    When `affine` is False the subscripts are data dependent: any element may be touched. `guards` are affine
-    conditions within the body, all of which hold wherever the access happens.
+    When `affine` is False subscripts depend on data: any element may be touched whose other subscripts are
+    what `forms` has for them. `guards` are affine conditions within the body, all of which hold wherever the
+    access happens.
     """
 
     reference: Reference
@@ -213,6 +222,7 @@ class Access:
     text: str
     guards: tuple[Expr, ...] = ()
     exposed: bool = True
+    forms: tuple[Expr | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

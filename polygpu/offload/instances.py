@@ -9,7 +9,8 @@ from typing import TypeAlias
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
 from polygpu.model.expr import Binary, Call, Expr, Reference, Select, Unary
-from polygpu.model.rewrite import actions, children, reads_of, scalars_in
+from polygpu.model.rewrite import BODY, actions, children, reads_of, references, scalars_in
+from polygpu.model.scop import Action
 from polygpu.perf.lanes import uniform
 
 Sizes: TypeAlias = Mapping[str, int]
@@ -18,6 +19,7 @@ Count: TypeAlias = Callable[[Sizes], float]
 _EXACT = 4  # iterations of a loop that are looked at one by one
 _GAUSS = 0.5 - 0.75**0.5 / 3  # the nodes of two points, by which cubic polynomials are integrated
 _CALL = 20  # operations of a function: between sqrt and pow
+TURNS = 8  # iterations that a loop within an instance is taken to have
 
 
 def counter(tree: Scan) -> tuple[Count, frozenset[str]]:
@@ -73,7 +75,18 @@ def _value(expr: Expr, sizes: Sizes) -> int:
 def operations(s: PolyStatement) -> int:
     """Of an instance: its operators, its accesses to arrays, and so many for a call of a function."""
     accesses = sum(a.exposed for a in s.accesses)
-    return accesses + sum(_operators(reads_of(a)[0]) for a in actions(s.body))
+    once = accesses + sum(_operators(reads_of(a)[0]) for a in actions(s.body))
+    return once + sum((turns - 1) * _all_of(a) for turns, a in _turning(s) if turns > 1)
+
+
+def _turning(s: PolyStatement) -> Iterator[tuple[int, Action]]:
+    """The actions, and how often an instance is taken to carry each out."""
+    return ((TURNS ** number[1::2].count(BODY), a) for number, a in s.actions.items())
+
+
+def _all_of(action: Action) -> int:
+    """Operators and accesses of an action."""
+    return sum(_operators(e) + len(references(e)) for e in reads_of(action))
 
 
 def _operators(e: Expr) -> int:

@@ -25,6 +25,7 @@ from polygpu.model.kernel import (
     Kernel,
     Move,
     Statement,
+    While,
 )
 from polygpu.model.kernel_walk import has_barrier, names_used
 from polygpu.model.rewrite import children, names_in, reads_memory, with_children
@@ -42,6 +43,7 @@ from polygpu.perf.lockstep import (
     Loop,
     Node,
     Point,
+    Repeat,
     Stage,
     Value,
 )
@@ -251,6 +253,9 @@ class _Charges:
     def statements(self, statements: Sequence[Statement], kept: frozenset[str] = frozenset()) -> None:
         """Statements of one warp; declarations of `kept` names are for later stages too."""
         for s in statements:
+            if isinstance(s, While):
+                self._repeat(s)
+                continue
             self.charge(self.coster.statement(s), self.rounds.statement(s))
             match s:
                 case For():
@@ -296,6 +301,22 @@ class _Charges:
             if not s.unroll:
                 self.end_run()
         self.nodes.append(Loop(s, self.stage, lower, upper, agreed, point, tuple(body)))
+        self.close()
+
+    def _repeat(self, s: While) -> None:
+        """A loop that data end: each time its lanes wait for the test."""
+        self.charge(Counter(), self.rounds.entering(s) + self.rounds.end())
+        self.close()
+        self.rounds.loading |= self.rounds.after(s.body)
+        with self.body() as start:
+            point = self.charge(self.coster.test(s.test), self.rounds.statement(s) + self.rounds.end())
+            test = self.value(s.test)
+        self.close()
+        with self.body() as body:
+            with self.hoister.loop(s, self.points[point].cost.update):
+                self.statements(s.body)
+            self.end_run()
+        self.nodes.append(Repeat(s, self.stage, test, point, tuple(start), tuple(body)))
         self.close()
 
     def _branch(self, s: If) -> None:

@@ -56,10 +56,11 @@ def look(called: Called, device: Device, patience: Patience) -> tuple[list[Predi
 
 def marked(found: Predicted, host_iterations: int | None) -> list[dict[str, Any]]:
     """The kernels of what was predicted, each with "predicted": "exactly", "in part" where some iterations
-    stand for all, or "at most" where data decide.
+    stand for all, "at most" where data decide, or "roughly" where data end loops.
     """
     in_part = {k["name"] for k in found.record["kernels"]} if host_iterations else set(found.sampled)
     how = dict.fromkeys(in_part, "in part") | dict.fromkeys(found.inexact, "at most")
+    how |= dict.fromkeys(found.turning, "roughly")
     return [k | {"predicted": how.get(k["name"], "exactly")} for k in found.kernels]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name
-from polygpu.model.kernel import Assign, Declare, For
+from polygpu.model.kernel import Assign, Declare, For, While
 from polygpu.model.kernel_walk import statements
 from polygpu.model.rewrite import names_in, reads_memory
 
@@ -52,16 +52,16 @@ class Hoister:
         return True
 
     @contextmanager
-    def loop(self, loop: For, charge: Charge) -> Iterator[None]:
+    def loop(self, loop: For | While, charge: Charge) -> Iterator[None]:
         """The body of a rolled loop, of which `charge` charges an iteration."""
         self.frames.append(Frame(_varying(loop), charge))
         yield
         self.frames.pop()
 
 
-def _varying(loop: For) -> frozenset[str]:
+def _varying(loop: For | While) -> frozenset[str]:
     """The names that change with an iteration; indices of unrolled loops are constants."""
-    varying = {loop.index}
+    varying = {loop.index} if isinstance(loop, For) else set()
     for s in statements(loop.body):
         match s:
             case Declare(value=value):

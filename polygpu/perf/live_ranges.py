@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr, Int, Name, Reference
-from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Statement
+from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Kernel, Statement, While
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.linear import linear
 from polygpu.model.rewrite import children, names_in, reads_memory, references
@@ -121,6 +121,8 @@ class _Liveness:
                 case If():
                     sides = self.block(s.then, live, looped) | self.block(s.otherwise, live, looped)
                     live = self.used(sides | live, s, looped)
+                case While():
+                    live = self.repeat(s, live)
                 case _:
                     live = self.simple(s, live, looped)
         return live
@@ -174,6 +176,15 @@ class _Liveness:
         made_of = {n for item in streams for n in item.names if n in self.words}
         entered = (inner - streams - {s.index}) | frozenset(made_of - {s.index})
         return self.used(entered, s, looped)
+
+    def repeat(self, s: While, live: Live) -> Live:
+        """The test is before the body and behind it."""
+        inner = live
+        for _ in range(2):
+            inner = self.used(self.block(s.body, inner, looped=True) | inner, s, looped=True)
+        streams = {item for item in inner if isinstance(item, Stream)} - live
+        made_of = {n for item in streams for n in item.names if n in self.words}
+        return (inner - streams) | made_of
 
     def used(self, live: Live, s: Statement, looped: bool) -> Live:
         """What is live before a statement, its bodies apart; notes what it needs while it runs."""

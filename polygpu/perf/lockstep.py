@@ -1,9 +1,9 @@
 """What a kernel's warps do in lockstep and what is charged for it: `polygpu.perf.charges` makes it, once.
 
     lockstep ::= points, accesses, part*                  run by a block
-    part     ::= Charge | Do | Loop(part*) | Branch(part*) | Stage
+    part     ::= Charge | Do | Loop(part*) | Branch(part*) | Repeat(part*) | Stage
     stage    ::= step*                                    run by each of its warps, between two barriers
-    step     ::= Charge | Do | Loop(step*) | Branch(step*)
+    step     ::= Charge | Do | Loop(step*) | Branch(step*) | Repeat(step*)
     value    ::= load*, expression                        loads happen in this order
     load     ::= Access | Choice(value, load*, load*)
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
-from polygpu.model.kernel import For, If, Kernel, Statement
+from polygpu.model.kernel import For, If, Kernel, Statement, While
 from polygpu.perf.elements import Space
 
 Row: TypeAlias = tuple[int, str, bool]
@@ -147,6 +147,20 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """Runs until no lane is left: each time `start`, whose last charge is that of `point`, and the test come
+    before the body. At `point` it is noted that lanes part.
+    """
+
+    statement: While
+    stage: int
+    test: Value
+    point: int
+    start: tuple[Node, ...]
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """What each warp does between two barriers; `used` are the names that it mentions."""
 
@@ -155,7 +169,7 @@ class Stage:
     steps: tuple[Node, ...]
 
 
-Node: TypeAlias = Charge | Do | Loop | Branch | Stage
+Node: TypeAlias = Charge | Do | Loop | Branch | Repeat | Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polygpu.model.expr import Expr, Name
-from polygpu.model.kernel import Assign, Declare, For, If, Statement
+from polygpu.model.kernel import Assign, Declare, For, If, Statement, While
 from polygpu.model.kernel_walk import operands, statements
 from polygpu.model.rewrite import names_in, reads_memory
 from polygpu.perf.lockstep import Lockstep
@@ -18,7 +18,7 @@ def is_oblivious(tree: Lockstep) -> bool:
     steering = [subscript for access in tree.accesses for subscript in access.element.subscripts]
     steering += [choice.test.source for choice in tree.choices if choice.then or choice.otherwise]
     steering += [expr for s in inside if isinstance(s, For | If) for expr in operands(s)]
-    return not any(_reads(expr, data) for expr in steering)
+    return not any(isinstance(s, While) for s in inside) and not any(_reads(expr, data) for expr in steering)
 
 
 def _reads(expr: Expr, data: set[str]) -> bool:

@@ -12,7 +12,7 @@ from math import prod
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
-from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement
+from polygpu.model.kernel import Assign, Declare, For, If, Kernel, Move, Statement, While
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references, scalars_in
 from polygpu.perf.lanes import Value, binary, evaluate, spread
@@ -159,6 +159,15 @@ class _Walk:
                     self.loop(s, mask, weight, budget)
                 case If():
                     self.branch(s, mask, weight, budget)
+                case While():
+                    self.repeat(s, mask, weight, budget)
+
+    def repeat(self, s: While, mask: Mask, weight: float, budget: int) -> None:
+        """One iteration: data say how many there are."""
+        changed = {t.name for t in map(written, statements(s.body)) if isinstance(t, Name)}
+        self.values.update(dict.fromkeys(changed))
+        self.reads(s.test, mask, weight)
+        self.statements(s.body, mask, weight, budget)
 
     def branch(self, s: If, mask: Mask, weight: float, budget: int) -> None:
         """The sides that some thread takes; both when the test depends on data."""

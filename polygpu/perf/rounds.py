@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from polygpu.model.expr import Name, Reference
-from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement, WaitCopies
+from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement, WaitCopies, While
 from polygpu.model.kernel_walk import reads, statements
 from polygpu.model.rewrite import names_in, references
 from polygpu.perf.elements import Spaces
@@ -62,7 +62,7 @@ class Rounds:
             self._arrived()
         return waits
 
-    def entering(self, loop: For) -> int:
+    def entering(self, loop: For | While) -> int:
         """Waits before a loop, for what it uses and does not load itself: its first iteration waits alone."""
         inside = list(statements((loop,)))
         used = self.loading.keys() & {name for s in inside for name in names_in(*reads(s))}
@@ -110,7 +110,7 @@ class Rounds:
                 case For(body=body, unroll=True):
                     with self.unrolled():
                         self._run(body)
-                case For(body=body):
+                case For(body=body) | While(body=body):
                     self._run(body)
                     self.end()
                 case If(then=then, otherwise=otherwise):

@@ -18,6 +18,7 @@ from polygpu.model.kernel import (
     Move,
     Statement,
     WaitCopies,
+    While,
 )
 from polygpu.model.offsets import sum_of
 from polygpu.printing.dialect import Dialect
@@ -53,6 +54,8 @@ def print_statement(statement: Statement, names: Names) -> list[str]:
             return _loop(statement, names)
         case If():
             return _branch(statement, names)
+        case While(test, body):
+            return braced(f"while ({print_expr(test, names)})", print_body(body, names))
         case Barrier() | CommitCopies() | WaitCopies():
             return _synchronisation(statement, dialect)
         case Comment(text):

@@ -47,6 +47,6 @@ def _uncounted(kernel: Record, reason: str) -> Record:
 
 def _counted(kernel: Record, predicted: Record) -> Record:
     """What was measured, where both know it: a grid too large for the device is launched in parts."""
-    if predicted["predicted"] == "at most":
+    if predicted["predicted"] in ("at most", "roughly"):
         return _uncounted(kernel, "data decide what it accesses, or how often")
     return {**predicted, **kernel}

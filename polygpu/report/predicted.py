@@ -21,7 +21,8 @@ _SMALLEST = 64
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """`regions` have the form of a profile's. `chosen`: `sizes` were asked for; of the kernels, `inexact`
-    are those that data decide on, `sampled` those with more iterations than are looked at. So many
+    are those that data decide on, `sampled` those with more iterations than are looked at, `turning` those
+    with loops that data end. So many
     `host_iterations` of each host loop stand for all; None where all are looked at.
     """
 
@@ -32,6 +33,7 @@ class Prediction:
     chosen: bool
     inexact: tuple[str, ...]
     sampled: tuple[str, ...]
+    turning: tuple[str, ...]
     host_iterations: int | None = None
 
 
@@ -68,10 +70,11 @@ def _at_sizes(
     found, most = look(_once(regions, sizes), device, patience)
     scalars = {s.name for r in regions for s in r.integers}
     values = {n: value for r in regions for n, value in host_values(r, sizes).items() if n in scalars}
-    inexact = tuple(name for p in found for name in p.inexact)
+    inexact = tuple(name for p in found for name in p.inexact if name not in p.turning)
     sampled = tuple(name for p in found for name in p.sampled)
     records = tuple(p.record | {"kernels": marked(p, most)} for p in found)
-    return Prediction(device, facts, records, values, bool(scalars), inexact, sampled, most)
+    turning = tuple(name for p in found for name in p.turning)
+    return Prediction(device, facts, records, values, bool(scalars), inexact, sampled, turning, most)
 
 
 def _once(regions: list[Region], sizes: Mapping[str, int]) -> Called:
@@ -96,6 +99,9 @@ def prediction_lines(p: Prediction, width: int = 0) -> Iterator[Line]:
     if p.inexact:
         yield line()
         yield line(f"  data decide what is counted of {', '.join(p.inexact)}: what is predicted is the most")
+    if p.turning:
+        yield line()
+        yield line(f"  data end loops of {', '.join(p.turning)}: one iteration of each is predicted")
     if p.sampled:
         yield line()
         yield line(f"  some iterations of the loops of {', '.join(p.sampled)} stand for all: they are many")
@@ -106,8 +112,9 @@ def prediction_record(p: Prediction) -> dict[str, Any]:
     regions = [region_record(r, measures(list(r["kernels"]), p.device, p.facts)) for r in p.regions]
     return {
         "sizes": dict(p.sizes),
-        "inexact": list(p.inexact),
+        "inexact": [*p.inexact, *p.turning],
         "sampled": list(p.sampled),
+        "turning": list(p.turning),
         "host_iterations_looked_at": p.host_iterations,
         "regions": regions,
     }

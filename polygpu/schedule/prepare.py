@@ -22,11 +22,14 @@ from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.decisions import Decision
+from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
+from polygpu.schedule.nests import nests
 from polygpu.schedule.sharing import sharing
 from polygpu.support.child import patience
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.passes import Passes
 
 
@@ -109,7 +112,21 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
             p = without(p, dead)
             d = passes.run("dependences", lambda: compute(p))
     start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), (p, d), dead)
-    return _ordered(start, end - time.monotonic(), passes)
+    prepared = _ordered(start, end - time.monotonic(), passes)
+    _check_repeats(prepared)
+    return prepared
+
+
+def _check_repeats(prepared: Prepared) -> None:
+    """Raises Diagnosed for a loop within an instance where one thread runs all instances: that is no gain."""
+    p, found = prepared.polyhedra, nests(prepared.scheduled.host)
+    for s in (p.statement(name) for nest in found if not nest.parallel for name in nest.statements):
+        if repeats(s.body):
+            loops = (part for part in s.parts if part.text.startswith(("for", "while", "do", "if")))
+            place = next(loops, s).position
+            message = "the iterations of this loop depend on data, and no loop around it is parallel"
+            help_text = "let each iteration of a loop around it write elements of its own"
+            raise Diagnosed(Diagnostic("PG172", "error", message, place, help_text))
 
 
 def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:

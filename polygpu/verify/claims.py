@@ -9,12 +9,14 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.expr import Binary, Expr, Name, Reference
-from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Statement
-from polygpu.model.scop import Action, Branch, Let, Number, Store
+from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Statement, While
+from polygpu.model.rewrite import BODY
+from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
-from polygpu.verify.events import Leaf, Matched, Place
+from polygpu.verify.events import Do, Leaf, Matched, Place
 from polygpu.verify.match import Matcher, MismatchError, instances_in
+from polygpu.verify.repeats import check_cells
 from polygpu.verify.scoped import clear, needed
 from polygpu.verify.source import Source
 from polygpu.verify.state import State
@@ -31,6 +33,8 @@ class Walking(Protocol):
     def source(self) -> Source: ...
     @property
     def symbols(self) -> dict[str, Expr]: ...
+    @property
+    def actions(self) -> list[Do]: ...
     def place(self, expr: Expr, state: State) -> Place | None: ...
     def emit(self, state: State, target: Place | None, reads: tuple[Place, ...], **more: object) -> None: ...
     def new_private(self, s: DeclareArray | Declare, name: str, state: State) -> State: ...
@@ -78,6 +82,8 @@ class Claim:
                 self._assigned(action, Name(s.name, s.type), value, number, state, after, False)
             case Branch(), If():
                 self._branch(s, action, number, state)
+            case Repeat(), While():
+                self._repeat(s, action, number, state)
             case _:
                 raise self._wrong("the kernel does something else there")
 
@@ -167,11 +173,23 @@ class Claim:
         for side, ours, theirs in ((0, action.then, s.then), (1, action.otherwise, s.otherwise)):
             self._in_order(ours, theirs, (*number, side), state.at(1 + side))
 
+    def _repeat(self, s: While, action: Repeat, number: Number, state: State) -> None:
+        """A loop as if it were run once, or not at all: see `verify.repeats`."""
+        before = len(self.walk.actions)
+        matcher = self.matcher(state)
+        try:
+            matcher.match(action.test, s.test)
+        except MismatchError as error:
+            raise self._wrong(str(error)) from None
+        self._emit(matcher, state.at(0), number, None, None)
+        self._in_order(action.body, s.body, (*number, BODY), state.at(1))
+        check_cells(self.walk.p.statement(self.origin.statement), self.walk.actions[before:])
+
     def _in_order(
         self, ours: tuple[Action, ...], theirs: tuple[Statement, ...], prefix: Number, state: State
     ) -> None:
         if len(ours) != len(theirs):
-            raise self._wrong("a branch has other actions")
+            raise self._wrong("a branch or a loop has other actions")
         for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             here = self._where(state.at(k), (*prefix, k))
             later = here

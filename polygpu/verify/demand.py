@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygpu.analysis.dead import Place
 from polygpu.analysis.polyhedra import PolyStatement
-from polygpu.model.rewrite import locals_of, numbered, precedes
+from polygpu.model.rewrite import again, locals_of, numbered, precedes
 from polygpu.model.scop import Let, Number
 from polygpu.verify.slots import Slot, first_writes
 from polygpu.verify.source import Source, Writer
@@ -50,12 +50,17 @@ class Demand:
         Raises UnanalysableError where that depends on data.
         """
         live = {a.name for a in self.source.p.arrays if a.live_out}
-        yield from (s.statement for s in self._gone if s.reference.array in live)
+        yield from (s.statement for s in self._gone if s.reference.array in live or self._comes_back(s))
         if self._gone:
             found = (w for some in self.writers.values() for w in some)
             yield from (w.statement for w in found if self.leaves_out(w.statement, w.number))
         if self.left_out:
             yield from (s.name for s in self.source.p.statements if self._misses_local(s))
+
+    def _comes_back(self, write: Slot) -> bool:
+        """Whether another iteration of a loop within the instance may find what `write` leaves."""
+        found = (s for s in self._slots if s.statement == write.statement and s.array == write.array)
+        return any(again(write.number, s.number) for s in found if not (s.write or s.implied))
 
     def _misses_local(self, s: PolyStatement) -> bool:
         kept = [(n, a) for n, a in numbered(s.body) if not self.leaves_out(s.name, n)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 import islpy as isl
 
@@ -87,11 +88,19 @@ def _buffer(session: Session, b: Buffer) -> None:
     touched = isl.Set.empty(device.get_space())
     for slot in session.source.slots:
         if slot.reference.array == b.name:
-            elements = slot.relation.range().reset_tuple_id() if slot.relation is not None else source
+            elements = _touched(session, slot, source)
             touched = touched.union(elements)
             _copied(session, slot, source.subtract(device), elements)
     if array.extents and array.extents[0] is None:
         _not_too_much(session, b, device, touched)
+
+
+def _touched(session: Session, slot: Slot, source: isl.Set) -> isl.Set:
+    """The elements that an access may touch; of the array's, `source`, where it depends on data."""
+    if slot.relation is not None:
+        return slot.relation.range().reset_tuple_id()
+    found = session.p.statement(slot.statement).accesses_of[slot.reference, slot.write or slot.implied]
+    return reduce(isl.Map.union, (a.relation for a in found)).range().reset_tuple_id().intersect(source)
 
 
 def _rows(session: Session, scope: Scope, array: Array, b: Buffer) -> None:

@@ -10,8 +10,8 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, array_tuple
 from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
-from polygpu.model.rewrite import numbered, reads_of, references, walk
-from polygpu.model.scop import Action, Branch, Number, Store
+from polygpu.model.rewrite import numbered, reads_of, references, sides, walk
+from polygpu.model.scop import Action, Branch, Number, Repeat, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.outcomes import implied
 
@@ -59,11 +59,11 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
         if isinstance(action, Store) and len(number) > 1:
             touching = _touching(s, action.target)
             found[number] = here if here.is_subset(touching) else coalesced(here.intersect(touching))
-        elif isinstance(action, Branch):
-            for side, branch in enumerate((action.then, action.otherwise)):
-                holds = implied(action.test, side == 0, condition)
+        elif isinstance(action, Branch | Repeat):
+            for side, inner in sides(action):
+                holds = implied(action.test, side != 1, condition)
                 inside = here if holds is None else coalesced(here.intersect(holds))
-                found |= {(*number, side, k): inside for k in range(len(branch))}
+                found |= {(*number, side, k): inside for k in range(len(inner))}
     return found
 
 

@@ -24,6 +24,7 @@ from polygpu.model.kernel import (
     Origin,
     Statement,
     WaitCopies,
+    While,
 )
 from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references, walk
@@ -86,7 +87,7 @@ class KernelWalk:
                 self.move(s, state, position)
             case For():
                 return self.loop(s, state, position)
-            case If():
+            case If() | While():
                 return self.branch(s, here)
             case Barrier():
                 self.syncs.append(Sync(self.point(here)))
@@ -221,10 +222,12 @@ class KernelWalk:
         turns = index.sub(needed(state.scope, s.lower)).div(constant(s.step)).floor()
         return state.commits.add(turns.mul(constant(each)))
 
-    def branch(self, s: If, state: State) -> State:
+    def branch(self, s: If | While, state: State) -> State:
         if s.origin is not None:
             self.instance(s, s.origin, state, state)
             return state
+        if isinstance(s, While):
+            raise UnclearError("a loop that data end, and no statement of the source")
         holds = clear(state.scope, s.test)
         yes = replace(state.at(0), scope=state.scope.where(holds))
         first = self.sequence(s.then, yes)
@@ -263,7 +266,7 @@ class KernelWalk:
         members = dict(declared.structure.fields) if declared.structure is not None else {}
         return members.get(r.field, "") if r.field else declared.type
 
-    def instance(self, s: Assign | Declare | If, origin: Origin, state: State, after: State) -> None:
+    def instance(self, s: Assign | Declare | If | While, origin: Origin, state: State, after: State) -> None:
         """The events of a source action, once its claim is found to be true."""
         instance = Claim(self, origin, state)
         statement = next((x for x in self.p.statements if x.name == origin.statement), None)

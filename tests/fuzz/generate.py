@@ -26,6 +26,7 @@ from tests.fuzz.ranges import loop_range
 from tests.fuzz.sizes import chosen_sizes, constant_size, in_memory
 from tests.fuzz.style import Style, random_style
 from tests.fuzz.sums import sums
+from tests.fuzz.turns import turning
 from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
 from tests.fuzz.wrapping import within_bounds
 
@@ -208,6 +209,10 @@ class Author(Values):
         if self.style.straight and self.left > 0:
             self.left -= 3
             return (*nodes, *straight(self, scope, [self._name() for _ in range(self.random.randrange(4))]))
+        if self.style.turning and self.left > 0:
+            self.left -= 2
+            names = [self._name() for _ in range(self.random.choice((2, 2, 3)))]
+            return (*nodes, *turning(self, scope, names))
         return (*nodes, *self._statements(scope, self.random.choice((1, 1, 1, 2, 3))))
 
     def _name(self) -> str:

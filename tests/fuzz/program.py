@@ -2,7 +2,7 @@
 
     program   ::= array*, scalar*, region*                 one C function
     region    ::= node*
-    node      ::= Loop | If | Assign | Declare
+    node      ::= Loop | If | Assign | Declare | Turn | Leave
     value     ::= Operation | Read | Scalar | Affine       an Operation is a template of C text with operands
 
 Programs are generic data: `shrink` replaces any part of one by a smaller part of the same kind.
@@ -121,7 +121,26 @@ class If:
     otherwise: tuple[Node, ...] = ()
 
 
-Node: TypeAlias = Loop | If | Assign | Declare
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A loop of `form` "for", "while" or "do" that data bound: an int `counter` goes up to below `limit`."""
+
+    form: str
+    counter: str
+    start: Value
+    limit: Value
+    step: int
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """`how`: break or continue."""
+
+    how: str
+
+
+Node: TypeAlias = Loop | If | Assign | Declare | Turn | Leave
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tests.fuzz.program import (
     Program,
     Read,
     Scalar,
+    Turn,
     Value,
 )
 
@@ -101,6 +102,9 @@ def _reads(
                 yield from ((r, ranges) for v in (node.target, node.value) for r in reads_of(v))
             case Declare():
                 yield from ((r, ranges) for r in (reads_of(node.value) if node.value is not None else ()))
+            case Turn():
+                yield from ((r, ranges) for v in (node.start, node.limit) for r in reads_of(v))
+                yield from _reads(node.body, ranges)
 
 
 def reads_of(value: Value) -> Iterator[Read]:

@@ -18,6 +18,7 @@ from tests.fuzz.program import (
     Operation,
     Program,
     Read,
+    Turn,
     Value,
     substituted,
 )
@@ -158,6 +159,16 @@ def _simpler(node: Node) -> Iterator[Node]:
                 yield replace(node, type="float")
             if node.type != "int":
                 yield replace(node, type="int")
+        case Turn():
+            yield from _simpler_turn(node)
+
+
+def _simpler_turn(turn: Turn) -> Iterator[Turn]:
+    yield from (replace(turn, body=body) for body in _fewer(turn.body) if body)
+    if turn.form != "for":
+        yield replace(turn, form="for")
+    yield from (replace(turn, start=start) for start in _values(turn.start))
+    yield from (replace(turn, limit=limit) for limit in _values(turn.limit))
 
 
 def _simpler_header(loop: Loop) -> Iterator[Loop]:

@@ -23,9 +23,11 @@ from tests.fuzz.program import (
     If,
     Loop,
     Node,
+    Operation,
     Program,
     Read,
     Scalar,
+    Turn,
 )
 from tests.fuzz.ranges import declared, reads_of
 from tests.fuzz.shrink import shrink
@@ -51,6 +53,8 @@ def nodes_of(nodes: tuple[Node, ...], around: Nest = ()) -> Iterator[tuple[Node,
                 yield from nodes_of(body, (*around, node))
             case If(_, then, otherwise):
                 yield from nodes_of((*then, *otherwise), around)
+            case Turn(body=body):
+                yield from nodes_of(body, around)
 
 
 def everything(p: Program) -> Iterator[tuple[Node, Nest]]:
@@ -224,10 +228,16 @@ def straight(p: Program) -> bool:
     )
 
 
+def turning(p: Program) -> bool:
+    """for (c = A[i] & 3; c < (B[i] & 7); c++) { ... if (...) break; ... } with tests in it"""
+    turns = [node for node, _ in everything(p) if isinstance(node, Turn)]
+    return any(isinstance(t.limit, Operation) and any(isinstance(n, If) for n in t.body) for t in turns)
+
+
 FORMS: tuple[Callable[[Program], bool], ...] = (
     bounded_twice, triangle_to_a_number, sum_of_iterators, shifted_by_three, flattened_rows_of_a_number,
     parameter_of_constant_rows, global_of_constant_rows, down_to_zero, accumulation, unsigned_bound,
-    narrow_array, scaled_record, stencil, shared, straight,
+    narrow_array, scaled_record, stencil, shared, straight, turning,
 )  # fmt: skip
 
 

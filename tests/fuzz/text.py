@@ -15,12 +15,14 @@ from tests.fuzz.program import (
     Assign,
     Declare,
     If,
+    Leave,
     Loop,
     Node,
     Operation,
     Program,
     Read,
     Scalar,
+    Turn,
     Value,
     constant_type,
     substituted,
@@ -252,6 +254,21 @@ class _Writer:
             case Declare(name, ctype, value):
                 assert value is not None
                 return [f"{indent}{ctype} {name} = {self.value(value)};"]
+            case Leave(how):
+                return [f"{indent}{how};"]
+            case Turn():
+                return [indent + line for line in self._turn(node)]
+
+    def _turn(self, turn: Turn) -> list[str]:
+        counter, body = turn.counter, self.lines(turn.body, "    ")
+        start, test = f"int {counter} = {self.value(turn.start)};", f"{counter} < {self.value(turn.limit)}"
+        step = _advance(counter, turn.step)
+        match turn.form:
+            case "for":
+                return [f"for ({start} {test}; {step}) {{", *body, "}"]
+            case "while":
+                return [start, f"while ({test}) {{", f"    {step};", *body, "}"]
+        return [start, "do {", f"    {step};", *body, f"}} while ({test});"]
 
     def _body(self, loop: Loop, indent: str) -> list[str]:
         if self.spelling:

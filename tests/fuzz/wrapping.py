@@ -16,9 +16,11 @@ from tests.fuzz.program import (
     Assign,
     Declare,
     If,
+    Leave,
     Loop,
     Node,
     Program,
+    Turn,
     Value,
     constant_type,
     with_literals,
@@ -104,6 +106,10 @@ def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
                 fits = _reach(target, values) and _reach(value, values)
             case Declare(_, _, value):
                 fits = value is None or _reach(value, values)
+            case Turn(_, _, start, limit, _, body):
+                fits = _reach(start, values) and _reach(limit, values) and _all_fit(body, values, old)
+            case Leave():
+                fits = True
         if not fits:
             return False
     return True

@@ -21,7 +21,7 @@ from polygpu.model.expr import (
     is_floating,
     type_of,
 )
-from polygpu.model.scop import Action, Branch, Let, Scop, Statement, Store
+from polygpu.model.scop import Action, Branch, Let, Repeat, Scop, Statement, Store
 
 Number: TypeAlias = int | float
 Memory: TypeAlias = dict[tuple[Any, ...], Number]
@@ -72,6 +72,10 @@ class Interpreter:
             case Branch(test, then, otherwise):
                 for inner in then if self.value(test, names) else otherwise:
                     self.act(inner, names)
+            case Repeat(test, body):
+                while self.value(test, names):
+                    for inner in body:
+                        self.act(inner, names)
 
     def cell(self, reference: Reference, names: dict[str, Number]) -> tuple[Any, ...]:
         return (reference.array, reference.field, *(self.value(s, names) for s in reference.subscripts))

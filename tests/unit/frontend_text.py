@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polygpu.frontend import FrontendOptions, Lifted, lift
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary
-from polygpu.model.scop import Access, Action, Branch, Let, Scop, Statement, Store
+from polygpu.model.scop import Access, Action, Branch, Let, Repeat, Scop, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 
@@ -68,6 +68,8 @@ def shown_action(action: Action) -> str:
         case Branch(test, then, otherwise):
             text = f"if {shown(test)} {{ {' '.join(map(shown_action, then))} }}"
             return text + (f" else {{ {' '.join(map(shown_action, otherwise))} }}" if otherwise else "")
+        case Repeat(test, body):
+            return f"while {shown(test)} {{ {' '.join(map(shown_action, body))} }}"
 
 
 def bodies(scop: Scop) -> list[str]:

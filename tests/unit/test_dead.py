@@ -7,7 +7,7 @@ import pytest
 from polygpu.analysis.dead import dead_actions, without
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.rewrite import numbered
-from polygpu.model.scop import Branch, Let, Store
+from polygpu.model.scop import Branch, Let, Repeat, Store
 from polygpu.verify.demand import Demand
 from polygpu.verify.source import Source, UnanalysableError
 from tests.unit.middle import VECTORS, dependent
@@ -41,6 +41,22 @@ BODIES = [
     ("if (x[i] > 2) { float t = z[i]; float u = t; if (u > 3) { t = u; u = 4; } y[i] = 2; }", "if y"),
     ("if (x[i] > 2) { float t = z[i]; if (t > 3) { t = 1; } y[i] = t; }", "if t if t y"),
     ("if (x[i] > 2) { float t = z[i]; if (t > 3) { y[i] = t; t = 1; } }", "if t if y"),
+    # what loops within an instance pass from one iteration to the next, and what they do not
+    ("float t = 0; for (int j = 0; j < x[i]; j++) { y[i] += t; t = z[j]; }", "t j while y t j"),
+    (
+        "float u[2]; u[0] = 1; for (int j = 0; j < x[i]; j++) { y[i] += u[0]; u[0] = z[j]; u[1] = 2; }",
+        "u j while y u u j",
+    ),
+    ("float t = 0, u = 1; for (int j = 0; j < x[i]; j++) { t = z[j]; y[i] += t; u = t; }", "j while t y j"),
+    (
+        "float t = 0; while (y[i] > t) { float u = z[i]; y[i] -= u; if (u > 2) t = u; else u = 2; }",
+        "t while u y if t u",
+    ),
+    ("float t = 0; for (int j = 0; j < x[i]; j++) { t = z[j]; } y[i] = 1;", "y"),
+    (
+        "float t = 0; for (int j = 0; j < x[i]; j++) if (z[j] > 2) { t = j; break; } y[i] = t;",
+        "t j go while if t go j y",
+    ),
     # what outlives the region, read by nobody and overwritten
     ("if (x[i] > 2) y[i] = 1; y[i] = 0;", "if y y"),
     ("if (x[i] > 2) y[i] = 1; else z[i] = 1;", "if y z"),
@@ -64,6 +80,8 @@ def shown(p: Polyhedra) -> str:
                     found.append(name)
                 case Branch():
                     found.append("if")
+                case Repeat():
+                    found.append("while")
     return " ".join(found)
 
 

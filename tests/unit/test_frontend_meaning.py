@@ -133,6 +133,32 @@ REGIONS = {
         break; } }""",
     "nothing": """for (int i = n; i < n; i++) x[i] = 0; for (int i = 0; i < 3; i++) for (int j =
         i; j < 0; j++) x[j] = 1;""",
+    "bounds_of_data": """for (int i = 0; i < n; i++) { double s = i; for (int j = k[i]; j < k[i + 1] + 3;
+        j++) s += x[j] * x[k[j]]; A[i][1] = s; }""",
+    "steps_of_data": "for (int i = 0; i < n; i++) for (int j = 1, e = k[i]; j <= e; j *= 2) x[i] += A[1][j];",
+    "while_it_holds": """for (int i = 0; i < n; i++) { int at = i; while (x[at] < 4 && at < 20) { int to = at;
+        at = to + 1 + k[to] % 3; } k[i] = at; }""",
+    "do_until": """for (int i = 0; i < n; i++) { int c = 0; do { c += 2; if (c > 9) break; if (c % 3 == 1)
+        continue; c++; } while (c < k[i] + 4); x[i] = c; }""",
+    "first_of_a_row": """int i, j; for (i = 0; i < n; i++) { for (j = 0; j < m; j++) if (A[i][j] > 4) break;
+        k[i] = j; } for (j = 0; j < n; j++) x[j] += 1; for (i = 0; i < n; i++) for (j = k[i]; j > 0; j -= 2)
+        x[i] -= j;""",
+    "breaks": """for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) { if (x[j] < -5) break;
+        A[i][0] += x[j]; if (A[i][0] > 9) { A[i][0] -= 1; break; } A[i][0] -= 0.5; if (x[j] > 5) { x[i + 40]
+        += 1; if (j > 3) break; } else if (j == 2) continue; A[i][0] += 0.25; }""",
+    "continues": """for (int i = 0; i < n; i++) for (int j = 0; j < k[i] + 2; j++) { if (x[j] < 0)
+        continue; x[i + 30] += j; if (k[j] % 2) { x[i + 30] -= 3; if (k[j] % 3) continue; x[i + 30] *= 2; }
+        x[i + 30]++; }""",
+    "loops_of_tests": """for (int i = 0; i < n; i++) if (x[i] > 0) { for (int j = 0; j < m; j++) A[i][2] +=
+        x[j]; } else { int c = 0, j; for (j = m - 1; j > k[i]; j--) { c += j; for (int h = 0; h < j; h++) {
+        if (h * h > c) break; c -= k[h]; } } A[i][3] = c + j; }""",
+    "bisection": """for (int i = 0; i < n; i++) { int low = 0, high = 60; while (low < high) { int mid =
+        (low + high) / 2; if (x[mid] < A[i][0]) low = mid + 1; else high = mid; } k[i] = low; }""",
+    "scalars_stay": """int last = -1; double best; for (int i = 0; i < n; i++) { best = x[i]; for (int j = i;
+        x[j] < 5 && j < 60; j++) if (x[j] > best) { best = x[j]; last = j; } A[i][0] = best;
+        k[i] = last; }""",
+    "forever": """for (int i = 0; i < n; i++) for (;;) { if (x[i] > 3) break; x[i] += 2; if (k[i] > 7) {
+        break; } }""",
 }
 
 
@@ -145,7 +171,14 @@ def expected(source: Path, directory: Path) -> list[list[float]]:
     return [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
 
 
-CASES = [(name, flat) for name, body in REGIONS.items() for flat in (False, True) if not flat or "A[" in body]
+# whose rows, once they are flattened, nothing tells apart
+WITH_ROWS = {"first_of_a_row"}
+CASES = [
+    (name, flat)
+    for name, body in REGIONS.items()
+    for flat in (False, True)
+    if not flat or ("A[" in body and name not in WITH_ROWS)
+]
 
 
 @pytest.mark.parametrize(("name", "flat"), CASES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,17 +16,17 @@ from polygpu.frontend.read.state import Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Expr, Int, Reference
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.scop import Action, Let, Store
 
 
 def effects(reader: Reader, node: Any) -> list[Action]:
     """The stores of an expression statement, in order: `a = b = c` and `x = 1, y = 2` are split."""
     if isinstance(node, c_ast.ExprList):
         return [action for part in node.exprs for action in effects(reader, part)]
-    return _with_pending(reader, _effects(reader, node))
+    return with_pending(reader, _effects(reader, node))
 
 
-def _with_pending(reader: Reader, found: list[Action]) -> list[Action]:
+def with_pending(reader: Reader, found: list[Action]) -> list[Action]:
     """Behind the actions of a statement what `k++` in it changes."""
     pending = list(reader.region.pending)
     reader.region.pending.clear()
@@ -139,7 +138,7 @@ def declaration(reader: Reader, node: c_ast.Decl) -> list[Action]:
     """A variable declared in the region; its initialiser as stores."""
     variable = declarations.entered(reader, node)
     found = _initialised(reader, node, variable)
-    return _with_pending(reader, found)
+    return with_pending(reader, found)
 
 
 def _initialised(reader: Reader, node: c_ast.Decl, variable: Variable) -> list[Action]:
@@ -157,52 +156,3 @@ def _initialised(reader: Reader, node: c_ast.Decl, variable: Variable) -> list[A
         stores.append(Store(Reference(array.name, tuple(map(Int, subscripts)), ctype, "", site), value))
         values.assign(reader.region, variable, value)
     return stores
-
-
-def branches(reader: Reader, node: c_ast.If) -> tuple[list[Action], list[Action]]:
-    """The two branches of a data-dependent if."""
-    before = dict(reader.region.values)
-    then = _block(reader.child(), [node.iftrue])
-    yes, reader.region.values = reader.region.values, before
-    otherwise = _block(reader.child(), [node.iffalse]) if node.iffalse is not None else []
-    reader.region.values = values.joined(reader, None, yes, reader.region.values)
-    return then, otherwise
-
-
-def _block(reader: Reader, nodes: Iterable[Any]) -> list[Action]:
-    found: list[Action] = []
-    for node in nodes:
-        with reader.region.reading(node):
-            found += _within(reader, node)
-    return found
-
-
-def _within(reader: Reader, node: Any) -> list[Action]:
-    match node:
-        case c_ast.Compound():
-            return _block(reader.child(), node.block_items or ())
-        case c_ast.If():
-            test = reader.certain(node.cond)
-            then, otherwise = branches(reader, node)
-            return [Branch(test, tuple(then), tuple(otherwise))]
-        case c_ast.EmptyStatement():
-            return []
-        case c_ast.Decl():
-            return _let(reader, node)
-        case c_ast.For():
-            message = "a loop within an if whose condition depends on data"
-            help_text = "put the if inside the loop: 'for (...) if (...) ...'"
-            raise refusal("PG170", reader.region.at(node), message, help_text, 3)
-    return effects(reader, node)
-
-
-def _let(reader: Reader, node: c_ast.Decl) -> list[Action]:
-    variable: Variable = declarations.entered(reader, node)
-    if declarations.substituted(reader, variable):
-        return []
-    local = declarations.local(reader, variable)
-    value = reader.value(node.init) if node.init is not None else Int(0)
-    reader.region.bindings[variable] = local
-    if node.init is not None:
-        values.assign(reader.region, variable, value)
-    return _with_pending(reader, [Let(local.name, local.type, value)])

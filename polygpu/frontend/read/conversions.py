@@ -34,7 +34,7 @@ from polygpu.model.expr import (
     type_of,
 )
 from polygpu.model.rewrite import children, reads_memory, rewrite
-from polygpu.model.scop import COUNTED, Action, Branch, Let, Store
+from polygpu.model.scop import COUNTED, Action, Branch, Let, Repeat, Store
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _PARTS = frozenset({"/", "%", ">>"})
@@ -114,6 +114,10 @@ def of_action(affine: Affine, action: Action) -> Iterator[Taken]:
         case Branch(test, then, otherwise):
             yield from _in_test(affine, test, True)
             for inner in (*then, *otherwise):
+                yield from of_action(affine, inner)
+        case Repeat(test, body):
+            yield from _in_test(affine, test, True)
+            for inner in body:
                 yield from of_action(affine, inner)
 
 

@@ -67,11 +67,11 @@ def substituted(reader: Reader, variable: Variable) -> bool:
     return True
 
 
-def local(reader: Reader, variable: Variable) -> Local:
-    """A scalar of one statement instance."""
+def local(reader: Reader, variable: Variable, where: str) -> Local:
+    """A scalar of one statement instance, declared within what `where` says."""
     if not isinstance(variable.type, Basic):
-        message = f"'{variable.name}' is declared within an if whose condition depends on data"
-        help_text = "declare arrays and structures before the if"
+        message = f"'{variable.name}' is declared within {where}"
+        help_text = f"declare arrays and structures before the {where.split()[1]}"
         raise refusal("PG171", reader.region.at(variable.node), message, help_text, len(variable.name))
     name = reader.region.unique(variable.name)
     reader.region.locals.add(name)

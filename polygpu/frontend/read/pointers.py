@@ -10,8 +10,8 @@ from polygpu.frontend.names.types import CType, Opaque, Pointer, Vector, describ
 from polygpu.frontend.read.state import Address, RawArray, Reading, Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.model.expr import Expr, Reference
-from polygpu.model.rewrite import children, scalars_in
-from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.model.rewrite import actions, children, scalars_in
+from polygpu.model.scop import Action, Let, Store
 from polygpu.support.diagnostics import Diagnosed
 
 
@@ -60,7 +60,7 @@ def _extent(reader: Reading, ctype: Vector) -> Expr | int | None:
 
 def check(region: Region) -> None:
     """Refuses pointers to where data said, if the region changes these data: they go on pointing there."""
-    stored = set(_changed(action for statement in region.statements for action in statement.body))
+    stored = set(_changed(action for statement in region.statements for action in actions(statement.body)))
     for variable, binding in region.bindings.items():
         if not isinstance(binding, Address):
             continue
@@ -73,15 +73,13 @@ def check(region: Region) -> None:
                 raise refusal("PG157", region.at(variable.node), message, help_text, len(variable.name))
 
 
-def _changed(actions: Iterable[Action]) -> Iterator[str]:
-    for action in actions:
+def _changed(found: Iterable[Action]) -> Iterator[str]:
+    for action in found:
         match action:
             case Store(target, _):
                 yield target.array
             case Let(name, _, _, True):
                 yield name
-            case Branch(_, then, otherwise):
-                yield from _changed((*then, *otherwise))
 
 
 def _data(subscripts: Iterable[Expr]) -> Iterator[str]:

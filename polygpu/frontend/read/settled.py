@@ -20,8 +20,16 @@ from polygpu.frontend.read.statements import Path, keep
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import is_followed, pointed
 from polygpu.model.expr import Expr, Reference
-from polygpu.model.rewrite import actions, map_references, reads_of, references, scalars_in
-from polygpu.model.scop import Action, Branch, Store
+from polygpu.model.rewrite import (
+    actions,
+    map_references,
+    reads_of,
+    references,
+    scalars_in,
+    sides,
+    with_sides,
+)
+from polygpu.model.scop import Action, Branch, Repeat, Store
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
@@ -46,6 +54,7 @@ def settle(reader: Reader, path: Path, lives: Lives, position: Position) -> None
             del region.arrays[variable]
     region.following = False
     _name_starts(region)
+    _name_counters(region)
 
 
 def _settle(
@@ -88,10 +97,10 @@ def _without(body: tuple[Action, ...], name: str) -> tuple[Action, ...]:
         match action:
             case Store(target, _) if target.array == name:
                 continue
-            case Branch(test, then, otherwise):
-                sides = _without(then, name), _without(otherwise, name)
-                if any(sides):
-                    found.append(Branch(test, *sides))
+            case Branch() | Repeat():
+                left = [_without(inner, name) for _, inner in sides(action)]
+                if any(left):
+                    found.append(with_sides(action, left))
             case _:
                 found.append(action)
     return tuple(found)
@@ -110,6 +119,17 @@ def _name_starts(region: Region) -> None:
     for variable, array in region.arrays.items():
         if array.name in region.scalars:
             _rename(region, variable, region.unique(f"{array.name}_end"))
+
+
+def _name_counters(region: Region) -> None:
+    """What only loops within instances count is called what the source calls it."""
+    for variable, array in list(region.arrays.items()):
+        name = variable.name
+        if array.name == f"{name}_end" and name not in region.names | region.reserved | {*region.scalars}:
+            region.names.add(name)
+            _rename(region, variable, name)
+            if array.name in region.inside:
+                region.inside[name] = region.inside[array.name]
 
 
 def _targets(region: Region) -> Iterator[Reference]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from collections.abc import Iterator as Iterable
 from contextlib import contextmanager
 from copy import copy
@@ -143,7 +143,8 @@ class Region:
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
-    names, `pending` what `k++` within the expression that is read changes after it.
+    names, `pending` what `k++` within the expression that is read changes after it. `inside` says of what
+    loops within an instance set why they are no loops of the nest.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
     in `unclear` are declared where there is one: what is wrong with their uses follows from that.
@@ -174,6 +175,7 @@ class Region:
     starts: dict[str, Scalar] = field(default_factory=dict)
     pending: list[Action] = field(default_factory=list)
     following: bool = True
+    inside: dict[str, Diagnosed] = field(default_factory=dict)
     spelled: dict[str, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
@@ -190,17 +192,26 @@ class Region:
     @contextmanager
     def trial(self) -> Iterable[None]:
         """Forgets all that is read within."""
-        grown = {name: value for name, value in vars(self).items() if isinstance(value, dict | set | list)}
-        saved = [copy(value) for value in grown.values()]
+        forget = self.saved()
         self.trials += 1
         try:
             yield
         finally:
             self.trials -= 1
+            forget()
+
+    def saved(self) -> Callable[[], None]:
+        """What forgets all that is read from now on."""
+        grown = {name: value for name, value in vars(self).items() if isinstance(value, dict | set | list)}
+        saved = [copy(value) for value in grown.values()]
+
+        def forget() -> None:
             for (name, value), before in zip(grown.items(), saved, strict=True):
                 value.clear()
                 (value.extend if isinstance(value, list) else value.update)(before)
                 setattr(self, name, value)
+
+        return forget
 
     def at(self, node: Any) -> Position:
         return self.context.at(node)

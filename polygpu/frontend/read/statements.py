@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -11,7 +12,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.liveness import iterator_name, parts_of
 from polygpu.frontend.names.scopes import Variable
-from polygpu.frontend.read import actions, conversions, courses, loops, values
+from polygpu.frontend.read import actions, conversions, courses, loops, values, within
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
@@ -20,6 +21,7 @@ from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Branch, Conversion, Store
+from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 TRUE: Expr = Int(1)
@@ -54,7 +56,9 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
         case c_ast.Compound():
             walk(reader.child(), node.block_items or (), path)
         case c_ast.For():
-            _loop(reader.child(), node, path)
+            _loop(reader, node, path)
+        case c_ast.While() | c_ast.DoWhile() if path.iterators:
+            _repeat(reader, node, path, statement_refusal(node, reader.region.at(node)))
         case c_ast.If():
             _test(reader, node, path)
         case c_ast.Pragma():
@@ -93,21 +97,66 @@ def header_text(region: Region, node: Any) -> str:
     return f"for ({'; '.join(parts)})"
 
 
+# What keeps a loop from being one of the nest, but not from being within an instance.
+_WITHIN = frozenset({"PG101", "PG103", "PG104"})
+
+
+class _NoLoopError(Diagnosed):
+    """The header of `node` is not that of a loop of the nest."""
+
+    def __init__(self, node: Any, why: Diagnosed) -> None:
+        super().__init__(*why.diagnostics)
+        self.node = node
+
+
+@contextmanager
+def _header_of(node: Any) -> Iterator[None]:
+    try:
+        yield
+    except _NoLoopError:
+        raise
+    except Diagnosed as why:
+        raise _NoLoopError(node, why) from None
+
+
 def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
-    read = False
+    """A loop of the nest or, where data bound it or end it, one within an instance of the loops around."""
+    if path.iterators and (leaving := within.leaving(node)) is not None:
+        return _repeat(reader, node, path, statement_refusal(leaving, reader.region.at(leaving)))
+    read, inner = False, reader.child()
     with reader.region.reading(c_ast.For(node.init, node.cond, node.next, None, node.coord)):
-        _whole_loop(reader, node, path)
+        _counted_or_not(inner, node, path)
         read = True
     if not read:
-        loops.enter_unclear(reader, node)
-        walk(reader.child(), [node.stmt], path)
+        loops.enter_unclear(inner, node)
+        walk(inner.child(), [node.stmt], path)
+    return None
+
+
+def _counted_or_not(reader: Reader, node: c_ast.For, path: Path) -> None:
+    forget = reader.region.saved()
+    try:
+        _whole_loop(reader.child(), node, path)
+    except _NoLoopError as why:
+        if why.node is not node or not path.iterators or why.diagnostics[0].id not in _WITHIN:
+            raise
+        forget()
+        _repeat(reader, node, path, why)
+
+
+def _repeat(reader: Reader, node: Any, path: Path, why: Diagnosed) -> None:
+    start, body = within.loop(reader.child(), node, why)
+    _emit(reader, node, start, path)
+    _convert_all(reader.region, node, body, path)
+    _add(reader.region, node, tuple(body), path)
 
 
 def _whole_loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     region, text = reader.region, header_text(reader.region, node)
-    counter = _begin(reader, node, path)
-    changed = courses.changed(reader, counter, node)
-    step = _step(reader, node, counter, changed)
+    with _header_of(node):
+        counter = _begin(reader, node, path)
+        changed = courses.changed(reader, counter, node)
+        step = _step(reader, node, counter, changed)
     place = next(path.places)
 
     def iteration() -> loops.Header:
@@ -160,7 +209,8 @@ def _iteration(reader: Reader, node: c_ast.For, begun: _Begun, path: Path) -> lo
     """Reads one iteration: the condition, the body, and what else the header does behind it."""
     region, counter = reader.region, begun.counter
     loops.enter(reader, counter)
-    header = loops.read_header(reader, node, counter, begun.step, begun.text)
+    with _header_of(node):
+        header = loops.read_header(reader, node, counter, begun.step, begun.text)
     index = len(region.loops) - 1
     way = counter.name if header.step > 0 else f"-{counter.name}"
     inner = Path(
@@ -234,15 +284,15 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
         region.values = values.joined(reader, test, yes, region.values)
         return
-    then, otherwise = actions.branches(reader, node)
+    then, otherwise = within.branches(reader, node)
     for case in cases(reader.region.affine, test):
-        within = path.within(case.conditions)
+        inside = path.within(case.conditions)
         if isinstance(case.remaining, bool):
             if body := then if case.remaining else otherwise:
-                _convert_all(reader.region, node, body, within)
-                _add(reader.region, node, tuple(body), within)
+                _convert_all(reader.region, node, body, inside)
+                _add(reader.region, node, tuple(body), inside)
         else:
-            _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], within)
+            _emit(reader, node, [Branch(case.remaining, tuple(then), tuple(otherwise))], inside)
 
 
 def _emit(reader: Reader, node: Any, found: list[Action], path: Path) -> None:

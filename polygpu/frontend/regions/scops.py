@@ -331,6 +331,7 @@ def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]
         yield from statement.domain
         for access in statement.accesses:
             yield from access.guards
+            yield from (e for e in access.forms if e is not None)
             if access.affine:
                 yield from access.reference.subscripts
     for extents in shaped.extents.values():

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.reasons import reason_for
+from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.shape.affine import Affine, counted, polynomial
@@ -23,9 +23,9 @@ from polygpu.frontend.shape.delinearize import (
     sums_in,
 )
 from polygpu.frontend.shape.selects import implied
-from polygpu.model.expr import Binary, Expr, Int, Reference, Select
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.rewrite import children, map_references, scalars_in
-from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Statement, Store
+from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 
 
@@ -68,7 +68,7 @@ def shape(reader: Reader) -> Shaped:
         with collecting(region.problems):
             shaped.extents[array] = _extents(reader, array)
         found = _flattened(region, array, own)
-        if isinstance(found, Shape):
+        if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
             shaped.extents[array] = (None, *map(counted, found.extents))
         own = [v for v in own if v.reference.site not in apart]
@@ -115,6 +115,9 @@ class _Finder:
                     first = yield from here.where(test, True).of_body(then)
                     second = yield from here.where(test, False).of_body(otherwise)
                     here = replace(here, written=first & second)
+                case Repeat(test, inner):
+                    yield from here.of(test)
+                    yield from here.where(test, True).of_body(inner)
         return here.written
 
     def element(self, r: Reference) -> frozenset[Element]:
@@ -218,6 +221,14 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     )
 
 
+def _is_flat(region: Region, visits: list[Visit], found: Shape, extents: tuple[Expr | None, ...]) -> bool:
+    """Whether an array of known size, which the region only reads, is used at places that no row tells."""
+    if None in extents or any(v.write for v in visits):
+        return False
+    places = (p for v in visits for p in subscripts_for(polynomial(v.reference.subscripts[0]), found)[1:])
+    return any(region.affine.value(p) is None for p in places)
+
+
 def _check_writes(
     region: Region, array: RawArray, visits: list[Visit], shapes: dict[str, Shape], why: str
 ) -> None:
@@ -228,6 +239,7 @@ def _check_writes(
         for subscript in final.subscripts:
             if region.affine.value(subscript) is None:
                 site = region.sites[visit.reference.site]
+                _check_inside(region, subscript)
                 reason, help_text = reason_for(region, subscript, "PG102")
                 notes: tuple[Diagnostic, ...] = ()
                 if why.startswith(STRIDES):
@@ -237,6 +249,13 @@ def _check_writes(
                 with collecting(region.problems):
                     raise refusal("PG102", site.position, message, help_text, 1, notes)
                 break
+
+
+def _check_inside(region: Region, subscript: Expr) -> None:
+    """Raises Diagnosed where a loop within an instance decides: why it is no loop of the nest."""
+    match culprit(region, subscript):
+        case Name(name) | Reference(name, ()) if name in region.inside:
+            raise region.inside[name]
 
 
 def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) -> Reference:
@@ -266,7 +285,8 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         must = (visit.always and (bool(element) or not visit.write)) or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
-        accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed))
+        forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
+        accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed, forms=forms))
         if visit.reference.array in shapes:
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(

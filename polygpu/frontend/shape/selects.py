@@ -89,6 +89,7 @@ def _find(affine: Affine, action: Action) -> Select | None:
             return _find_in(affine, value)
         case Branch(test, _, _):
             return _find_in(affine, test)
+    return None
 
 
 def _find_in(affine: Affine, expr: Expr) -> Select | None:
@@ -118,6 +119,9 @@ def _replaced(action: Action, select: Select, value: Expr) -> Action:
     def put(expr: Expr) -> Expr:
         return rewrite(expr, lambda e: value if e is select else None)
 
-    if isinstance(action, Branch):
-        return replace(action, test=put(action.test))
-    return replace(action, value=put(action.value))
+    match action:
+        case Branch():
+            return replace(action, test=put(action.test))
+        case Store() | Let():
+            return replace(action, value=put(action.value))
+    return action

@@ -84,6 +84,8 @@ def _from_body(loop: Any, start: Any, condition: Any, body: Any) -> Any:
         return None
     if any(_changes(item, name) or _declares(item, name) for item in others):
         return None
+    if any(_names(step, item.name) for item in others if isinstance(item, c_ast.Decl)):
+        return None  # it is read where the header knows no such variable
     if kept is items:
         _without_step(last, step)
     return c_ast.For(start, condition, step, c_ast.Compound(kept, body.coord), loop.coord)

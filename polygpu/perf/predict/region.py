@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygpu.model.device import Device
-from polygpu.model.kernel import Buffer, Kernel, Region, Site
+from polygpu.model.kernel import Buffer, Kernel, Region, Site, While
+from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
 from polygpu.perf.charges import lockstep
@@ -51,13 +52,15 @@ _FEW = 16  # launches whose first waves are all looked at
 @dataclass(frozen=True)
 class Predicted:
     """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on,
-    `sampled` those with so many iterations that a part of them stands for all. `arrays` has the bytes of
-    each kernel's arrays, the most of a call, where they are known. So many elements were `looked_at`.
+    `sampled` those with so many iterations that a part of them stands for all, `turning` those with loops
+    that data end, of which one iteration is counted. `arrays` has the bytes of each kernel's arrays, the most
+    of a call, where they are known. So many elements were `looked_at`.
     """
 
     record: dict[str, Any]
     inexact: tuple[str, ...]
     sampled: tuple[str, ...] = ()
+    turning: tuple[str, ...] = ()
     arrays: dict[str, dict[str, int]] = field(default_factory=dict)
     looked_at: int = 0
 
@@ -190,6 +193,7 @@ def predict_calls(
         record,
         tuple(name for name, counted in found.items() if not counted.exact),
         tuple(name for name, counted in found.items() if counted.sampled),
+        tuple(k.name for k in region.kernels if any(isinstance(s, While) for s in statements(k.body))),
         {name: counted.arrays for name, counted in found.items()},
         work.spent - before,
     )

@@ -15,9 +15,21 @@ import numpy as np
 from polygpu.model.device import WARP
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For
-from polygpu.model.kernel_walk import statements, written
+from polygpu.model.kernel_walk import Body, statements, written
 from polygpu.model.structures import field_place
-from polygpu.perf.lockstep import Access, Branch, Charge, Choice, Do, Load, Lockstep, Loop, Node, Stage
+from polygpu.perf.lockstep import (
+    Access,
+    Branch,
+    Charge,
+    Choice,
+    Do,
+    Load,
+    Lockstep,
+    Loop,
+    Node,
+    Repeat,
+    Stage,
+)
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.masks import active, below, joint, lanes_where
@@ -86,6 +98,8 @@ class Walk:
                     self.loop(node, context)
                 case Branch():
                     self.branch(node, context)
+                case Repeat():
+                    self.repeat(node, context)
                 case Stage(number, _, steps):
                     self.counts.executions[number] += context.executions[0]
                     self.nodes(steps, context)
@@ -126,9 +140,18 @@ class Walk:
                 self.left(loop.stage, context, inner, bits)
             self.nodes(loop.body, inner)
 
+    def repeat(self, repeat: Repeat, context: Context) -> None:
+        """One iteration: data say how many there are."""
+        self.exact = False
+        with self.scope():
+            self.forget(_assigned(repeat.statement.body))
+            self.nodes(repeat.start, context)
+            self.loads(repeat.test.loads, context)
+            self.nodes(repeat.body, context)
+
     def iterations(self, s: For, context: Context) -> tuple[Context, Value | None, Bits | None]:
         """The points of a loop's body, its index there, and the lanes that run each iteration (None: all)."""
-        self.forget({t.name for t in map(written, statements(s.body)) if isinstance(t, Name)})
+        self.forget(_assigned(s.body))
         lower, upper = self.evaluate(s.lower), self.evaluate(s.upper)
         if lower is None or upper is None:
             self.exact = False
@@ -216,3 +239,8 @@ class Walk:
         if offset is None or array.start is None or place is None:
             return None
         return plus(plus(constant(0), offset, array.stride), constant(array.start + place))
+
+
+def _assigned(body: Body) -> set[str]:
+    """Names that it changes."""
+    return {t.name for t in map(written, statements(body)) if isinstance(t, Name)}

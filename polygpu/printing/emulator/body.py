@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from polygpu.model.device import WARP
 from polygpu.model.rewrite import names_in
 from polygpu.model.text import parenthesised
-from polygpu.perf.lockstep import Branch, Charge, Do, Loop, Node, Stage, Value
+from polygpu.perf.lockstep import Branch, Charge, Do, Loop, Node, Repeat, Stage, Value
 from polygpu.printing.emulator.lanes import Lanes
 from polygpu.printing.emulator.statements import Statements, find
 from polygpu.printing.emulator.symbols import Kind, Symbol
@@ -51,6 +51,34 @@ class _Body:
                     self._masked_if(node, mask)
                 case Branch():
                     self._agreed_if(node, mask)
+                case Repeat():
+                    self._repeat(node, mask or Mask())
+
+    def _repeat(self, repeat: Repeat, mask: Mask) -> None:
+        """Until no lane is left; those that have left compute nothing."""
+        out = self.out
+        with out.braces(""):
+            inner = self._lanes_left(mask)
+            with out.braces("for (;;)"):
+                self.nodes(repeat.start, inner)
+                lanes = Lanes(out, inner)
+                left = lanes.condition(repeat.test)
+                bits = lanes.taking(left).bits
+                out.emit(f"if (!{bits})")
+                out.emit("    break;")
+                out.emit(f"POLYGPU_DIVERGED({repeat.point}, {bits} != {inner.bits});")
+                out.emit(f"{inner.bits} = {bits};")
+                out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {left}[pg_l];")
+                self.nodes(repeat.body, inner)
+
+    def _lanes_left(self, mask: Mask) -> Mask:
+        """Declares the lanes that are left of those in `mask`: all of them, at first."""
+        out, serial = self.out, self.out.fresh()
+        inner = Mask(f"pg_m{serial}", f"pg_b{serial}")
+        out.emit(f"int {inner.lanes}[POLYGPU_WARP];")
+        out.emit(f"uint32_t {inner.bits} = {mask.bits};")
+        out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {mask.active};")
+        return inner
 
     def _agreed_loop(self, loop: Loop, mask: Mask | None) -> None:
         out, s = self.out, loop.statement
@@ -69,15 +97,11 @@ class _Body:
             index = out.spelling(s.index)
             out.emit(f"int {index}[POLYGPU_WARP];")
             out.emit(f"POLYGPU_LANES {index}[pg_l] = {Lanes(out, mask).value(loop.lower)};")
-            serial = out.fresh()
-            inner = Mask(f"pg_m{serial}", f"pg_b{serial}")
-            out.emit(f"int {inner.lanes}[POLYGPU_WARP];")
-            out.emit(f"uint32_t {inner.bits} = {mask.bits};")
-            out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {mask.active};")
+            inner = self._lanes_left(mask)
             with out.braces("for (;;)"):
                 out.define(s.index, Symbol(index, "int", Kind.LANES))
                 upper = parenthesised(Lanes(out, inner).value(loop.upper))
-                left = f"pg_left{serial}"
+                left = f"pg_left{inner.bits.removeprefix('pg_b')}"
                 test = f"{inner.active} && {index}[pg_l] < {upper}"
                 out.emit(f"POLYGPU_LANES {inner.lanes}[pg_l] = {test};")
                 out.emit(f"const uint32_t {left} = polygpu_bits({inner.lanes});")
