@@ -27,7 +27,7 @@ from polygpu.frontend.normal.trees import (
     statements,
     used_names,
 )
-from polygpu.frontend.read import openmp
+from polygpu.frontend.read import openmp, well_known
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.functions import Impure, user_function
 from polygpu.frontend.read.state import FileContext
@@ -195,7 +195,8 @@ def _unnamed(context: FileContext, node: Any) -> str:
     symbol = context.scope.find(name)
     if isinstance(symbol, Function) and symbol.definition is not None:
         return ""
-    known = mathematics.is_known(name) or mathematics.library_name(name) in mathematics.OF_MEMORY
+    loop = mathematics.library_name(name) in mathematics.OF_MEMORY
+    known = mathematics.is_known(name) or loop or name in well_known.NAMES
     return "" if known else f"it calls '{name}'"
 
 
