@@ -105,6 +105,18 @@ def test_statements_of_calls(function: str, text: str, expected: list[str], tmp_
             "where a condition holds",
         ),
         ("void f(float *x, int j) { x[j] = 1; }", "f(a);", "takes 2 arguments, not 1"),
+        (
+            "int h(int c) { return c; } typedef int (*F)(int); int f(float *x, F h) { return h(*x); }",
+            "k[i] = f(a, 0);",
+            "through a pointer",
+        ),
+        (
+            "typedef float *V; int f(V x) { V y = x; y[1] = 2; return 1; }",
+            "k[i] = f(a) + k[i];",
+            "changes memory within",
+        ),
+        ("int f(float *x) { *x = 1; return 1; }", "float t = f(&t);", "changes memory within"),
+        ("void f(float *x); void h(float *x);", "f(&a[i]);", "not defined in this file"),
     ],
 )  # fmt: skip
 def test_calls_that_cannot_be_written_out(function: str, text: str, reason: str, tmp_path: Path) -> None:
@@ -126,3 +138,26 @@ def test_loops_of_a_function_are_found_where_it_is_called(tmp_path: Path) -> Non
         "void f(int n, int m, float *a) { for (int i = 0; i < n; i++) row(m, a + i * m); }\n",
     )
     assert [bodies(scop) for scop in found.scops] == [["r[j] = (r[j] * 2);"], ["a[i][j] = (a[i][j] * 2);"]]
+
+
+def test_names_that_are_not_declared_yet(tmp_path: Path) -> None:
+    text = """void f(float *x);
+    void caller(int n, float *a) { for (int i = 0; i < n; i++) f(&a[i]); }
+    float late;
+    void f(float *x) { *x = late; }
+    void other(int n, float *a) { for (int i = 0; i < n; i++) f(&a[i]); }
+    """
+    found = lifted(tmp_path, text)
+    assert [scop.function for scop in found.scops] == ["other"]
+    (refused,) = [d for d in found.diagnostics if d.id == "PG181"]
+    assert "'late' is declared behind where it is called" in refused.notes[0].message
+
+
+def test_pointers_to_functions_are_not_the_functions_they_hide(tmp_path: Path) -> None:
+    text = """static void f(float *x) { *x = 1; }
+    void caller(int n, float *a, void (*g)(float *)) {
+        void (*f)(float *) = g;
+        for (int i = 0; i < n; i++) f(&a[i]);
+    }
+    """
+    assert [e.id for e in errors(tmp_path, text)] == ["PG100"]
