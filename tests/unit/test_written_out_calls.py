@@ -41,6 +41,11 @@ def called(function: str, text: str) -> str:
         ("void f(float *x) { *x += g; }", "float t = b[i]; f(&t); a[i] = t;", ["t = b[i];", "t = (t + g);"]),
         ("void f(struct P *q) { q->x = q->c; }", "f(&p[i]);", ["p[i].x = p[i].c;"]),
         ("void f(float *x) { x[0] = 1; }", "f(&p[2 * i].x);", ["p[(2 * i)].x = 1;"]),
+        (
+            "float h(float *x, int j) { return x[j]; } float f(float *x, int n) { return h(x, n - 1); }",
+            "a[i] = f(b, n);",
+            ["a[i] = b[(n - 1)];"],
+        ),
         # several ends
         ("void f(float *x) { if (*x < 0) return; *x = 1; }", "f(&a[i]);", ["if (!(a[i] < 0)) { a[i] = 1; }"]),
         (

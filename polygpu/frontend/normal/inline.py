@@ -16,11 +16,11 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import assigned_names
-from polygpu.frontend.names.scopes import Scope
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified
+from polygpu.frontend.names.liveness import address_taken, assigned_names
+from polygpu.frontend.names.scopes import Scope, Variable
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.normal.callees import RESULT, Callee, callee, is_called_inline
-from polygpu.frontend.normal.kinds import type_of
+from polygpu.frontend.normal.kinds import pointed, type_of
 from polygpu.frontend.normal.trees import (
     Names,
     block,
@@ -233,8 +233,8 @@ class Before:
     def _direct(self, found: Callee, parameter: Any, argument: Any) -> Any:
         """What stands for a parameter wherever it is named; None where it has to be a variable.
 
-        That is the address of a variable of its very type, or of a member; and a number that is named once,
-        or costs nothing, if nothing is stored before it is used.
+        That is a pointer that nothing else changes; the address of a variable of its very type, or of a
+        member; and a number that is named once, or costs nothing, if nothing is stored before it is used.
         """
         wanted = self.inliner.context.scope.resolve(parameter.type)
         match wanted, argument:
@@ -242,9 +242,20 @@ class Before:
                 if not _is_path(part) or not _is_one(target, type_of(part, self.scope)):
                     return None
                 return changed(argument, expr=self._held(part))
+            case Pointer(target) | Vector(target), c_ast.ID() if self._stays(argument):
+                return argument if _is_one(target, pointed(argument, self.scope)) else None
             case Basic(), _ if found.is_one and (is_free(argument) or found.uses(parameter.name) < 2):
                 return converted(parameter.type, argument, argument)
         return None
+
+    def _stays(self, pointer: c_ast.ID) -> bool:
+        """Whether a pointer or an array is not changed by what is called."""
+        symbol = self.scope.find(pointer.name)
+        if not isinstance(symbol, Variable):
+            return False
+        if symbol.place == "global":
+            return isinstance(symbol.type, Vector)
+        return not address_taken(self.inliner.function.body, pointer.name)
 
     def _held(self, part: Any) -> Any:
         """The lvalue with its subscripts as they are now."""
