@@ -268,6 +268,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
         accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed))
         if visit.reference.array in shapes:
+            _check_rows(region, visit, raw)
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(
         Statement(
@@ -291,6 +292,16 @@ def _collected(found: Generator[Visit, None, frozenset[Element]]) -> tuple[list[
             visits.append(next(found))
         except StopIteration as end:
             return visits, end.value
+
+
+def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
+    """Refuses a loop over all rows at once, as over `n * m` elements, beside accesses row by row."""
+    first, *_ = visit.reference.subscripts
+    whole = first == Int(0) and region.products.names & scalars_in(*raw.domain)
+    if whole and scalars_in(*visit.reference.subscripts) & region.iterators:
+        site = region.sites[visit.reference.site]
+        message = f"'{site.text}' goes over all of '{visit.reference.array}', of which other accesses tell rows apart"
+        raise refusal("PG161", site.position, message, "make them regions of their own")
 
 
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
