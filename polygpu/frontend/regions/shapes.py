@@ -300,7 +300,8 @@ def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
     whole = first == Int(0) and region.products.names & scalars_in(*raw.domain)
     if whole and scalars_in(*visit.reference.subscripts) & region.iterators:
         site = region.sites[visit.reference.site]
-        message = f"'{site.text}' goes over all of '{visit.reference.array}', of which other accesses tell rows apart"
+        name = visit.reference.array
+        message = f"'{site.text}' goes over all of '{name}', of which other accesses tell rows apart"
         raise refusal("PG161", site.position, message, "make them regions of their own")
 
 
