@@ -217,7 +217,7 @@ def _choose(made: Hoisting) -> None:
         left = [use for use in group if id(use.node) not in parts]
         if not left:
             chosen |= parts
-        elif choose is _part or _base(left[0]):
+        elif _base(left[0]) or choose(made, left[0]) is not None:
             made.reasons.setdefault(left[0].path.root.name, _reason(made, left[0], choose(made, left[0])))
     _enter(made, uses, chosen)
 
