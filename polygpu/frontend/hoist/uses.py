@@ -182,8 +182,7 @@ class Uses:
         self._condition(node.cond, inner)
         first = self._first(node, inner)
         guard = None if first is None else Guard(first, tuple(self.found[before:]))
-        if node.cond is not None:
-            inner = inner.under(guard)
+        inner = inner if node.cond is None else inner.under(guard)
         inner = self._inside(node.stmt, inner)
         self.visit(node.stmt, inner)
         self.visit(node.next, inner.deciding)

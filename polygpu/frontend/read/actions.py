@@ -11,6 +11,7 @@ from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Qualified, fields_of
 from polygpu.frontend.read import declarations, places, values
 from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.initialisers import filled
 from polygpu.frontend.read.places import Place, place, reference
 from polygpu.frontend.read.state import Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
@@ -118,6 +119,10 @@ def _local(reader: Reader, node: Any) -> Local | None:
 
 def _copy(reader: Reader, target: Place, written: Any, source: Any) -> list[Action]:
     """The assignment of a structure, member by member."""
+    if isinstance(source, c_ast.CompoundLiteral) and isinstance(target.type, Qualified):
+        given = reader.scope.resolve(source.type)
+        if isinstance(given, Qualified) and given.record is target.type.record:
+            return list(filled(reader, target, given.record, source.init, written))
     origin = place(reader, source)
     if not isinstance(origin.type, Qualified) or not isinstance(target.type, Qualified):
         message = "a structure is assigned something else"
@@ -146,8 +151,11 @@ def _initialised(reader: Reader, node: c_ast.Decl, variable: Variable) -> list[A
         return []  # without initialiser it is bound at its first use, maybe as an iterator
     array = reader.add_array(variable, reader.array_name(variable))
     reader.region.bindings[variable] = array
-    if isinstance(variable.type, Qualified) and not isinstance(node.init, c_ast.InitList):
+    if isinstance(variable.type, Qualified):
         target = Place(array, (), "", variable.type)
+        if isinstance(node.init, c_ast.InitList):
+            written = c_ast.ID(variable.name, node.coord)
+            return list(filled(reader, target, variable.type.record, node.init, written))
         return _copy(reader, target, c_ast.ID(variable.name, node.coord), node.init)
     stores: list[Action] = []
     for subscripts, ctype, value in declarations.initial_values(reader, variable):

@@ -183,12 +183,13 @@ class Reader:
         ctype = variable.type
         element = element_of(ctype)
         qualifiers = ctype.qualifiers | element.qualifiers
-        position, length = self.region.at(node), len(variable.name)
+        shown = getattr(node, "original", variable.name)
+        position, length = self.region.at(node), len(shown)
         if "volatile" in qualifiers:
-            message = f"'{variable.name}' is volatile: each of its accesses would have to happen on the host"
+            message = f"'{shown}' is volatile: each of its accesses would have to happen on the host"
             raise refusal("PG142", position, message, "use a copy that is not volatile", length)
         if "_Atomic" in qualifiers:
-            message = f"'{variable.name}' is atomic"
+            message = f"'{shown}' is atomic"
             raise refusal("PG143", position, message, "use a plain type in the region", length)
         match element:
             case Opaque(what, _):
@@ -206,6 +207,9 @@ class Reader:
                     f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
                 )
                 help_text = "use a structure of numbers, or separate arrays"
+                if variable.name in self.region.reasons:
+                    why, help_text = self.region.reasons[variable.name]
+                    message = f"{message}, and {why}"
                 raise refusal("PG146", position, message, help_text, length)
 
     def unary(self, node: c_ast.UnaryOp) -> Expr:

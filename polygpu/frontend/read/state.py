@@ -139,7 +139,8 @@ class Region:
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
     loops, by their coordinates, and `jumped_to` those that a `goto` of the function names; `promises` are
-    those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name.
+    those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name,
+    `reasons` why other variables are not taken apart, and what to do.
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
@@ -181,6 +182,7 @@ class Region:
     unclear: set[str] = field(default_factory=set)
     trials: int = 0
     hosts: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     made: dict[Expr, Product] = field(default_factory=dict)
     products: Products = field(init=False)
     affine: Affine = field(init=False)

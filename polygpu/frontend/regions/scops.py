@@ -65,7 +65,7 @@ def lift_region(
     extract = replace(extract, items=items)
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     assigned = counters | _assigned(extract.items)
-    items, hoisted = hoist(extract.items, extract.scope, assigned, partial(_taken, context))
+    items, hoisted, reasons = hoist(extract.items, extract.scope, assigned, partial(_taken, context))
     scope = extract.scope.child()
     scope.symbols |= {name: h.variable for name, h in hoisted.items()}
     changed = changed_names(extract.function.body)
@@ -82,6 +82,7 @@ def lift_region(
         jumped_to(extract.function),
         promises(context.root, items),
         hosts={name: h.host for name, h in hoisted.items()},
+        reasons={name: (reason.text, reason.help) for name, reason in reasons.items()},
     )
     region.names.update(name for name in kept if _starts_with(extract, name))
     reader, path = Reader(region, scope.child()), statements.Path()

@@ -288,6 +288,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
         accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed, forms=forms))
         if visit.reference.array in shapes:
+            _check_rows(region, visit, raw)
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(
         Statement(
@@ -311,6 +312,17 @@ def _collected(found: Generator[Visit, None, frozenset[Element]]) -> tuple[list[
             visits.append(next(found))
         except StopIteration as end:
             return visits, end.value
+
+
+def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
+    """Refuses a loop over all rows at once, as over `n * m` elements, beside accesses row by row."""
+    first, *_ = visit.reference.subscripts
+    whole = first == Int(0) and region.products.names & scalars_in(*raw.domain)
+    if whole and scalars_in(*visit.reference.subscripts) & region.iterators:
+        site = region.sites[visit.reference.site]
+        name = visit.reference.array
+        message = f"'{site.text}' goes over all of '{name}', of which other accesses tell rows apart"
+        raise refusal("PG161", site.position, message, "make them regions of their own")
 
 
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
