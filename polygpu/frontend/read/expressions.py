@@ -154,6 +154,8 @@ class Reader:
             return self.add_array(variable, self.array_name(variable))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
+            if variable in self.region.constants:
+                return Substitute(self.region.constants[variable], variable.type.name)
             self.region.scalars[name] = Scalar(name, variable.type.name, variable)
             return self.region.scalars[name]
         return self.add_array(variable, name)

@@ -143,7 +143,8 @@ class Region:
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
-    names, `pending` what `k++` within the expression that is read changes after it.
+        names, `constants` those that are constants then, `pending` what `k++` within the expression that is
+    read changes after it.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
     in `unclear` are declared where there is one: what is wrong with their uses follows from that.
@@ -170,6 +171,7 @@ class Region:
     statements: list[RawStatement] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     functions: dict[str, Any] = field(default_factory=dict)
+    constants: dict[Variable, Expr] = field(default_factory=dict)
     values: dict[Variable, Value] = field(default_factory=dict)
     starts: dict[str, Scalar] = field(default_factory=dict)
     pending: list[Action] = field(default_factory=list)

@@ -78,6 +78,8 @@ def _at_start(reader: Binds, variable: Variable) -> Value:
         return Address(array, (Int(0),), target)  # type: ignore[arg-type]
     if variable.place == "region" or not isinstance(variable.type, Basic):
         return InMemory()
+    if variable in region.constants:
+        return Substitute(region.constants[variable], variable.type.name)
     reader.binding(variable, variable.node)
     start = region.starts.setdefault(variable.name, Scalar(variable.name, variable.type.name, variable))
     return Substitute(Name(start.name, start.type), start.type)
