@@ -35,7 +35,7 @@ from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
-_BEYOND = frozenset({"<", "<=", ">", ">="})
+_ORDER = frozenset({"<", "<=", ">", ">="})
 _FORM = "write it as 'for (int i = lower; i < upper; i++)'"
 
 
@@ -362,10 +362,23 @@ def _end(tests: Iterable[Expr], iterator: Name, step: int) -> Expr | None:
     """The first value beyond the loop where that is no value before its start."""
     found: Expr | None = None
     for test in tests:
-        other = _other_side(test, iterator)
-        if other is None or not isinstance(test, Binary) or test.op not in _BEYOND:
+        beyond = _beyond(test, iterator, step)
+        if beyond is None:
             return None
-        inclusive = test.op in ("<=", ">=")
-        beyond = add(other, Int(1 if step > 0 else -1)) if inclusive else other
         found = beyond if found is None else bound("min" if step > 0 else "max", found, beyond)
     return found
+
+
+def _beyond(test: Expr, iterator: Name, step: int) -> Expr | None:
+    """The first value for which a test fails that bounds the iterator: floor((n + 1) / 2) for 2 * i < n."""
+    if not isinstance(test, Binary) or test.op not in _ORDER:
+        return None
+    difference = polynomial(counted(subtract(test.left, test.right)))
+    factor = difference.pop((iterator,), 0)
+    other = expression(scaled(difference, -1 if factor > 0 else 1))  # abs(factor) * i < other, <= or so on
+    if factor == 0 or iterator.name in scalars_in(other):
+        return None
+    inclusive = test.op in ("<=", ">=")
+    if (step > 0) != inclusive:  # the least i with abs(factor) * i >= other
+        other = add(other, Int(abs(factor) - 1))
+    return add(floored(other, abs(factor)), Int(inclusive * (1 if step > 0 else -1)))
