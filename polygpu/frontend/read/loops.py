@@ -16,7 +16,7 @@ from polygpu.frontend.read.promises import NOTHING
 from polygpu.frontend.read.reasons import nonaffine
 from polygpu.frontend.read.state import Binding, Iterator, Region, Substitute
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.frontend.read.values import converted
+from polygpu.frontend.read.values import converted, current
 from polygpu.frontend.shape.affine import (
     add,
     conjuncts,
@@ -201,6 +201,8 @@ def _start(reader: Reader, node: c_ast.For, part: Any, position: Position) -> tu
         case None if name := iterator_name(node):
             iterator = c_ast.ID(name, node.coord)
             variable, start = reader.variable(iterator), reader.value(iterator)
+            known = current(reader, variable)
+            start = known.value if isinstance(known, Substitute) else start  # `conversions.of_start` converts
         case _:
             raise refusal("PG104", position, "the loop's header does not set its iterator", _FORM, 3)
     if not isinstance(variable, Variable):

@@ -15,12 +15,20 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.state import InMemory, Lost, RawArray, Region, Substitute
+from polygpu.frontend.read.state import InMemory, Lost, RawArray, Region, Scalar, Substitute
 from polygpu.frontend.read.statements import Path, keep
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import is_followed, pointed
-from polygpu.model.expr import Expr, Reference
-from polygpu.model.rewrite import actions, map_references, reads_of, references, scalars_in
+from polygpu.model.expr import Call, Expr, Name, Reference
+from polygpu.model.rewrite import (
+    actions,
+    map_actions,
+    map_references,
+    reads_of,
+    references,
+    scalars_in,
+    substitute,
+)
 from polygpu.model.scop import Action, Branch, Store
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
@@ -99,17 +107,35 @@ def _without(body: tuple[Action, ...], name: str) -> tuple[Action, ...]:
 
 def _name_starts(region: Region) -> None:
     """Makes parameters of the scalars whose value at the region's start is used."""
-    used = scalars_in(*_expressions(region), *_tests(region))
-    for name, scalar in region.starts.items():
-        if name in used:
-            region.scalars[name] = scalar
-            if name in region.iterators:
-                message = f"'{name}' is a loop's iterator, and its value before the region matters"
-                help_text = "use a variable of its own for the other value"
-                raise refusal("PG106", region.at(scalar.variable.node), message, help_text, len(name))
+    used = scalars_in(*_expressions(region), *_targets(region), *_tests(region))
+    starts = {name: scalar for name, scalar in region.starts.items() if name in used}
+    for scalar in starts.values():
+        if scalar.name in region.iterators:
+            raise _two_values(region, scalar)
+        region.scalars[scalar.name] = scalar
+    _substitute(region, {name: Name(scalar.name, scalar.type) for name, scalar in starts.items()})
     for variable, array in region.arrays.items():
         if array.name in region.scalars:
             _rename(region, variable, region.unique(f"{array.name}_end"))
+
+
+def _substitute(region: Region, names: dict[str, Expr]) -> None:
+    def put(expr: Expr) -> Expr:
+        return substitute(expr, names)
+
+    def target(reference: Reference) -> Reference:
+        return replace(reference, subscripts=tuple(map(put, reference.subscripts)))
+
+    if any(name.endswith("@") for name in names):
+        region.statements[:] = [
+            replace(s, domain=tuple(map(put, s.domain)), body=map_actions(s.body, put, target))
+            for s in region.statements
+        ]
+        region.conversions[:] = [
+            replace(c, domain=tuple(map(put, c.domain)), value=put(c.value)) for c in region.conversions
+        ]
+        inlined = {substitute(call, names): put(value) for call, value in region.inlined.items()}
+        region.inlined.update((call, value) for call, value in inlined.items() if isinstance(call, Call))
 
 
 def _targets(region: Region) -> Iterator[Reference]:
@@ -133,6 +159,12 @@ def _rename(region: Region, variable: Variable, name: str) -> None:
     region.arrays[variable] = replace(old, name=name)
     region.bindings[variable] = region.arrays[variable]
     region.statements[:] = [replace(s, body=map_references(s.body, renamed)) for s in region.statements]
+
+
+def _two_values(region: Region, scalar: Scalar) -> Diagnosed:
+    message = f"'{scalar.name}' is a loop's iterator, and its value before the region matters"
+    help_text = "use a variable of its own for the other value"
+    return refusal("PG106", region.at(scalar.variable.node), message, help_text, len(scalar.name))
 
 
 def _pointer(region: Region, variable: Variable) -> Diagnosed:

@@ -143,7 +143,7 @@ class Region:
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
-        names, `constants` those that are constants then, `pending` what `k++` within the expression that is
+    names, `constants` those that are constants then, `pending` what `k++` within the expression that is
     read changes after it.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
