@@ -168,6 +168,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
         Loop(counter.variable.name, position, text, step, label, promise.independent, promise.reassociates)
     )
     domain = (_first(name, counter.first, step), *tests, *_stride(counter.name, counter.first, step))
+    region.bounding |= scalars_in(*domain)
     return Header(counter, domain, step, test, reached, _end(tests, name, step))
 
 

@@ -26,8 +26,8 @@ from polygpu.model.rewrite import (
     map_references,
     reads_of,
     references,
+    rewrite,
     scalars_in,
-    substitute,
 )
 from polygpu.model.scop import Action, Branch, Store
 from polygpu.support.diagnostics import Diagnosed
@@ -113,15 +113,20 @@ def _name_starts(region: Region) -> None:
         if scalar.name in region.iterators:
             raise _two_values(region, scalar)
         region.scalars[scalar.name] = scalar
-    _substitute(region, {name: Name(scalar.name, scalar.type) for name, scalar in starts.items()})
+    _call_them(region, {name: scalar.name for name, scalar in starts.items()})
     for variable, array in region.arrays.items():
         if array.name in region.scalars:
             _rename(region, variable, region.unique(f"{array.name}_end"))
 
 
-def _substitute(region: Region, names: dict[str, Expr]) -> None:
+def _call_them(region: Region, names: dict[str, str]) -> None:
+    """Gives names to what stands for them: as another type it stays one."""
+
+    def named(expr: Expr) -> Expr | None:
+        return Name(names[expr.name], expr.type) if isinstance(expr, Name) and expr.name in names else None
+
     def put(expr: Expr) -> Expr:
-        return substitute(expr, names)
+        return rewrite(expr, named)
 
     def target(reference: Reference) -> Reference:
         return replace(reference, subscripts=tuple(map(put, reference.subscripts)))
@@ -134,7 +139,7 @@ def _substitute(region: Region, names: dict[str, Expr]) -> None:
         region.conversions[:] = [
             replace(c, domain=tuple(map(put, c.domain)), value=put(c.value)) for c in region.conversions
         ]
-        inlined = {substitute(call, names): put(value) for call, value in region.inlined.items()}
+        inlined = {put(call): put(value) for call, value in region.inlined.items()}
         region.inlined.update((call, value) for call, value in inlined.items() if isinstance(call, Call))
 
 

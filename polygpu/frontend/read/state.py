@@ -142,9 +142,9 @@ class Region:
     those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name.
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
-    assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
-    names, `constants` those that are constants then, `pending` what `k++` within the expression that is
-    read changes after it.
+    assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by what
+    stands for it, `constants` those that are constants then, `pending` what `k++` within the expression
+    that is read changes after it. `bounding` are the names in the headers of loops.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
     in `unclear` are declared where there is one: what is wrong with their uses follows from that.
@@ -165,6 +165,7 @@ class Region:
     names: set[str] = field(default_factory=set)
     iterators: set[str] = field(default_factory=set)
     locals: set[str] = field(default_factory=set)
+    bounding: set[str] = field(default_factory=set)
     inlined: dict[Call, Expr] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)

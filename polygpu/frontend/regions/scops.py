@@ -103,7 +103,7 @@ def lift_region(
         with collecting(region.problems):
             check(region, extract)
     _check(region)
-    affine = _affine_names(shaped, region.conversions)
+    affine = _affine_names(shaped, region.conversions) | region.bounding
     known = {
         s.name: Scalar(s.name, s.type, s.name in affine, region.hosts.get(s.name, ""))
         for s in region.scalars.values()
