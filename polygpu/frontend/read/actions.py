@@ -159,13 +159,14 @@ def _initialised(reader: Reader, node: c_ast.Decl, variable: Variable) -> list[A
     return stores
 
 
-def branches(reader: Reader, node: c_ast.If) -> tuple[list[Action], list[Action]]:
-    """The two branches of a data-dependent if."""
+def branches(reader: Reader, node: c_ast.If, test: Expr) -> tuple[list[Action], list[Action]]:
+    """The two branches of an if within a statement."""
+    known = None if reader.region.affine.condition(test) is None else test
     before = dict(reader.region.values)
     then = _block(reader.child(), [node.iftrue])
     yes, reader.region.values = reader.region.values, before
     otherwise = _block(reader.child(), [node.iffalse]) if node.iffalse is not None else []
-    reader.region.values = values.joined(reader, None, yes, reader.region.values)
+    reader.region.values = values.joined(reader, known, yes, reader.region.values)
     return then, otherwise
 
 
@@ -183,7 +184,7 @@ def _within(reader: Reader, node: Any) -> list[Action]:
             return _block(reader.child(), node.block_items or ())
         case c_ast.If():
             test = reader.certain(node.cond)
-            then, otherwise = branches(reader, node)
+            then, otherwise = branches(reader, node, test)
             return [Branch(test, tuple(then), tuple(otherwise))]
         case c_ast.EmptyStatement():
             return []

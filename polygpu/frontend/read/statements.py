@@ -234,7 +234,7 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
         region.values = values.joined(reader, test, yes, region.values)
         return
-    then, otherwise = actions.branches(reader, node)
+    then, otherwise = actions.branches(reader, node, test)
     for case in cases(reader.region.affine, test):
         within = path.within(case.conditions)
         if isinstance(case.remaining, bool):
