@@ -37,6 +37,7 @@ from polygpu.frontend.read.state import (
 )
 from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
 from polygpu.frontend.read.values import converted
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -244,12 +245,10 @@ class Reader:
 
     def certain(self, node: Any) -> Expr:
         """The value of a part that C may leave out: nothing in it may change a variable."""
-        pending = len(self.region.pending)
-        value = self.value(node)
-        if len(self.region.pending) > pending:
+        if any(map(is_step, nodes(node))):
             message = "a variable is changed in a part of an expression that is not always computed"
             raise refusal("PG150", self.region.at(node), message, "increment in a statement of its own")
-        return value
+        return self.value(node)
 
     def _sizeof(self, node: c_ast.UnaryOp) -> Expr:
         ctype = self.scope.resolve(node.expr) if isinstance(node.expr, c_ast.Typename) else None
@@ -299,6 +298,10 @@ class Reader:
     def address(self, node: Any) -> Address:
         """The value of a pointer expression."""
         return places.address(self, node)
+
+
+def is_step(node: Any) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
 
 
 _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {
