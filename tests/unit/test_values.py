@@ -16,13 +16,15 @@ from pathlib import Path
 import pytest
 
 from polygpu.frontend import FrontendOptions, lift
-from polygpu.model.expr import Binary, type_of
-from polygpu.model.scop import Scop
+from polygpu.model.expr import Binary, Name, type_of
+from polygpu.model.scop import Scop, Store
 from tests.unit.frontend_interpreter import Interpreter, Memory, Number, convert
+from tests.unit.frontend_text import bodies, domain, errors, lifted, only_scop, region
 
 SIZES = ((6, 4), (0, 3), (3, 0), (1, 1), (4, 6))
 BOUND = 9
 LENGTH = 90
+COMPARE = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__}
 SCALARS = {"s": 5, "u": 3, "h": 2, "w": 40}  # parameters that regions change: int, unsigned, short, long
 HEAD = "static long {name}(int n, int m, double *x, double *y, int *k, int s, unsigned u, short h, long w)"
 
@@ -231,3 +233,140 @@ def result(scop: Scop, run: Interpreter) -> list[float]:
     name = next((a.name for a in scop.arrays if a.host == "&s"), None)
     elements = [run.memory[cell(scop, run, array, t)] for t in range(LENGTH) for array in ("x", "y")]
     return [SCALARS["s"] if name is None else run.memory[name, ""], *elements]
+
+
+def test_scalars_that_nothing_reads_are_no_arrays(tmp_path: Path) -> None:
+    scop = region(tmp_path, "int n, float *a", "int c; for (int i = 0; i < n; i++) { c = i + 1; a[c] = 0; }")
+    assert bodies(scop) == ["a[(i + 1)] = 0;"]
+    assert [a.name for a in scop.arrays] == ["a"]
+
+
+def test_a_value_that_is_wanted_afterwards_is_stored_once(tmp_path: Path) -> None:
+    text = "int f(int n, float *a, int k) { for (int i = 0; i < n; i++) { k += 2; a[k] = 0; } return k; }"
+    scop = only_scop(tmp_path, text)
+    assert bodies(scop) == ["a[((k + (2 * i)) + 2)] = 0;", "k_end = (k + (2 * max(0, n)));"]
+    assert [(a.name, a.host, a.live_out) for a in scop.arrays] == [("k_end", "&k", True), ("a", "a", True)]
+
+
+def test_rows_of_counted_elements_need_no_shape(tmp_path: Path) -> None:
+    """That the inner loop does not end before it starts is tested at run time."""
+    body = "int k = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { a[k] = 0; k++; }"
+    scop = region(tmp_path, "int n, int m, float *a", body)
+    assert bodies(scop) == ["a[i][j] = 0;"]
+    assert [(c.value, c.range) for c in scop.conversions] == [(Name("m"), (0, None))]
+
+
+def test_clamped_neighbours_are_of_the_same_rows(tmp_path: Path) -> None:
+    body = """for (int y = 0; y < ny; y++) for (int x = 0; x < nx; x++) {
+        int c = x + y * nx, w = x == 0 ? c : c - 1, n = y == 0 ? c : c - nx;
+        a[c] = b[w] + b[n]; }"""
+    scop = region(tmp_path, "int ny, int nx, float *restrict a, float *restrict b", body)
+    assert bodies(scop) == ["a[y][x] = (b[y][((x == 0) ? x : (x - 1))] + b[((y == 0) ? y : (y - 1))][x]);"]
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        ("float *f(int n, float *a) { REGION return a; }", "PG157"),
+        ("float *p; void f(int n, float *a) { p = a; REGION }", ""),
+        ("float *a; void f(int n) { REGION }", "PG157"),
+        ("void f(int n, float *a) { float **q = &a; REGION (*q)[0] = 1; }", "PG157"),
+        ("void f(int n, float *a) { REGION }", ""),
+        ("void f(int n, float *b) { float *a = b; while (n > 3) { REGION n /= 2; } }", "PG157"),
+        ("void f(int n, float *b) { while (n > 3) { float *a = b; REGION n /= 2; } }", ""),
+    ],
+)
+def test_pointers_whose_value_matters_afterwards(text: str, identity: str, tmp_path: Path) -> None:
+    loop = "\n#pragma scop\nfor (int i = 0; i < n; i++) *a++ = i;\n#pragma endscop\n"
+    text = text.replace("REGION", loop)
+    if identity:
+        assert [e.id for e in errors(tmp_path, text)] == [identity]
+    else:
+        assert bodies(only_scop(tmp_path, text)) == ["a[i] = i;"]
+
+
+@pytest.mark.parametrize(
+    ("before", "known"),
+    [
+        ("int k = 3;", True),
+        ("int k; k = -2 * 2;", True),
+        ("int k = n;", False),
+        ("int k = 3; if (n) k = 4;", False),
+        ("int k = 3; k++;", False),
+        ("int k = 3; int *p = &k; *p = n;", False),
+        ("int k = 3; { int k = 4; k = n; }", False),
+        ("int k = 3; { k = n; }", False),
+        ("int k = 3; for (k = 0; k < n; k++) ;", False),
+        ("int k = 3; again: k = 5;", False),
+        ("int k = 3; if (n > 5)", True),
+        ("int k = 3; while (n--) if (n > 5)", True),
+        ("int k = 3; while (k++ < n)", False),
+        ("int k = 3; for (; n > 0; k += 2, n--) if (n > 5)", False),
+        ("int k = 3; switch (n) case 3:", False),
+        ("int k = 3; switch (n) default: { k = 4; case 2:;", False),
+        ("static int k = 3;", False),
+        ("unsigned char k = 300;", True),
+        ("int n = 3, k = n;", False),
+    ],
+)
+def test_constants_before_a_region(before: str, known: bool, tmp_path: Path) -> None:
+    closing = "}" * (before.count("{") - before.count("}"))
+    text = f"""void g(int); void f(int m, int n, float *a)
+{{
+    {"{" if "int n" in before else ""} {before} {{
+#pragma scop
+    for (int i = 0; i < m; i++) a[i + k] = 0;
+#pragma endscop
+    }} {closing} {"}" if "int n" in before else ""}
+}}
+"""
+    scop = only_scop(tmp_path, text)
+    assert ("k" not in {s.name for s in scop.scalars}) == known
+
+
+@pytest.mark.parametrize(
+    ("loop", "domain_of_it"),
+    [
+        ("while (i < n) { a[i] = 0; i++; }", ["(i >= 2)", "(i < n)"]),
+        ("while (i < n) a[i++] = 0;", ["(i >= 2)", "(i < n)"]),
+        ("while (n > i) { a[i] = 0; i = i + 3; }", ["(i >= 2)", "(n > i)", "(((i - 2) % 3) == 0)"]),
+        ("for (; i < n;) { a[i] = 0; i += 1; }", ["(i >= 2)", "(i < n)"]),
+        ("i = n; while (i--) { a[i] = 0; }", ["(i <= (n - 1))", "(i > -1)"]),
+        ("i = n; while (i-- > 0) a[i] = 0;", ["(i <= (n - 1))", "(i >= 0)"]),
+        ("while (i != n) { a[i] = 0; ++i; }", ["(i >= 2)", "(i < n)"]),
+        ("while (i < n) { if (n > 3) { i++; continue; } a[i] = 0; i++; }", None),
+        ("while (i < n) { i *= 2; a[i] = 0; i++; }", None),
+        ("while (i < n) { a[i] = 0; i++; i++; }", None),
+        ("while (i < n) { a[i] = 0; if (n > 5) i++; }", None),
+        ("while (i < n) a[i] = a[i++] = 0;", None),
+        ("while (i < n) { int i = 3; a[i] = 0; i++; }", None),
+        ("while (i < n) { a[n > 3 ? i++ : 0] = 0; }", None),
+    ],
+)
+def test_loops_that_count(loop: str, domain_of_it: list[str] | None, tmp_path: Path) -> None:
+    text = f"void f(int n, float *a) {{ int i = 2;\n#pragma scop\n{loop}\n#pragma endscop\n}}"
+    if domain_of_it is None:
+        assert errors(tmp_path, text)
+    else:
+        assert domain(only_scop(tmp_path, text).statements[0]) == domain_of_it
+
+
+def test_a_while_loop_over_arrays_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    loops = "while (a[n] > 0) { a[n] = 0; n /= 2; } for (int i = 0; i < n; i++) a[i] = 1;"
+    found = lifted(tmp_path, f"void f(int n, float *a) {{ {loops} }}").diagnostics
+    assert [[n.id for n in d.notes] for d in found if d.id == "PG181"] == [["PG124"]]
+
+
+@pytest.mark.parametrize(("factor", "op"), [*product((-3, -2, -1, 1, 2, 3), COMPARE)])
+def test_the_first_value_beyond_a_bound(factor: int, op: str, tmp_path: Path) -> None:
+    """The test holds just before it, and no more at it."""
+    up = (factor > 0) == (op in ("<", "<="))
+    header = f"for (i = {'-9' if up else '9'}; {factor} * i {op} n; i{'++' if up else '--'})"
+    scop = only_scop(tmp_path, f"int f(int n, float *a) {{ int i; {header} a[i + 9] = 0; return i; }}")
+    for n in range(-9, 10):
+        run = Interpreter(scop, {"n": n}, {}, 1)
+        (store,) = scop.statements[1].body
+        assert isinstance(store, Store)
+        counted = range(-9, 99) if up else range(9, -99, -1)
+        first = next(k for k in counted if not COMPARE[op](factor * k, n))
+        assert run.value(store.value, {}) == first

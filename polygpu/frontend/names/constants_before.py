@@ -15,7 +15,7 @@ from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.frontend.text.nodes import nodes
-from polygpu.model.expr import is_floating
+from polygpu.model.expr import SIZES, is_floating
 
 
 def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Variable, Constant]]:
@@ -31,7 +31,9 @@ def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Vari
             case Variable(type=Basic(ctype), place="local" | "parameter") as variable:
                 value = scope.constant(node)
                 if value is not None and not is_floating(ctype) and not address_taken(body, name):
-                    yield variable, value
+                    kept = value.converted(ctype) if SIZES[ctype] < SIZES["int"] else value
+                    if kept is not None:
+                        yield variable, kept
 
 
 @dataclass
@@ -59,7 +61,7 @@ class _Path:
 
     def past(self, node: Any) -> None:
         """Goes past a node that was executed, or left out."""
-        if any(isinstance(inner, c_ast.Label) for inner in nodes(node)):
+        if _is_entered(node):
             self.known.clear()
             return
         self.forget(node)
@@ -78,3 +80,10 @@ class _Path:
         declared = (inner.name for inner in nodes(node) if isinstance(inner, c_ast.Decl))
         for name in (*assigned_names(node), *outer_iterators(node), *declared):
             self.known.pop(name, None)
+
+
+def _is_entered(node: Any) -> bool:
+    """Whether a jump may enter the node in the middle."""
+    if isinstance(node, c_ast.Switch):
+        return any(isinstance(inner, c_ast.Label) for inner in nodes(node))
+    return isinstance(node, c_ast.Label | c_ast.Case | c_ast.Default) or any(map(_is_entered, node))
