@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from polygpu.frontend import FrontendOptions, lift
-from polygpu.model.expr import Binary, Name, type_of
+from polygpu.model.expr import Binary, Int, Name, type_of
 from polygpu.model.scop import Scop, Store
 from tests.unit.frontend_interpreter import Interpreter, Memory, Number, convert
 from tests.unit.frontend_text import bodies, domain, errors, lifted, only_scop, region
@@ -370,3 +370,12 @@ def test_the_first_value_beyond_a_bound(factor: int, op: str, tmp_path: Path) ->
         counted = range(-9, 99) if up else range(9, -99, -1)
         first = next(k for k in counted if not COMPARE[op](factor * k, n))
         assert run.value(store.value, {}) == first
+
+
+def test_a_constant_is_no_size_of_what_was_declared_before(tmp_path: Path) -> None:
+    loop = "\n#pragma scop\nfor (int i = 0; i < k; i++) a[i][i] = 0;\n#pragma endscop\n"
+    text = f"void g(void *); void f(int n) {{ int k = n; float a[k][k]; k = 3; g(a); {loop} g(a); }}"
+    assert [e.id for e in errors(tmp_path, text)] == ["PG160"]
+    text = f"void g(void *); void f(int n) {{ int k = 3; float a[k][k]; g(a); {loop} g(a); }}"
+    (array,) = only_scop(tmp_path, text).arrays
+    assert array.extents == (Int(3), Int(3))
