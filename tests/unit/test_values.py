@@ -379,3 +379,12 @@ def test_a_constant_is_no_size_of_what_was_declared_before(tmp_path: Path) -> No
     text = f"void g(void *); void f(int n) {{ int k = 3; float a[k][k]; g(a); {loop} g(a); }}"
     (array,) = only_scop(tmp_path, text).arrays
     assert array.extents == (Int(3), Int(3))
+
+
+def test_functions_are_printed_as_they_are_written(tmp_path: Path) -> None:
+    """`unsigned n; while (n-- > 0)` ends, `for (...; n >= 0; ...)` does not."""
+    head = """static float p(unsigned n)
+        { float x = 1; while (n-- > 0) x *= 2; while (n < 9) x += n++; return x; }"""
+    scop = region(tmp_path, "int n, float *a", "for (int i = 0; i < n; i++) a[i] = p(i);", head)
+    assert "while (n-- > 0)" in scop.functions[0]
+    assert "x += n++;" in scop.functions[0]
