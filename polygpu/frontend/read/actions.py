@@ -10,7 +10,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Qualified, fields_of
 from polygpu.frontend.read import declarations, places, values
-from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.expressions import Reader, is_step
 from polygpu.frontend.read.initialisers import filled
 from polygpu.frontend.read.places import Place, place, reference
 from polygpu.frontend.read.state import Local
@@ -57,7 +57,7 @@ def _assignment(reader: Reader, node: c_ast.Assignment) -> list[Action]:
     if isinstance(source, c_ast.Assignment):
         before = effects(reader, source)
         source = source.lvalue
-        if any(map(_steps, nodes(source))):
+        if any(map(is_step, nodes(source))):
             message = "the element that is assigned is named by a value that changes"
             raise refusal("PG150", reader.region.at(source), message, "assign it in a statement of its own")
     if _pointer(reader, node.lvalue):
@@ -76,10 +76,6 @@ def _assignment(reader: Reader, node: c_ast.Assignment) -> list[Action]:
     return [*before, Store(store, value)]
 
 
-def _steps(node: Any) -> bool:
-    return isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
-
-
 def _update(reader: Reader, node: Any, op: str, operand: Any) -> list[Action]:
     """`node op= operand`."""
     if _pointer(reader, node) and op in ("+", "-"):
@@ -90,12 +86,11 @@ def _update(reader: Reader, node: Any, op: str, operand: Any) -> list[Action]:
         changed = reader.operation(node, op, reader.value(node), reader.value(operand))
         _assign(reader, node, changed)
         return [Let(name.name, name.type, changed, assign=True)]
-    pending = len(reader.region.pending)
     target = reader.reference(node)
-    if len(reader.region.pending) == pending:
+    if any(map(is_step, nodes(node))):  # `*p++ += x` moves once
+        value: Expr = replace(target, site=reader.region.site(node))
+    else:
         value = reader.value(node)
-    else:  # `*p++ += x` moves once
-        value = replace(target, site=reader.region.site(node))
     changed = reader.operation(node, op, value, reader.value(operand))
     _assign(reader, node, changed)
     return [Store(target, changed)]

@@ -37,6 +37,7 @@ from polygpu.frontend.read.state import (
 )
 from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
 from polygpu.frontend.read.values import converted
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -154,6 +155,8 @@ class Reader:
             return self.add_array(variable, self.array_name(variable))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
+            if variable in self.region.constants:
+                return Substitute(self.region.constants[variable], variable.type.name)
             self.region.scalars[name] = Scalar(name, variable.type.name, variable)
             return self.region.scalars[name]
         return self.add_array(variable, name)
@@ -246,12 +249,10 @@ class Reader:
 
     def certain(self, node: Any) -> Expr:
         """The value of a part that C may leave out: nothing in it may change a variable."""
-        pending = len(self.region.pending)
-        value = self.value(node)
-        if len(self.region.pending) > pending:
+        if any(map(is_step, nodes(node))):
             message = "a variable is changed in a part of an expression that is not always computed"
             raise refusal("PG150", self.region.at(node), message, "increment in a statement of its own")
-        return value
+        return self.value(node)
 
     def _sizeof(self, node: c_ast.UnaryOp) -> Expr:
         ctype = self.scope.resolve(node.expr) if isinstance(node.expr, c_ast.Typename) else None
@@ -301,6 +302,10 @@ class Reader:
     def address(self, node: Any) -> Address:
         """The value of a pointer expression."""
         return places.address(self, node)
+
+
+def is_step(node: Any) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
 
 
 _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
@@ -176,7 +177,8 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
             return None  # it is only wanted for checks: what is accessed decides what is copied
         raise
     extent = reader.region.affine.value(value)
-    changed = next(_changes(reader.region, sorted(scalars_in(value))), "")
+    constants = {v.name for v in reader.region.constants if mentions(node, v.name)}
+    changed = next(_changes(reader.region, sorted(scalars_in(value) | constants)), "")
     if outermost and extent is not None and reader.region.products.names & scalars_in(extent):
         return None
     if extent is not None and not changed:
