@@ -14,6 +14,7 @@ _HIDDEN = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n]
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
 _LOOP = re.compile(r"\b(?:for|while)\s*(?=\()")
 _HEADED = re.compile(r"\b(?:for|while|if|switch)\s*(?=\()|\b(?:do|else)\b")
+_OTHERWISE = re.compile(r"\s*(?=else\b)")
 _FUNCTION = re.compile(r"(\w+)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)[^;{}()=]*\{")
 _REGION = re.compile(r"region (\w+): lines? (\d+)(?:-(\d+))?")
 _NAME = re.compile(r"(?<!\w)'[^']*'")
@@ -119,8 +120,9 @@ def _end(bare: str, start: int) -> int:
     while start < len(bare) and bare[start].isspace():
         start += 1
     if match := _HEADED.match(bare, start):
-        body = match.end() if match[0][-1:] in "oe" else _closed(bare, match.end())
-        return _end(bare, body)
+        end = _end(bare, match.end() if match[0] in ("do", "else") else _closed(bare, match.end()))
+        otherwise = _OTHERWISE.match(bare, end) if match[0].startswith("if") else None
+        return _end(bare, otherwise.end()) if otherwise else end
     if bare[start : start + 1] == "{":
         return len(bare[: _closed(bare, start)].rstrip())
     end = bare.find(";", start)
@@ -156,8 +158,8 @@ def _reasons(loop: Loop, refusals: Sequence[dict[str, Any]], loops: Sequence[Loo
 
 def _around(one: dict[str, Any], other: dict[str, Any], loops: Sequence[Loop]) -> bool:
     """Whether the loop that `one` is about is around that of `other`."""
-    first, last = one["line"], other["line"]
-    return first != last and any(p.first == first and p.holds(first, last) for p in loops)
+    line = other["line"]
+    return one["line"] != line and any(p.first == one["line"] and p.holds(line, line) for p in loops)
 
 
 def reason(diagnostic: dict[str, Any]) -> str:

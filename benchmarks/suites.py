@@ -110,11 +110,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How programs are compiled, for which targets, and for how many seconds a step may run."""
+    """How programs are compiled, for which targets, for how many seconds a step may run, and whether they are
+    built and run.
+    """
 
     targets: tuple[str, ...]
     flags: tuple[str, ...]
     seconds: float
+    runs: bool = True
 
 
 def programs_of(checkout: Path) -> list[Program]:
@@ -319,7 +322,8 @@ def examined(program: Program, checkout: Path, asked: Asked) -> Row:
 
 def _examined(program: Program, copy: Path, asked: Asked, row: Row) -> Row:
     expected = ""
-    if program.arguments is not None:
+    whole = asked.runs and program.arguments is not None
+    if whole:
         expected = printed(program, built(program, "original", copy), copy, asked)
     for target in asked.targets:
         files = []
@@ -328,9 +332,9 @@ def _examined(program: Program, copy: Path, asked: Asked, row: Row) -> Row:
             say(program, f"{source} for {target} in {files[-1].seconds:.1f} s")
         if not row.files:
             row = replace(row, files=tuple(files), nests=_nests(program, files, copy))
-        if program.arguments is not None:
+        if whole:
             row.equal[target], row.moved[target] = judged(program, target, copy, expected, asked)
-    if program.arguments is None:
+    if asked.runs and not whole:
         row.equal["verify"] = verified(program, copy, asked)
     return row
 
@@ -399,6 +403,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--programs", default="", help="names with commas between them")
     parser.add_argument("--flags", default="", help="more options of polygpu compile, in one word")
     parser.add_argument("--seconds", type=float, default=300.0, help="for each file, and for each run")
+    parser.add_argument("--compile-only", action="store_true", help="nothing is built, run or verified")
     parser.add_argument("--detail", action="store_true", help="a line for each nest")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--jobs", type=int, default=2)
@@ -407,7 +412,12 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     chosen = arguments()
-    asked = Asked(tuple(chosen.targets.split(",")), tuple(shlex.split(chosen.flags)), chosen.seconds)
+    asked = Asked(
+        tuple(chosen.targets.split(",")),
+        tuple(shlex.split(chosen.flags)),
+        chosen.seconds,
+        not chosen.compile_only,
+    )
     names = set(filter(None, chosen.programs.split(",")))
     tasks = [(p, c) for c in chosen.checkouts for p in programs_of(c) if not names or p.name in names]
     with ProcessPoolExecutor(chosen.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -1,7 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-select, chain, cluster                                                    a region
+select, chain, gather, cluster                                            a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
-from polygpu.analysis.reductions import chained, permitted, selected
+from polygpu.analysis.reductions import chained, gathered, permitted, selected
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
@@ -93,6 +93,7 @@ class File:
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
         scop = chained(selected(permitted(scop, decisions, self.options.reassociate)))
+        scop = gathered(scop, decisions)
         scop = self.passes.run("cluster", lambda: clustered(scop, decisions))
         realiser = self.realisers.get(scop)
         if realiser is None:

@@ -12,6 +12,8 @@ import pytest
 from benchmarks import programs
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
+from polygpu.printing import dialects
+from tests.new_dialect.polygpu_hip import HIP
 from tests.support_kernels import require_opencl
 
 TIME_LOOP = """\
@@ -56,7 +58,8 @@ void smooth(int n, const float *restrict a, float *restrict b) {
   }
 }
 """
-LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm")}
+LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm"), "hip": ("-lm",)}
+SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
 
 
 def built(folder: Path, target: str, *texts: str) -> tuple[Path, Path]:
@@ -68,11 +71,16 @@ def built(folder: Path, target: str, *texts: str) -> tuple[Path, Path]:
         for suffix, content in compile_file(str(source), Options(target=target, level=0)).files.items():
             path = source.with_name(f"{source.stem}{suffix}")
             path.write_text(content)
-            files += [path] if suffix.endswith(".c") else []
+            files += [path] if suffix.endswith((".c", ".cpp")) else []
     original, compiled = folder / "original", folder / "compiled"
     flags = ("-O1", "-w", "-ffp-contract=off", "-DPOLYGPU_COUNTERS=0")
     programs.call(("gcc", *flags, *sources, "-o", original, "-lm"))
-    programs.call(("gcc", *flags, *files, "-o", compiled, *LIBRARIES[target]))
+    objects = [path.with_suffix(".o") for path in files]
+    for path, made in zip(files, objects, strict=True):
+        shim = ("g++", "-std=c++20", "-fno-strict-aliasing", "-I", SHIM)
+        compiler = shim if path.suffix == ".cpp" else ("gcc",)
+        programs.call((*compiler, *flags, "-pthread", "-c", path, "-o", made))
+    programs.call(("g++", "-pthread", *objects, "-o", compiled, *LIBRARIES[target]))
     return original, compiled
 
 
@@ -108,8 +116,11 @@ def test_arrays_of_a_time_loop_cross_the_bus_once_each_way(tmp_path: Path, targe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["emulator", "opencl"])
-def test_files_of_a_program_share_what_stays(tmp_path: Path, target: str) -> None:
+@pytest.mark.parametrize("target", ["emulator", "opencl", "hip"])
+def test_files_of_a_program_share_what_stays(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
     if target == "opencl":
         require_opencl()
     first = TIME_LOOP.replace("OTHER", "if (t % 3 == 0) smooth(n, a, b); if (t == 7) a[n + 2] += 1;")
@@ -117,3 +128,46 @@ def test_files_of_a_program_share_what_stays(tmp_path: Path, target: str) -> Non
     assert output(compiled) == output(original)
     because = {copy["because"] for copy in profile(compiled)["copies"]}
     assert {"smooth at line 18", "line 9 writes b", "step at line 11"} <= because
+
+
+LAYOUTS = """\
+#include <stdio.h>
+#include <stdlib.h>
+void step(int n, const float *restrict a, float *restrict b) {
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++)
+      b[i * n + j] = 0.25f * (a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
+}
+void scale(int m, float *a) {
+  for (int i = 0; i < m; i++) a[i] = a[i] * 0.5f + 1;
+}
+int main(void) {
+  int n = 50;
+  float *a = calloc(n * n, sizeof *a), *b = calloc(n * n, sizeof *b);
+  for (int t = 0; t < 10; t++) {
+    step(n, a, b);
+    scale(n * n, a);
+    float *s = a;
+    a = b;
+    b = s;
+  }
+  for (int i = 0; i < n * n; i++) printf("%g\\n", a[i]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["emulator", "opencl", "hip"])
+def test_arrays_of_several_shapes_change_on_the_device(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row of 50 elements is 64 long on the device where the array has rows, else 50."""
+    monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
+    if target == "opencl":
+        require_opencl()
+    original, compiled = built(tmp_path, target, LAYOUTS)
+    assert output(compiled) == output(original)
+    regions = profile(compiled)["regions"]
+    assert sum(r["bytes_in"] for r in regions) <= 2 * 50 * 50 * 4
+    assert sum(r["bytes_out"] for r in regions) <= 2 * 50 * 50 * 4

@@ -181,7 +181,11 @@ def test_rows_that_are_few_are_shared(tmp_path: Path) -> None:
 )
 def test_no_terms_in_any_order(update: str, tmp_path: Path) -> None:
     """The last one would take a NaN that the source does not keep."""
-    text = FLOATS.replace("t += a[i];", update).replace("const ", "")
+    text = (
+        FLOATS.replace("t += a[i];", update)
+        .replace("const ", "")
+        .replace("float t = 3", "float t = 3, v = 1")
+    )
     assert blocks(compiled(text, tmp_path)) == [(1, 1, 1)]
 
 

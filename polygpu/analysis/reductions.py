@@ -9,17 +9,20 @@ in a loop: they round differently then, and of -0.0 and 0.0 another one may be t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import islpy as isl
 
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts
+from polygpu.analysis.merge import merged
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.analysis.straight import bodies, private_arrays
 from polygpu.model.decisions import Decision, Place
 from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
-from polygpu.model.rewrite import rewrite, scalars_in
+from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
 from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
 from polygpu.model.updates import update
 from polygpu.support.isl_idioms import union_of
@@ -74,7 +77,8 @@ def _selected(scop: Scop, s: Statement) -> Statement:
     match s.body:
         case (Branch(test, (Store(target, value),), ()),) if _repeats(s.iterators, target):
             store = Store(target, Select(test, value, target))
-            if update(store) is None or not _may(scop, s.loops, target.array, target.type):
+            sometimes = any(a.guards for a in s.accesses)  # elements beyond need not exist
+            if sometimes or update(store) is None or not _may(scop, s.loops, target.array, target.type):
                 return s
             return replace(s, body=(store,), accesses=tuple(_unconditional(s, target)))
     return s
@@ -108,6 +112,51 @@ def chained(scop: Scop) -> Scop:
         return scop
     assumptions = (replace(a, statement=_last(whose, a.statement)) for a in scop.assumptions)
     return replace(scop, statements=tuple(found), assumptions=tuple(dict.fromkeys(assumptions)))
+
+
+def gathered(scop: Scop, decisions: Sequence[Decision]) -> Scop:
+    """`scop` with updates in one loop body, and the values that only they use, as one statement.
+
+    before: t = a[i]; s = s + t; q = q + t * t;         three statements, and an array of t
+    after:  {float t = a[i]; s = s + t; q = q + t * t;}
+
+    Arrays that decisions name stay arrays.
+    """
+    blocks = list(bodies(scop.statements))
+    private = private_arrays(scop, blocks, {name for d in decisions for name in d.names})
+    users: dict[str, set[str]] = {}
+    for s in scop.statements:
+        for a in s.accesses:
+            users.setdefault(a.reference.array, set()).add(s.name)
+    clusters = [c for b in blocks for c in _gathered(scop, b, private, users)]
+    return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
+
+
+def _gathered(
+    scop: Scop, block: Sequence[Statement], private: Set[str], users: Mapping[str, Set[str]]
+) -> Iterator[tuple[Statement, ...]]:
+    """The statements of a loop body in order, updates that follow each other as one."""
+    for together, run in groupby(block, lambda s: _is_update(scop, s) or _is_private(s, private)):
+        cluster = tuple(run)
+        used = {a.reference.array for s in cluster for a in s.accesses} & private
+        alone = all(users[array] <= {s.name for s in cluster} for array in used)
+        updated = [s.body[0].target.array for s in cluster if isinstance(s.body[0], Store)]
+        if together and used and alone and len({*updated}) == len(updated):
+            yield cluster
+        else:
+            yield from ((s,) for s in cluster)
+
+
+def _is_private(s: Statement, private: Set[str]) -> bool:
+    return len(s.body) == 1 and isinstance(s.body[0], Store) and s.body[0].target.array in private
+
+
+def _is_update(scop: Scop, s: Statement) -> bool:
+    match s.body:
+        case (Store(target) as store,) if _repeats(s.iterators, target):
+            may = _may(scop, s.loops, target.array, target.type)
+            return may and update(store) is not None
+    return False
 
 
 def _last(whose: Mapping[str, str], name: str) -> str:
@@ -188,12 +237,12 @@ def reductions(p: Polyhedra, sources: Mapping[str, str], permitted: bool = True)
 
 
 def _updates_only(s: PolyStatement, store: Store) -> bool:
-    """Whether nothing else in the statement uses the array, and some loop comes back to an element."""
-    mine = [a for a in s.accesses if a.reference.array == store.target.array]
-    here = replace(store.target, site=-1)
-    same = all(a.affine and replace(a.reference, site=-1) == here for a in mine)
-    stores = [a for a in mine if a.write]
-    return same and len(stores) == 1 and stores[0].must and not store.target.field
+    """Whether nothing else in the statement uses the array, of which it surely updates one element."""
+    array = store.target.array
+    others = (e for a in s.actions.values() if a is not store for e in action_expressions(a))
+    writes = [a for a in s.accesses if a.write and a.reference.array == array]
+    sure = all(a.affine and a.must for a in writes) and not store.target.field
+    return sure and not any(r.array == array for e in others for r in references(e))
 
 
 def relaxed(p: Polyhedra, found: Sequence[Reduction]) -> isl.UnionMap:

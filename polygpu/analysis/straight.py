@@ -38,8 +38,8 @@ def clustered(scop: Scop, decisions: Sequence[Decision] = ()) -> Scop:
 
     They begin where `decisions` begin a kernel; arrays that decisions name stay arrays.
     """
-    blocks = list(_blocks(scop.statements))
-    private = _private(scop, blocks, {name for d in decisions for name in d.names})
+    blocks = list(bodies(scop.statements))
+    private = private_arrays(scop, blocks, {name for d in decisions for name in d.names})
     begins = _Begins.of(decisions)
     found = [[b] for b in blocks]
     exchanged, before = _exchanged(found, private), None
@@ -50,7 +50,7 @@ def clustered(scop: Scop, decisions: Sequence[Decision] = ()) -> Scop:
     return merged(scop, clusters, private) if len(clusters) < len(scop.statements) else scop
 
 
-def _blocks(statements: Statements) -> Iterator[Statements]:
+def bodies(statements: Statements) -> Iterator[Statements]:
     """Neighbours of one loop body that run in the same iterations."""
     for _, block in groupby(statements, lambda s: (s.iterators, s.loops, s.domain, s.schedule[:-1])):
         yield tuple(block)
@@ -60,7 +60,7 @@ def _member(r: Reference) -> Member:
     return r.array, r.field
 
 
-def _private(scop: Scop, blocks: Iterable[Statements], named: Collection[str]) -> frozenset[str]:
+def private_arrays(scop: Scop, blocks: Iterable[Statements], named: Collection[str]) -> frozenset[str]:
     """Arrays of which only single elements are used, each written before it is read in each iteration.
 
     None that a decision has `named`, by its own name or by that of one of its webs, `t_0`.

@@ -150,7 +150,7 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
     """
     kernels = len(region.region.kernels)
     others = sum(max(len(s.parts) - 1, 0) for s in region.scop.statements)
-    shared = sum("parts" in a.name for k in region.region.kernels for a in k.shared)
+    shared = sum(a.name.endswith("_parts") for k in region.region.kernels for a in k.shared)
     soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others + _QUICK_SUM * shared
     most = soon if quick else _FULL_KERNEL * kernels
     return _certified(region, Operations(max(_NEEDED, most), most), reassociated)

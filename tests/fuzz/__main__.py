@@ -35,6 +35,7 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
             arguments.constant,
             arguments.sums,
             arguments.held,
+            arguments.carried,
         )
 
 
@@ -128,6 +129,7 @@ def parser() -> argparse.ArgumentParser:
     option("--opencl", type=int, default=3, metavar="N", help="every Nth batch on OpenCL too; 0: none")
     option("--constant", action="store_true", help="only programs whose sizes are constant")
     option("--sums", action="store_true", help="only programs of sums")
+    option("--carried", action="store_true", help="only programs that pass subscripts on in scalars")
     option("--held", action="store_true", help="only programs that hold sizes in structures and the like")
     option("--shrink", type=float, default=60, metavar="SECONDS", help="for each failure; 0: none")
     option("--most", type=int, default=5, help="how many failures of a kind are shrunk")

@@ -34,6 +34,7 @@ WRAPPING = (
     ("unsigned int",) * 2 + ("unsigned long",) * 2 + ("char", "unsigned char", "short", "unsigned short")
 )
 SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and `switch`
+CARRIED = 0.25  # of the others pass subscripts and iterators on in scalars
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
@@ -47,7 +48,10 @@ def program(seed: str, sums: bool = False) -> Program:
     openmp = Random(f"{seed}:openmp")
     author.scattering = openmp.random() < 0.06
     made = with_held(author.program(), Random(f"{seed}:held"))
-    return with_pragmas(openmp, made) if author.scattering or openmp.random() < 0.1 else made
+    if author.scattering or openmp.random() < 0.1:
+        return with_pragmas(openmp, made)
+    carried = Random(f"{seed}:carried").random() < CARRIED and not made.held
+    return replace(made, carried=seed) if carried else made
 
 
 class Author(Values):

@@ -167,7 +167,8 @@ class Program:
     `constants` are the parameters that have one value in all sizes and are no parameters of the function,
     with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable. `spelling` is
     the seed of how statements are written (`spellings`), "" for plainly. `held` are sizes
-    and arrays that the regions find elsewhere (`tests.fuzz.held`).
+    and arrays that the regions find elsewhere (`tests.fuzz.held`). `carried` is the seed of how scalars
+    pass subscripts and iterators on (`tests.fuzz.carried`), "" where none does.
     """
 
     arrays: tuple[Array, ...]
@@ -179,6 +180,7 @@ class Program:
     constants: tuple[tuple[str, str], ...] = ()
     spelling: str = ""
     held: tuple[tuple[str, str], ...] = ()
+    carried: str = ""
 
     @property
     def unknown(self) -> tuple[str, ...]:

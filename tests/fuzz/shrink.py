@@ -62,6 +62,8 @@ def _plainer(p: Program) -> Iterator[Program]:
     """With simpler declarations."""
     if p.spelling:
         yield replace(p, spelling="")
+    if p.carried:
+        yield replace(p, carried="")
     if p.old:
         yield replace(p, old=False)
     if p.parameter != "int":

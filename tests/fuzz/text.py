@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.fuzz import held
+from tests.fuzz.carried import Carrying
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -190,23 +191,29 @@ def _parameters(k: int, p: Program) -> list[str]:
 
 
 def _function(k: int, p: Program, pragmas: bool) -> str:
-    writer = _Writer(k, p)
+    writer = _CarryingWriter(k, p) if p.carried else _Writer(k, p)
+    regions: list[str] = []
+    for region in _with_names(k, p, with_literals(p)):
+        regions += ["#pragma scop"] * pragmas
+        regions += [held.spelled(p, line) for line in writer.lines(region, "    ")]
+        regions += ["#pragma endscop"] * pragmas
     lines = [f"double p{k}({', '.join(_parameters(k, p)) or 'void'})", "{"]
     lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
     lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
     if p.old:
         lines.append("    int i, j, k, l;")
-    for region in _with_names(k, p, with_literals(p)):
-        lines += ["#pragma scop"] * pragmas
-        lines += [held.spelled(p, line) for line in writer.lines(region, "    ")]
-        lines += ["#pragma endscop"] * pragmas
-    total = " + ".join(["0.0", *(text for text, _ in p.scalars)])
+    lines += [*(f"    {text};" for text in writer.declared.values()), *regions]
+    total = " + ".join(["0.0", *(text for text, _ in p.scalars), *writer.live])
     helpers = writer.spelling.helpers if writer.spelling else []
     return "\n".join([*helpers, *lines, f"    return {total};", "}", ""])
 
 
 class _Writer:
+    """`declared` are further variables of the function; those that are `live` are returned."""
+
     def __init__(self, number: int, p: Program) -> None:
+        self.declared: dict[str, str] = {}
+        self.live: list[str] = []
         self.number, self.program, self.sizes = number, p, _extents(number, p)
         self.arrays = {a.name: a for a in p.arrays}
         self.spelling = self._spelling() if p.spelling else None
@@ -326,6 +333,10 @@ class _Writer:
         if _unknown(self.program, width):
             return f"w{d}_{array.name}"
         return f"({width})" if width.terms else str(width)
+
+
+class _CarryingWriter(Carrying, _Writer):
+    pass
 
 
 def _advance(i: str, step: int) -> str:

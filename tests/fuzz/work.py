@@ -27,7 +27,7 @@ _NAMES = re.compile(r"'[^']*'|\d+")
 @dataclass(frozen=True)
 class Job:
     """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant, with
-    `held` those that hold some elsewhere.
+    `held` those that hold some elsewhere, with `carried` those in which scalars pass subscripts on.
 
     Some batches have `sums` only, whose terms may come in another order.
     """
@@ -39,6 +39,7 @@ class Job:
     constant: bool = False
     sums: bool = False
     held: bool = False
+    carried: bool = False
 
     def setup(self) -> Setup:
         found = random_setup(Random(f"{self.seed}:{self.first}:setup"), self._programs())
@@ -62,7 +63,8 @@ class Job:
 
     def _wanted(self, p: Program) -> bool:
         constant = not self.constant or len(p.constants) == len(PARAMETERS)
-        return constant and (not self.held or bool(p.held))
+        held = not self.held or bool(p.held)
+        return constant and held and (not self.carried or bool(p.carried))
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:

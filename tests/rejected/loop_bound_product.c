@@ -1,7 +1,8 @@
 void f(int n, int m, float *a)
 {
 #pragma scop
-    for (int i = 0; i < n * m; i++)
-        a[i] = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i * m; j++)
+            a[j] = 0;
 #pragma endscop
 }

@@ -1,7 +1,8 @@
-void f(int n, int *start, float *a)
+void f(int n, int *start)
 {
 #pragma scop
-    for (int i = start[0]; i < n; i++)
-        a[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = start[j]; i < n; i++)
+            start[i] = 0;
 #pragma endscop
 }

@@ -3,7 +3,7 @@ void f(int n, float *a)
 #pragma scop
     while (a[n] > 0) {
         a[n] = 0;
-        n--;
+        n /= 2;
     }
 #pragma endscop
 }

@@ -19,6 +19,7 @@ from polygpu.model.expr import (
     Select,
     Unary,
     is_floating,
+    limits,
     type_of,
 )
 from polygpu.model.scop import Action, Branch, Let, Repeat, Scop, Statement, Store
@@ -118,4 +119,7 @@ class Interpreter:
 
 
 def convert(value: Number, ctype: str) -> Number:
-    return float(value) if is_floating(ctype) else int(value)
+    if is_floating(ctype):
+        return float(value)
+    low, high = limits(ctype)
+    return (int(value) - low) % (high - low + 1) + low

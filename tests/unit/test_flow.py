@@ -7,11 +7,13 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
+from polygpu.analysis import flow
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
-from polygpu.support.isl_idioms import empty_union_map
+from polygpu.support.isl_idioms import empty_union_map, maps
+from polygpu.support.recent import Recent
 from tests.unit.middle import analysed, same_map
 
 STRIDED = "for (int i = 0; i < n; i += 2) { x[i] = y[i]; z[i] = x[i]; }"
@@ -93,3 +95,24 @@ def test_sums_of_their_own_leave_loops_parallel(arrays: str, body: str, tmp_path
     done = compile_file(str(tmp_path / "f.c"), Options(target="cuda", device="h100"))
     assert done.offloaded == 1
     assert [d.message for d in done.diagnostics if d.id == "PG330"] == []
+
+
+def test_an_array_is_analysed_again_only_where_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(sinks: isl.UnionMap, *rest: isl.UnionMap) -> isl.UnionFlow:
+        asked.extend(sorted(m.get_tuple_name(isl.dim_type.out) for m in maps(sinks)))
+        return computed(sinks, *rest)
+
+    computed = flow._computed
+    monkeypatch.setattr(flow, "_computed", counted)
+    monkeypatch.setattr(flow, "_FLOWS", Recent(8))
+    text = "for (int i = 1; i < n; i++) {{ x[i] = x[i - 1]; y[i] = y[i - {}]; }}"
+    found = []
+    for distance in (1, 1, 2):
+        p = analysed("int n, float x[restrict n], float y[restrict n + 1]", text.format(distance))
+        reads, must, may = p.relation(False), p.relation(True, True), p.relation(True, False)
+        found.append(dataflow(reads, must, may, p.schedule()).dependence)
+    assert asked == ["x", "y", "y"]
+    expected = "[n] -> {{ S0[i] -> S0[i + 1] : 0 < i < n - 1; S1[i] -> S1[i + {0}] : 0 < i < n - {0} }}"
+    assert [same_map(f, expected.format(d)) for f, d in zip(found, (1, 1, 2), strict=True)] == [True] * 3

@@ -37,12 +37,14 @@ def test_text_without_position_or_source() -> None:
 
 
 def test_carets_stay_within_the_line() -> None:
-    for column, length in ((1, 100), (5, 1), (99, 9), (0, 0)):
+    for column, length in ((1, 100), (5, 1), (99, 9), (0, 1)):
         found = Diagnostic("PG101", "note", "here", Position("a.c", 3, column), length=length)
         caret = render([found], SOURCES).split("\n")[2].removeprefix("      | ")
         assert caret.strip(" ~") == "^"
         assert len(caret) <= len("last") + 1
     assert render([Diagnostic("PG101", "note", "here", Position("a.c", 99, 1))], SOURCES).count("\n") == 1
+    nothing = Diagnostic("PG101", "note", "here", Position("a.c", 3, 1), length=0)
+    assert render([nothing], SOURCES).count("\n") == 1
 
 
 def test_json() -> None:

@@ -207,7 +207,7 @@ def test_all_errors_of_a_file_are_reported(tmp_path: Path) -> None:
     source = """void f(int n, float *a)
 {
 #pragma scop
-    while (n--) a[n] = 0;
+    do a[n] = 0; while (n--);
 #pragma endscop
 #pragma scop
     goto end;

@@ -187,6 +187,46 @@ def test_functions_that_are_neither_pure_nor_written_out(definition: str, tmp_pa
     assert [e.id for e in errors(tmp_path, text)] == ["PG130"]
 
 
+@pytest.mark.parametrize(
+    ("head", "text", "expected"),
+    [
+        ("", "for (int j = max(0, i - n); j < min(i, n); j++) a[j] = 0;", ["(j >= max(0, (i - n)))"]),
+        (
+            "int imin(int, int);",
+            "for (int j = 0; j < imin(i, 2 * n); j++) a[j] = 0;",
+            ["(j < min(i, (2 * n)))"],
+        ),
+        (
+            "int ceild(int a, int b);",
+            "for (int j = ceild(i, 4); j < n; j++) a[j] = 0;",
+            ["(j >= floord((i + 3), 4))"],
+        ),
+        ("long max(long, long);", "k[i] = max(k[i], 3);", []),
+    ],
+)  # fmt: skip
+def test_well_known_functions_of_other_files(
+    head: str, text: str, expected: list[str], tmp_path: Path
+) -> None:
+    scop = region(tmp_path, "int n, float *a, int *k", f"for (int i = 0; i < n; i++) {{ {text} }}", head)
+    assert set(expected) <= set(domain(scop.statements[0]))
+
+
+@pytest.mark.parametrize(
+    ("head", "text"),
+    [
+        ("", "a[i] = max(a[i], 1);"),
+        ("float max(float, float);", "a[i] = max(a[i], 1);"),
+        ("int max(int, float);", "k[i] = max(k[i], 1);"),
+        ("int floord(int, int);", "k[i] = floord(i, k[i]);"),
+        ("", "k[i] = min(i);"),
+    ],
+)
+def test_functions_of_other_files(head: str, text: str, tmp_path: Path) -> None:
+    loop = f"#pragma scop\nfor (int i = 0; i < 9; i++) {{ {text} }}\n#pragma endscop"
+    found = errors(tmp_path, f"{head}\nvoid f(float *a, int *k)\n{{\n{loop}\n}}\n")
+    assert [e.id for e in found] == ["PG130"]
+
+
 def test_integer_extremes_are_one_call(tmp_path: Path) -> None:
     scop = region(
         tmp_path,

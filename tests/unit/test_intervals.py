@@ -93,3 +93,26 @@ def test_what_is_known_of_a_loop() -> None:
     beyond.clear()
     limited.interval(Binary("-", Unary("-", Name("n")), Name("k")), beyond)
     assert beyond == []
+
+
+def test_of_choices_what_is_left_holds() -> None:
+    """n < 0 or m < 5, and n or m as it turns out later; k, which is bound anew, says nothing of either."""
+    wide = (-(2**31), 2**31 - 1)
+    negative, few = Binary("<", Name("n"), Int(0)), Binary("<", Name("m"), Int(5))
+    known = Known({"n": wide, "m": wide, "k": wide}).where(Binary("||", negative, few))
+    assert known.names["m"] == wide
+    other = known.bind("k", (0, 1)).where(Binary("<", Name("k"), Int(1)))
+    assert other.names["m"] == wide
+    assert other.where(Binary(">=", Name("n"), Int(0))).names["m"] == (wide[0], 4)
+    assert other.where(Binary(">=", Name("m"), Int(5))).names["n"] == (wide[0], -1)
+
+
+def test_what_a_choice_leaves_decides_the_next_one() -> None:
+    """n < 0 or m < 5; m > 7 or k > 9: of n >= 0 follows m < 5, and of that k > 9 at the next test."""
+    wide = (-(2**31), 2**31 - 1)
+    first = Binary("||", Binary("<", Name("n"), Int(0)), Binary("<", Name("m"), Int(5)))
+    second = Binary("||", Binary(">", Name("m"), Int(7)), Binary(">", Name("k"), Int(9)))
+    known = (
+        Known(dict.fromkeys("nmk", wide)).where(second).where(first).where(Binary(">=", Name("n"), Int(0)))
+    )
+    assert known.where(Binary("<=", Name("n"), Int(100))).names["k"] == (10, wide[1])

@@ -157,6 +157,8 @@ def test_switch(text: str, expected: str | None) -> None:
         # does not go on holding, depends on data, is changed, or is not reached each time
         ("for (i = 0; i < n; i++) { k; if (i < m) break; }", None),
         ("for (i = 0; i < n; i++) { k; if (i == m) break; }", None),
+        ("for (; i < n; i++) { k; if (i > m) break; }", None),
+        ("for (i = 0, k = 1; i < n; i++) { k; if (i > m) break; }", None),
         ("for (i = 0; i < n; i++) { k; if (k * i > m) break; }", None),
         ("for (i = 0; i < n; i++) { if (a[i] > 0) break; }", None),
         ("for (i = 0; i < n; i++) { if (m > 0) break; m = i; }", None),

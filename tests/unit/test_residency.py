@@ -115,8 +115,8 @@ def test_functions_of_the_file_are_looked_after(tmp_path: Path) -> None:
     lifted = lift(str(path), FrontendOptions(cc=""))
     texts = [text.strip() for _, text in lifted.kept(lifted.scops).inserted]
     assert texts == [
-        'polygpu_host_writes(0, 0, "line 12 writes b");',
-        'polygpu_host_reads(0, 0, "line 12 reads a");',
+        'polygpu_host_writes(b, sizeof *b, "line 12 writes b");',
+        'polygpu_host_reads(a + 1, sizeof *a, "line 12 reads a");',
         "polygpu_keep();",
         'polygpu_release("the loop at line 13 ends");',
     ]
@@ -151,9 +151,10 @@ def test_a_loop_of_a_macro_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_pragmas_stay_before_their_loops(tmp_path: Path) -> None:
-    host = "#pragma omp parallel for\n for (int k = 0; k < n * n; k++) order[k % 8] += a[k] > 0;"
+    host = '#pragma omp parallel for\n for (int k = 0; k < n; k++) printf("%g", a[k]);'
     text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); a = b;\n{host} }}")
-    assert 'a = b; polygpu_host_reads(0, 0, "line 17 reads a"); #pragma omp parallel for for' in text
+    said_before = 'polygpu_host_reads(0, 0, "printf at line 17 reads a");'
+    assert f"a = b; {said_before} #pragma omp parallel for for" in text
 
 
 def test_pragmas_about_data_keep_arrays_without_a_loop(tmp_path: Path) -> None:

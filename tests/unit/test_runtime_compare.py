@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygpu.runtime.compare import compare_outputs, relative_difference
+from polygpu.runtime.compare import compare_outputs, relative_difference, remaining
 
 
 def test_equal_to_the_bit() -> None:
@@ -70,3 +70,10 @@ def test_what_printf_prints_is_read_back(values: list[float]) -> None:
             other = text.replace(f"a[{index}] {value:.9g}\n", f"a[{index}] {value * 1.001:.9g}\n")
             assert not compare_outputs(text, other, 1e-5).agrees or value * 1.001 == value
             assert compare_outputs(text, other, 1e-2).agrees or abs(value) < 1e-300
+
+
+def test_what_is_ignored() -> None:
+    output = "time 1.5 s\nx 2.0 in 3 ms, y 4.0 in 5 ms\nend"
+    assert remaining(output, ()) == output
+    assert remaining(output, ["^(time|Time)"]) == "x 2.0 in 3 ms, y 4.0 in 5 ms\nend"
+    assert remaining(output, [r"in (?P<time>\d+) ms", "end"]) == "time 1.5 s\nx 2.0 in  ms, y 4.0 in  ms"

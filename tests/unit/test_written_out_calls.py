@@ -41,6 +41,11 @@ def called(function: str, text: str) -> str:
         ("void f(float *x) { *x += g; }", "float t = b[i]; f(&t); a[i] = t;", ["t = b[i];", "t = (t + g);"]),
         ("void f(struct P *q) { q->x = q->c; }", "f(&p[i]);", ["p[i].x = p[i].c;"]),
         ("void f(float *x) { x[0] = 1; }", "f(&p[2 * i].x);", ["p[(2 * i)].x = 1;"]),
+        (
+            "float h(float *x, int j) { return x[j]; } float f(float *x, int n) { return h(x, n - 1); }",
+            "a[i] = f(b, n);",
+            ["a[i] = b[(n - 1)];"],
+        ),
         # several ends
         ("void f(float *x) { if (*x < 0) return; *x = 1; }", "f(&a[i]);", ["if (!(a[i] < 0)) { a[i] = 1; }"]),
         (
@@ -58,7 +63,11 @@ def called(function: str, text: str) -> str:
                 "a[i] = (k[i] && (f_value > 1));",
             ],
         ),
-        ("float f(const float *x) { return x[1]; }", "a[i] = k[i] ? f(b + i) : 1;", ["a[i] = (k[i] ? b[(i + 1)] : 1);"]),
+        (
+            "float f(const float *x) { return x[1]; }",
+            "a[i] = k[i] ? f(b + i) : 1;",
+            ["a[i] = (k[i] ? b[(i + 1)] : 1);"],
+        ),
         ("float *f(float *x, int j) { return x + j; }", "*f(a, i) = f(b, i)[1];", ["a[i] = b[(i + 1)];"]),
         (
             "float f(const float *x, int c) { static const float w[2] = {1, 2}; return x[0] * w[c]; }",
@@ -83,7 +92,11 @@ def test_statements_of_calls(function: str, text: str, expected: list[str], tmp_
         ("int f(volatile float *x) { return *x; }", "k[i] = f(a);", "volatile"),
         ("int f(float *x) { again: if (*x > 1) goto again; return 1; }", "k[i] = f(a);", "with 'goto'"),
         ("int f(float *x) { struct T { int t; } v; v.t = *x; return v.t; }", "k[i] = f(a);", "a type"),
-        ("float f(float *x) { float y = g; { float g = *x; y += g; } return y; }", "a[i] = f(b);", "two things"),
+        (
+            "float f(float *x) { float y = g; { float g = *x; y += g; } return y; }",
+            "a[i] = f(b);",
+            "two things",
+        ),
         ("void f(float *x) {\n#pragma omp parallel\n{ *x += 1; } }", "f(&a[i]);", "threads of OpenMP"),
         ("void f(unsigned *c) { *c = *c / 2; }", "f((unsigned *)&k[i]);", "memory is read as another type"),
         ("void f(unsigned *c) { *c = *c / 2; }", "int t = k[i]; f(&t);", "address of an object"),
@@ -91,8 +104,24 @@ def test_statements_of_calls(function: str, text: str, expected: list[str], tmp_
         ("int f(float *x) { x[1] = 2; return 1; }", "k[i] = f(a) + k[i];", "changes memory within"),
         ("int f(float *x) { x[1] = 2; return 1; }", "k[k[i]] = f(a);", "changes memory within"),
         ("int f(int *x) { *x = 2; return 1; }", "int t = 0; k[t] = f(&t);", "changes memory within"),
-        ("struct P f(struct P *q) { struct P t = *q; t.c = 1; return t; }", "a[i] = k[i] ? f(p).x : 1;", "where a condition holds"),
+        (
+            "struct P f(struct P *q) { struct P t = *q; t.c = 1; return t; }",
+            "a[i] = k[i] ? f(p).x : 1;",
+            "where a condition holds",
+        ),
         ("void f(float *x, int j) { x[j] = 1; }", "f(a);", "takes 2 arguments, not 1"),
+        (
+            "int h(int c) { return c; } typedef int (*F)(int); int f(float *x, F h) { return h(*x); }",
+            "k[i] = f(a, 0);",
+            "through a pointer",
+        ),
+        (
+            "typedef float *V; int f(V x) { V y = x; y[1] = 2; return 1; }",
+            "k[i] = f(a) + k[i];",
+            "changes memory within",
+        ),
+        ("int f(float *x) { *x = 1; return 1; }", "float t = f(&t);", "changes memory within"),
+        ("void f(float *x); void h(float *x);", "f(&a[i]);", "not defined in this file"),
     ],
 )  # fmt: skip
 def test_calls_that_cannot_be_written_out(function: str, text: str, reason: str, tmp_path: Path) -> None:
@@ -102,13 +131,9 @@ def test_calls_that_cannot_be_written_out(function: str, text: str, reason: str,
 def test_rows_of_another_length_are_no_rows(tmp_path: Path) -> None:
     head = "void f(int n, int m, float a[n][m])\n"
     head += "{ for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = 0; }\n"
-
-    def called(arguments: str) -> str:
-        return f"{head}\nvoid g(int n, int m, float a[n][m])\n{{\n#pragma scop\nf({arguments});\n#pragma endscop\n}}\n"
-
-    (scop,) = lifted(tmp_path, called("n, m, a")).scops
-    assert bodies(scop) == ["a[i][j] = 0;"]
-    assert [e.id for e in errors(tmp_path, called("m, n, a"))] == ["PG149"]
+    caller = "void g(int n, int m, float a[n][m])\n{\n#pragma scop\nf(%s);\n#pragma endscop\n}\n"
+    assert bodies(only_scop(tmp_path, head + caller % "n, m, a")) == ["a[i][j] = 0;"]
+    assert [e.id for e in errors(tmp_path, head + caller % "m, n, a")] == ["PG149"]
 
 
 def test_loops_of_a_function_are_found_where_it_is_called(tmp_path: Path) -> None:
@@ -118,3 +143,26 @@ def test_loops_of_a_function_are_found_where_it_is_called(tmp_path: Path) -> Non
         "void f(int n, int m, float *a) { for (int i = 0; i < n; i++) row(m, a + i * m); }\n",
     )
     assert [bodies(scop) for scop in found.scops] == [["r[j] = (r[j] * 2);"], ["a[i][j] = (a[i][j] * 2);"]]
+
+
+def test_names_that_are_not_declared_yet(tmp_path: Path) -> None:
+    text = """void f(float *x);
+    void caller(int n, float *a) { for (int i = 0; i < n; i++) f(&a[i]); }
+    float late;
+    void f(float *x) { *x = late; }
+    void other(int n, float *a) { for (int i = 0; i < n; i++) f(&a[i]); }
+    """
+    found = lifted(tmp_path, text)
+    assert [scop.function for scop in found.scops] == ["other"]
+    (refused,) = [d for d in found.diagnostics if d.id == "PG181"]
+    assert "'late' is declared behind where it is called" in refused.notes[0].message
+
+
+def test_pointers_to_functions_are_not_the_functions_they_hide(tmp_path: Path) -> None:
+    text = """static void f(float *x) { *x = 1; }
+    void caller(int n, float *a, void (*g)(float *)) {
+        void (*f)(float *) = g;
+        for (int i = 0; i < n; i++) f(&a[i]);
+    }
+    """
+    assert [e.id for e in errors(tmp_path, text)] == ["PG100"]

@@ -133,6 +133,14 @@ def _declaration(root: Variable) -> str:
     return source_text(c_ast.Decl(node.name, [], [], [], [], ctype, None, None))
 
 
+@dataclass(frozen=True)
+class Reason:
+    """Why a structure cannot be taken apart, and what to do."""
+
+    text: str
+    help: str
+
+
 @dataclass
 class Hoisting:
     """Grows while a region is searched. `taken` says whether the file has a name already."""
@@ -142,6 +150,7 @@ class Hoisting:
     writes: list[Path]
     found: dict[tuple[str, str], Hoisted] = field(default_factory=dict)
     replaced: dict[int, Hoisted] = field(default_factory=dict)  # by the identity of a node
+    reasons: dict[str, Reason] = field(default_factory=dict)  # by the names of variables
 
     def stable(self, path: Path) -> bool:
         """Whether it is the same object throughout the region, and no store names it."""
@@ -171,8 +180,8 @@ class Hoisting:
 
 def hoist(
     items: tuple[Any, ...], scope: Scope, assigned: frozenset[str], taken: Callable[[str], bool]
-) -> tuple[tuple[Any, ...], dict[str, Hoisted]]:
-    """The statements with names for what was hoisted, and these by name.
+) -> tuple[tuple[Any, ...], dict[str, Hoisted], dict[str, Reason]]:
+    """The statements with names for what was hoisted, these by name, and why other variables are left whole.
 
     `assigned` are the names of variables that the region changes.
     """
@@ -181,7 +190,7 @@ def hoist(
     made = Hoisting(uses, taken, uses.written())
     _choose(made)
     new = tuple(_rewritten(item, made) for item in items)
-    return new, {h.variable.name: h for h in made.found.values()}
+    return new, {h.variable.name: h for h in made.found.values()}, made.reasons
 
 
 def _rewritten(node: Any, made: Hoisting) -> Any:
@@ -205,8 +214,11 @@ def _choose(made: Hoisting) -> None:
     for group in groups.values():
         choose = _part if any(map(_apart, group)) else _pointer
         parts = _accepted(made, safety, group, choose)
-        if len(parts) == len({id(use.node) for use in group}):
+        left = [use for use in group if id(use.node) not in parts]
+        if not left:
             chosen |= parts
+        elif _base(left[0]) or choose(made, left[0]) is not None:
+            made.reasons.setdefault(left[0].path.root.name, _reason(made, left[0], choose(made, left[0])))
     _enter(made, uses, chosen)
 
 
@@ -249,6 +261,17 @@ def _scalar(made: Hoisting, use: Use) -> tuple[str, Path] | None:
     member = any(isinstance(step, Field) for step in path.steps)
     decides = use.where.integer and not is_floating(path.type.name)
     return ("scalar", path) if member or decides else None
+
+
+def _reason(made: Hoisting, use: Use, part: tuple[str, Path] | None) -> Reason:
+    """Why what is used cannot be hoisted, though `part` of it might be."""
+    path = part[1] if part else use.path.cut(_base(use) or len(use.path.steps))
+    if not made.fixed(path):
+        return Reason(f"'{path.text}' is another one in each iteration", "use separate arrays")
+    if part is None:
+        return Reason(f"'{path.text}' is changed in the region", "set it before the region")
+    help_text = "copy it to a local variable where it is known to be there"
+    return Reason(f"'{path.text}' may not be there whenever the region is reached", help_text)
 
 
 def _base(use: Use) -> int:

@@ -182,8 +182,7 @@ class Uses:
         self._condition(node.cond, inner)
         first = self._first(node, inner)
         guard = None if first is None else Guard(first, tuple(self.found[before:]))
-        if node.cond is not None:
-            inner = inner.under(guard)
+        inner = inner if node.cond is None else inner.under(guard)
         inner = self._inside(node.stmt, inner)
         self.visit(node.stmt, inner)
         self.visit(node.next, inner.deciding)
@@ -205,7 +204,7 @@ class Uses:
                 ctype = self.scope.resolve(declaration.type)
             case _:
                 return None
-        if not isinstance(ctype, Basic):
+        if not isinstance(ctype, Basic) or node.cond is None:
             return None
         return self._plain(_substituted(node.cond, name, _typed(start, ctype.name)), where)
 

@@ -195,8 +195,9 @@ class Scope:
         for node in nodes:
             if isinstance(node, c_ast.Decl):
                 ctype = self._constant_extents(self._shielded(node))
+                known = node.name or isinstance(ctype, Qualified)
                 yield Member(
-                    node.name or "", ctype if node.name else Opaque("unnamed member"), bool(node.bitsize)
+                    node.name or "", ctype if known else Opaque("unnamed member"), bool(node.bitsize)
                 )
 
     def _constant_extents(self, ctype: CType) -> CType:

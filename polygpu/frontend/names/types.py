@@ -192,6 +192,8 @@ def refusal_of(record: Record) -> str:
 
 
 def _member_refusal(member: Member) -> str:
+    if not member.name:
+        return "a member has no name"
     if member.bits:
         return f"member '{member.name}' is a bit-field"
     ctype = member.type

@@ -145,6 +145,12 @@ def _step(loop: c_ast.For, scope: Scope) -> int:
 
 def _start(loop: c_ast.For) -> Any:
     """What the iterator starts with, None where the body may change that."""
-    start = loop.init.decls[0].init if isinstance(loop.init, c_ast.DeclList) else loop.init.rvalue
+    match loop.init:
+        case c_ast.DeclList(decls=[c_ast.Decl(init=c_ast.Node() as start)]):
+            pass
+        case c_ast.Assignment(op="=", rvalue=start):
+            pass
+        case _:
+            return None
     names = {iterator_name(loop), *assigned_names(loop.stmt)}
-    return start if start is not None and is_free(start) and names.isdisjoint(used_names(start)) else None
+    return start if is_free(start) and names.isdisjoint(used_names(start)) else None

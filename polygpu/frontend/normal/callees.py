@@ -10,7 +10,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names import mathematics
 from polygpu.frontend.names.scopes import Function, function_scope
-from polygpu.frontend.names.types import CType, Opaque
+from polygpu.frontend.names.types import CType, Opaque, Pointer, Vector
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.jumps import Structured, UnstructuredError
 from polygpu.frontend.normal.sequences import in_sequence
@@ -27,7 +27,7 @@ from polygpu.frontend.normal.trees import (
     statements,
     used_names,
 )
-from polygpu.frontend.read import openmp
+from polygpu.frontend.read import openmp, well_known
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.functions import Impure, user_function
 from polygpu.frontend.read.state import FileContext
@@ -139,8 +139,9 @@ def _problems(context: FileContext, definition: Any, active: tuple[str, ...]) ->
             yield Impure(f"its parameter '{parameter.name}' is a function", position)
         elif _is_volatile(parameter):
             yield Impure(f"its parameter '{parameter.name}' is volatile or atomic", position)
+    own = {*declared_names(definition.body), *(p.name for p in _parameters(definition))}
     for node in nodes(definition.body):
-        if (reason := _reason(node)) or (reason := _unnamed(context, node)):
+        if (reason := _reason(node)) or (reason := _unnamed(context, node, own)):
             yield Impure(reason, context.at(node))
         elif isinstance(node, c_ast.FuncCall):
             yield from _called(context, node, active)
@@ -185,17 +186,18 @@ def _has_threads(pragma: Any) -> bool:
     return entered and not openmp.goes_with_a_loop(pragma) and not openmp.one_at_a_time(pragma)
 
 
-def _unnamed(context: FileContext, node: Any) -> str:
+def _unnamed(context: FileContext, node: Any, own: set[str]) -> str:
     """Why a call cannot be followed."""
     if not isinstance(node, c_ast.FuncCall):
         return ""
-    if not isinstance(node.name, c_ast.ID):
+    if not isinstance(node.name, c_ast.ID) or node.name.name in own:
         return "it calls through a pointer"
     name = node.name.name
     symbol = context.scope.find(name)
     if isinstance(symbol, Function) and symbol.definition is not None:
         return ""
-    known = mathematics.is_known(name) or mathematics.library_name(name) in mathematics.OF_MEMORY
+    loop = mathematics.library_name(name) in mathematics.OF_MEMORY
+    known = mathematics.is_known(name) or loop or name in well_known.NAMES
     return "" if known else f"it calls '{name}'"
 
 
@@ -272,7 +274,7 @@ def _end(node: Any) -> list[Any] | None:
 
 def _stores(context: FileContext, definition: Any, own: frozenset[str]) -> bool:
     """Whether the function changes more than the variables that it declares."""
-    wholes = own - frozenset(_pointers(definition))
+    wholes = own - frozenset(_pointers(context, definition))
     for node in nodes(definition.body):
         match node:
             case c_ast.Assignment(lvalue=target) | c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=target):
@@ -283,11 +285,13 @@ def _stores(context: FileContext, definition: Any, own: frozenset[str]) -> bool:
     return False
 
 
-def _pointers(definition: Any) -> Iterator[str]:
+def _pointers(context: FileContext, definition: Any) -> Iterator[str]:
     """The function's variables that are pointers: parameters that are declared as arrays are some too."""
-    yield from (p.name for p in _parameters(definition) if not isinstance(p.type, c_ast.TypeDecl))
+    for parameter in _parameters(definition):
+        if isinstance(context.scope.resolve(parameter.type), Pointer | Vector):
+            yield parameter.name
     for node in nodes(definition.body):
-        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl):
+        if isinstance(node, c_ast.Decl) and isinstance(context.scope.resolve(node.type), Pointer):
             yield node.name
 
 

@@ -11,22 +11,23 @@ stand among those of the caller.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import assigned_names
-from polygpu.frontend.names.scopes import Scope
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified
+from polygpu.frontend.names.liveness import address_taken, assigned_names
+from polygpu.frontend.names.scopes import Scope, Variable
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.normal.callees import RESULT, Callee, callee, is_called_inline
-from polygpu.frontend.normal.kinds import type_of
+from polygpu.frontend.normal.kinds import pointed, type_of
 from polygpu.frontend.normal.trees import (
     Names,
     block,
     blocks,
     changed,
     converted,
+    declared_names,
     integer,
     is_free,
     is_place,
@@ -47,12 +48,30 @@ MOST_NODES = 20_000  # of what is written into one region
 
 @dataclass
 class Inliner:
-    """`hidden` are the names that the calling function declares; `left` is how much may still be written."""
+    """Writes out the calls of a region of `function`; `left` is how much may still be written."""
 
     context: FileContext
     names: Names
-    hidden: frozenset[str]
+    function: Any
     left: int = MOST_NODES
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The names that the function declares."""
+        return frozenset(declared_names(self.function))
+
+    @cached_property
+    def later(self) -> frozenset[str]:
+        """Variables of the file that are not declared yet where the function is: it cannot name them."""
+        first: dict[str, int] = {}
+        for node in self.context.root.ext:
+            if isinstance(node, c_ast.Decl) and node.name:
+                first.setdefault(node.name, node.coord.line)
+        return frozenset(name for name, line in first.items() if line > self.function.decl.coord.line)
+
+    def writes_out(self, node: Any) -> bool:
+        """Whether the node is a call that is to be written out."""
+        return is_called_inline(self.context, node) and node.name.name not in self.hidden
 
     def inlined(self, items: list[Any], scope: Scope, active: tuple[str, ...] = ()) -> list[Any]:
         """The statements without calls of such functions. Raises Diagnosed for a call that cannot go."""
@@ -65,12 +84,14 @@ class Inliner:
     def _statement(self, item: Any, scope: Scope, active: tuple[str, ...]) -> list[Any]:
         before = Before(self, scope, active)
         match item:
-            case c_ast.FuncCall() | c_ast.Cast(expr=c_ast.FuncCall()) if is_called_inline(
-                self.context, call := getattr(item, "expr", item)
+            case c_ast.FuncCall() | c_ast.Cast(expr=c_ast.FuncCall()) if self.writes_out(
+                call := getattr(item, "expr", item)
             ):
                 before.call(call, alone=True)
                 return before.items
             case c_ast.Decl() if item.init is not None:
+                if item.name in used_names(item.init) and any(map(self.writes_out, nodes(item.init))):
+                    raise self._out_of_order(item.init)
                 item = changed(item, init=before.value(item.init, alone=True))
             case c_ast.Assignment():
                 alone = item.op == "=" and _is_simple(item.lvalue)
@@ -91,7 +112,7 @@ class Inliner:
     def _loop(self, loop: c_ast.For, before: Before) -> Any:
         for part in (loop.cond, loop.next):
             for node in nodes(part) if part is not None else ():
-                if is_called_inline(self.context, node):
+                if self.writes_out(node):
                     message = (
                         f"'{node.name.name}' is called in the header of a loop, and is no function of numbers"
                     )
@@ -121,7 +142,7 @@ class Before:
         """An expression without the calls, computed where all `guards` hold. A call may change memory if it
         is `alone` in its statement.
         """
-        if is_called_inline(self.inliner.context, node):
+        if self.inliner.writes_out(node):
             return self.call(node, alone, guards)
         match node:
             case c_ast.BinaryOp(op="&&" | "||" as op):
@@ -165,6 +186,9 @@ class Before:
         if isinstance(found, Callee) and (hidden := sorted(found.outer & inliner.hidden)):
             position = inliner.context.at(found.definition)
             found = Impure(f"'{hidden[0]}' means something else where it is called", position)
+        elif isinstance(found, Callee) and (later := sorted(found.outer & inliner.later)):
+            position = inliner.context.at(found.definition)
+            found = Impure(f"'{later[0]}' is declared behind where it is called", position)
         if isinstance(found, Impure):
             raise impure_call(inliner.context.at(node), name, found)
         count = len(node.args.exprs) if node.args else 0
@@ -209,8 +233,8 @@ class Before:
     def _direct(self, found: Callee, parameter: Any, argument: Any) -> Any:
         """What stands for a parameter wherever it is named; None where it has to be a variable.
 
-        That is the address of a variable of its very type, or of a member; and a number that is named once,
-        or costs nothing, if nothing is stored before it is used.
+        That is a pointer that nothing else changes; the address of a variable of its very type, or of a
+        member; and a number that is named once, or costs nothing, if nothing is stored before it is used.
         """
         wanted = self.inliner.context.scope.resolve(parameter.type)
         match wanted, argument:
@@ -218,9 +242,20 @@ class Before:
                 if not _is_path(part) or not _is_one(target, type_of(part, self.scope)):
                     return None
                 return changed(argument, expr=self._held(part))
+            case Pointer(target) | Vector(target), c_ast.ID() if self._stays(argument):
+                return argument if _is_one(target, pointed(argument, self.scope)) else None
             case Basic(), _ if found.is_one and (is_free(argument) or found.uses(parameter.name) < 2):
                 return converted(parameter.type, argument, argument)
         return None
+
+    def _stays(self, pointer: c_ast.ID) -> bool:
+        """Whether a pointer or an array is not changed by what is called."""
+        symbol = self.scope.find(pointer.name)
+        if not isinstance(symbol, Variable):
+            return False
+        if symbol.place == "global":
+            return isinstance(symbol.type, Vector)
+        return not address_taken(self.inliner.function.body, pointer.name)
 
     def _held(self, part: Any) -> Any:
         """The lvalue with its subscripts as they are now."""

@@ -10,7 +10,8 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Qualified, fields_of
 from polygpu.frontend.read import declarations, places, values
-from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.expressions import Reader, is_step
+from polygpu.frontend.read.initialisers import filled
 from polygpu.frontend.read.places import Place, place, reference
 from polygpu.frontend.read.state import Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
@@ -56,7 +57,7 @@ def _assignment(reader: Reader, node: c_ast.Assignment) -> list[Action]:
     if isinstance(source, c_ast.Assignment):
         before = effects(reader, source)
         source = source.lvalue
-        if any(map(_steps, nodes(source))):
+        if any(map(is_step, nodes(source))):
             message = "the element that is assigned is named by a value that changes"
             raise refusal("PG150", reader.region.at(source), message, "assign it in a statement of its own")
     if _pointer(reader, node.lvalue):
@@ -75,10 +76,6 @@ def _assignment(reader: Reader, node: c_ast.Assignment) -> list[Action]:
     return [*before, Store(store, value)]
 
 
-def _steps(node: Any) -> bool:
-    return isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
-
-
 def _update(reader: Reader, node: Any, op: str, operand: Any) -> list[Action]:
     """`node op= operand`."""
     if _pointer(reader, node) and op in ("+", "-"):
@@ -89,12 +86,11 @@ def _update(reader: Reader, node: Any, op: str, operand: Any) -> list[Action]:
         changed = reader.operation(node, op, reader.value(node), reader.value(operand))
         _assign(reader, node, changed)
         return [Let(name.name, name.type, changed, assign=True)]
-    pending = len(reader.region.pending)
     target = reader.reference(node)
-    if len(reader.region.pending) == pending:
+    if any(map(is_step, nodes(node))):  # `*p++ += x` moves once
+        value: Expr = replace(target, site=reader.region.site(node))
+    else:
         value = reader.value(node)
-    else:  # `*p++ += x` moves once
-        value = replace(target, site=reader.region.site(node))
     changed = reader.operation(node, op, value, reader.value(operand))
     _assign(reader, node, changed)
     return [Store(target, changed)]
@@ -118,6 +114,10 @@ def _local(reader: Reader, node: Any) -> Local | None:
 
 def _copy(reader: Reader, target: Place, written: Any, source: Any) -> list[Action]:
     """The assignment of a structure, member by member."""
+    if isinstance(source, c_ast.CompoundLiteral) and isinstance(target.type, Qualified):
+        given = reader.scope.resolve(source.type)
+        if isinstance(given, Qualified) and given.record is target.type.record:
+            return list(filled(reader, target, given.record, source.init, written))
     origin = place(reader, source)
     if not isinstance(origin.type, Qualified) or not isinstance(target.type, Qualified):
         message = "a structure is assigned something else"
@@ -146,8 +146,11 @@ def _initialised(reader: Reader, node: c_ast.Decl, variable: Variable) -> list[A
         return []  # without initialiser it is bound at its first use, maybe as an iterator
     array = reader.add_array(variable, reader.array_name(variable))
     reader.region.bindings[variable] = array
-    if isinstance(variable.type, Qualified) and not isinstance(node.init, c_ast.InitList):
+    if isinstance(variable.type, Qualified):
         target = Place(array, (), "", variable.type)
+        if isinstance(node.init, c_ast.InitList):
+            written = c_ast.ID(variable.name, node.coord)
+            return list(filled(reader, target, variable.type.record, node.init, written))
         return _copy(reader, target, c_ast.ID(variable.name, node.coord), node.init)
     stores: list[Action] = []
     for subscripts, ctype, value in declarations.initial_values(reader, variable):

@@ -12,6 +12,7 @@ from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read.functions import Choice, Impure, UserFunction, impure_call, user_function
 from polygpu.frontend.read.state import Reading, Substitute
 from polygpu.frontend.read.unsupported import refusal
+from polygpu.frontend.read.well_known import well_known
 from polygpu.frontend.shape.affine import extremum
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.model.expr import Call, Cast, Expr, Literal, Select, is_floating, type_of
@@ -31,7 +32,8 @@ def call(reader: Reading, node: c_ast.FuncCall) -> Expr:
         return _user_call(reader, node, symbol)
     if symbol is not None and not isinstance(symbol, Function):
         raise _pointer(reader, node)
-    return _library_call(reader, node, mathematics.library_name(name))
+    known = well_known(reader, node, symbol)
+    return _library_call(reader, node, mathematics.library_name(name)) if known is None else known
 
 
 def _pointer(reader: Reading, node: c_ast.FuncCall) -> Diagnosed:

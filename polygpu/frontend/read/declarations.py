@@ -10,10 +10,11 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector, element_of
 from polygpu.frontend.read import places, pointers
-from polygpu.frontend.read.expressions import Reader
+from polygpu.frontend.read.expressions import Reader, is_step
 from polygpu.frontend.read.state import Local, Substitute
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.read.values import is_followed
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Expr, Int, is_floating
 from polygpu.model.rewrite import reads_memory, scalars_in
 
@@ -54,6 +55,7 @@ def substituted(reader: Reader, variable: Variable) -> bool:
         return False
     if (
         variable.initial is None
+        or any(map(is_step, nodes(variable.initial)))
         or variable.name in region.written | region.kept
         or isinstance(variable.initial, c_ast.InitList)
     ):

@@ -37,6 +37,7 @@ from polygpu.frontend.read.state import (
 )
 from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
 from polygpu.frontend.read.values import converted
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -154,6 +155,8 @@ class Reader:
             return self.add_array(variable, self.array_name(variable))
         self.region.names.add(name)
         if isinstance(variable.type, Basic) and name not in self.region.written:
+            if variable in self.region.constants:
+                return Substitute(self.region.constants[variable], variable.type.name)
             self.region.scalars[name] = Scalar(name, variable.type.name, variable)
             return self.region.scalars[name]
         return self.add_array(variable, name)
@@ -183,12 +186,13 @@ class Reader:
         ctype = variable.type
         element = element_of(ctype)
         qualifiers = ctype.qualifiers | element.qualifiers
-        position, length = self.region.at(node), len(variable.name)
+        shown = getattr(node, "original", variable.name)
+        position, length = self.region.at(node), len(shown)
         if "volatile" in qualifiers:
-            message = f"'{variable.name}' is volatile: each of its accesses would have to happen on the host"
+            message = f"'{shown}' is volatile: each of its accesses would have to happen on the host"
             raise refusal("PG142", position, message, "use a copy that is not volatile", length)
         if "_Atomic" in qualifiers:
-            message = f"'{variable.name}' is atomic"
+            message = f"'{shown}' is atomic"
             raise refusal("PG143", position, message, "use a plain type in the region", length)
         match element:
             case Opaque(what, _):
@@ -206,6 +210,9 @@ class Reader:
                     f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
                 )
                 help_text = "use a structure of numbers, or separate arrays"
+                if variable.name in self.region.reasons:
+                    why, help_text = self.region.reasons[variable.name]
+                    message = f"{message}, and {why}"
                 raise refusal("PG146", position, message, help_text, length)
 
     def unary(self, node: c_ast.UnaryOp) -> Expr:
@@ -242,12 +249,10 @@ class Reader:
 
     def certain(self, node: Any) -> Expr:
         """The value of a part that C may leave out: nothing in it may change a variable."""
-        pending = len(self.region.pending)
-        value = self.value(node)
-        if len(self.region.pending) > pending:
+        if any(map(is_step, nodes(node))):
             message = "a variable is changed in a part of an expression that is not always computed"
             raise refusal("PG150", self.region.at(node), message, "increment in a statement of its own")
-        return value
+        return self.value(node)
 
     def _sizeof(self, node: c_ast.UnaryOp) -> Expr:
         ctype = self.scope.resolve(node.expr) if isinstance(node.expr, c_ast.Typename) else None
@@ -297,6 +302,10 @@ class Reader:
     def address(self, node: Any) -> Address:
         """The value of a pointer expression."""
         return places.address(self, node)
+
+
+def is_step(node: Any) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
 
 
 _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {

@@ -15,6 +15,7 @@ from polygpu.frontend.names.scopes import Enumerator, Function, Scope, Variable,
 from polygpu.frontend.names.types import Basic, describe, with_article
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.text import counting
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
@@ -229,6 +230,8 @@ class _Generator(c_generator.CGenerator):  # type: ignore[misc]
         return self._within(super().visit_Compound, node)
 
     def visit_For(self, node: Any) -> str:  # noqa: N802
+        if isinstance(node, counting.For):
+            return str(self.visit(node.original))
         return self._within(super().visit_For, node)
 
     def _within(self, visit: Callable[[Any], str], node: Any) -> str:

@@ -16,7 +16,7 @@ from polygpu.frontend.read.promises import NOTHING
 from polygpu.frontend.read.reasons import nonaffine
 from polygpu.frontend.read.state import Binding, Iterator, Region, Substitute
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.frontend.read.values import converted
+from polygpu.frontend.read.values import converted, current
 from polygpu.frontend.shape.affine import (
     add,
     conjuncts,
@@ -35,7 +35,7 @@ from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
-_BEYOND = frozenset({"<", "<=", ">", ">="})
+_ORDER = frozenset({"<", "<=", ">", ">="})
 _FORM = "write it as 'for (int i = lower; i < upper; i++)'"
 
 
@@ -168,6 +168,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
         Loop(counter.variable.name, position, text, step, label, promise.independent, promise.reassociates)
     )
     domain = (_first(name, counter.first, step), *tests, *_stride(counter.name, counter.first, step))
+    region.bounding |= scalars_in(*domain)
     return Header(counter, domain, step, test, reached, _end(tests, name, step))
 
 
@@ -201,6 +202,8 @@ def _start(reader: Reader, node: c_ast.For, part: Any, position: Position) -> tu
         case None if name := iterator_name(node):
             iterator = c_ast.ID(name, node.coord)
             variable, start = reader.variable(iterator), reader.value(iterator)
+            known = current(reader, variable)
+            start = known.value if isinstance(known, Substitute) else start  # `conversions.of_start` converts
         case _:
             raise refusal("PG104", position, "the loop's header does not set its iterator", _FORM, 3)
     if not isinstance(variable, Variable):
@@ -362,10 +365,23 @@ def _end(tests: Iterable[Expr], iterator: Name, step: int) -> Expr | None:
     """The first value beyond the loop where that is no value before its start."""
     found: Expr | None = None
     for test in tests:
-        other = _other_side(test, iterator)
-        if other is None or not isinstance(test, Binary) or test.op not in _BEYOND:
+        beyond = _beyond(test, iterator, step)
+        if beyond is None:
             return None
-        inclusive = test.op in ("<=", ">=")
-        beyond = add(other, Int(1 if step > 0 else -1)) if inclusive else other
         found = beyond if found is None else bound("min" if step > 0 else "max", found, beyond)
     return found
+
+
+def _beyond(test: Expr, iterator: Name, step: int) -> Expr | None:
+    """The first value for which a test fails that bounds the iterator: floor((n + 1) / 2) for 2 * i < n."""
+    if not isinstance(test, Binary) or test.op not in _ORDER:
+        return None
+    difference = polynomial(counted(subtract(test.left, test.right)))
+    factor = difference.pop((iterator,), 0)
+    other = expression(scaled(difference, -1 if factor > 0 else 1))  # abs(factor) * i < other, <= or so on
+    if factor == 0 or iterator.name in scalars_in(other):
+        return None
+    inclusive = test.op in ("<=", ">=")
+    if (step > 0) != inclusive:  # the least i with abs(factor) * i >= other
+        other = add(other, Int(abs(factor) - 1))
+    return add(floored(other, abs(factor)), Int(inclusive * (1 if step > 0 else -1)))

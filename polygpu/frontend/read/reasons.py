@@ -65,7 +65,7 @@ def _multiplied(region: Region, left: Expr, right: Expr) -> tuple[str, str]:
 
 
 def _named(expr: Expr) -> str:
-    names = sorted(scalars_in(expr))
+    names = sorted(name.partition("@")[0] for name in scalars_in(expr))
     return "'" + "', '".join(names) + "'" if names else "a value"
 
 

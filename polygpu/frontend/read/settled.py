@@ -15,16 +15,18 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.state import InMemory, Lost, RawArray, Region, Substitute
+from polygpu.frontend.read.state import InMemory, Lost, RawArray, Region, Scalar, Substitute
 from polygpu.frontend.read.statements import Path, keep
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import is_followed, pointed
-from polygpu.model.expr import Expr, Reference
+from polygpu.model.expr import Call, Expr, Name, Reference
 from polygpu.model.rewrite import (
     actions,
+    map_actions,
     map_references,
     reads_of,
     references,
+    rewrite,
     scalars_in,
     sides,
     with_sides,
@@ -108,14 +110,13 @@ def _without(body: tuple[Action, ...], name: str) -> tuple[Action, ...]:
 
 def _name_starts(region: Region) -> None:
     """Makes parameters of the scalars whose value at the region's start is used."""
-    used = scalars_in(*_expressions(region), *_tests(region))
-    for name, scalar in region.starts.items():
-        if name in used:
-            region.scalars[name] = scalar
-            if name in region.iterators:
-                message = f"'{name}' is a loop's iterator, and its value before the region matters"
-                help_text = "use a variable of its own for the other value"
-                raise refusal("PG106", region.at(scalar.variable.node), message, help_text, len(name))
+    used = scalars_in(*_expressions(region), *_targets(region), *_tests(region))
+    starts = {name: scalar for name, scalar in region.starts.items() if name in used}
+    for scalar in starts.values():
+        if scalar.name in region.iterators:
+            raise _two_values(region, scalar)
+        region.scalars[scalar.name] = scalar
+    _call_them(region, {name: scalar.name for name, scalar in starts.items()})
     for variable, array in region.arrays.items():
         if array.name in region.scalars:
             _rename(region, variable, region.unique(f"{array.name}_end"))
@@ -130,6 +131,30 @@ def _name_counters(region: Region) -> None:
             _rename(region, variable, name)
             if array.name in region.inside:
                 region.inside[name] = region.inside[array.name]
+
+
+def _call_them(region: Region, names: dict[str, str]) -> None:
+    """Gives names to what stands for them: as another type it stays one."""
+
+    def named(expr: Expr) -> Expr | None:
+        return Name(names[expr.name], expr.type) if isinstance(expr, Name) and expr.name in names else None
+
+    def put(expr: Expr) -> Expr:
+        return rewrite(expr, named)
+
+    def target(reference: Reference) -> Reference:
+        return replace(reference, subscripts=tuple(map(put, reference.subscripts)))
+
+    if any(name.endswith("@") for name in names):
+        region.statements[:] = [
+            replace(s, domain=tuple(map(put, s.domain)), body=map_actions(s.body, put, target))
+            for s in region.statements
+        ]
+        region.conversions[:] = [
+            replace(c, domain=tuple(map(put, c.domain)), value=put(c.value)) for c in region.conversions
+        ]
+        inlined = {put(call): put(value) for call, value in region.inlined.items()}
+        region.inlined.update((call, value) for call, value in inlined.items() if isinstance(call, Call))
 
 
 def _targets(region: Region) -> Iterator[Reference]:
@@ -153,6 +178,12 @@ def _rename(region: Region, variable: Variable, name: str) -> None:
     region.arrays[variable] = replace(old, name=name)
     region.bindings[variable] = region.arrays[variable]
     region.statements[:] = [replace(s, body=map_references(s.body, renamed)) for s in region.statements]
+
+
+def _two_values(region: Region, scalar: Scalar) -> Diagnosed:
+    message = f"'{scalar.name}' is a loop's iterator, and its value before the region matters"
+    help_text = "use a variable of its own for the other value"
+    return refusal("PG106", region.at(scalar.variable.node), message, help_text, len(scalar.name))
 
 
 def _pointer(region: Region, variable: Variable) -> Diagnosed:

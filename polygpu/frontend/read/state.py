@@ -139,11 +139,13 @@ class Region:
     function, `elsewhere` those that functions which it calls may assign, `reserved` the outer names
     that the region uses, `kept` the iterators that matter outside of their loops. `labels` are those of
     loops, by their coordinates, and `jumped_to` those that a `goto` of the function names; `promises` are
-    those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name.
+    those of loops, by the identity of their nodes. `hosts` is how the source has what is hoisted, by name,
+    `reasons` why other variables are not taken apart, and what to do.
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
-    assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by their
-    names, `pending` what `k++` within the expression that is read changes after it. `inside` says of what
+    assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by what
+    stands for it, `constants` those that are constants then, `pending` what `k++` within the expression
+    that is read changes after it. `bounding` are the names in the headers of loops. `inside` says of what
     loops within an instance set why they are no loops of the nest.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
@@ -165,12 +167,14 @@ class Region:
     names: set[str] = field(default_factory=set)
     iterators: set[str] = field(default_factory=set)
     locals: set[str] = field(default_factory=set)
+    bounding: set[str] = field(default_factory=set)
     inlined: dict[Call, Expr] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     statements: list[RawStatement] = field(default_factory=list)
     conversions: list[Conversion] = field(default_factory=list)
     functions: dict[str, Any] = field(default_factory=dict)
+    constants: dict[Variable, Expr] = field(default_factory=dict)
     values: dict[Variable, Value] = field(default_factory=dict)
     starts: dict[str, Scalar] = field(default_factory=dict)
     pending: list[Action] = field(default_factory=list)
@@ -181,6 +185,7 @@ class Region:
     unclear: set[str] = field(default_factory=set)
     trials: int = 0
     hosts: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     made: dict[Expr, Product] = field(default_factory=dict)
     products: Products = field(init=False)
     affine: Affine = field(init=False)

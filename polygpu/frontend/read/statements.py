@@ -284,7 +284,7 @@ def _test(reader: Reader, node: c_ast.If, path: Path) -> None:
             walk(reader.child(), [node.iffalse], path.within([invert(condition)]))
         region.values = values.joined(reader, test, yes, region.values)
         return
-    then, otherwise = within.branches(reader, node)
+    then, otherwise = within.branches(reader, node, test)
     for case in cases(reader.region.affine, test):
         inside = path.within(case.conditions)
         if isinstance(case.remaining, bool):

@@ -17,7 +17,7 @@ from polygpu.frontend.names.constants import fold
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector
 from polygpu.frontend.read.state import Address, Binding, InMemory, Lost, Region, Scalar, Substitute, Value
-from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Select, is_floating, type_of
+from polygpu.model.expr import SIZES, Binary, Cast, Expr, Int, Name, Select, is_floating, limits, type_of
 from polygpu.model.rewrite import reads_memory, scalars_in, walk
 
 # A value of more parts than this is data: it would be computed again wherever it is read.
@@ -33,7 +33,11 @@ class Binds(Protocol):
 
 
 def converted(expr: Expr, ctype: str) -> Expr:
-    """`expr` as `ctype`; a Cast only where the type differs."""
+    """`expr` as `ctype`; a Cast where the type differs, but for numbers that arithmetic promotes to int."""
+    if isinstance(expr, Int) and SIZES[ctype] < SIZES["int"] and ctype != "_Bool":
+        low, high = limits(ctype)
+        if low <= expr.value <= high:
+            return expr
     return expr if type_of(expr) == ctype else Cast(ctype, expr)
 
 
@@ -78,9 +82,12 @@ def _at_start(reader: Binds, variable: Variable) -> Value:
         return Address(array, (Int(0),), target)  # type: ignore[arg-type]
     if variable.place == "region" or not isinstance(variable.type, Basic):
         return InMemory()
+    if variable in region.constants:
+        return Substitute(region.constants[variable], variable.type.name)
     reader.binding(variable, variable.node)
-    start = region.starts.setdefault(variable.name, Scalar(variable.name, variable.type.name, variable))
-    return Substitute(Name(start.name, start.type), start.type)
+    name = f"{variable.name}@" if variable.name in region.kept else variable.name  # an iterator may have it
+    region.starts[name] = Scalar(variable.name, variable.type.name, variable)
+    return Substitute(Name(name, variable.type.name), variable.type.name)
 
 
 def assign(region: Region, variable: Variable, value: Expr) -> None:

@@ -38,9 +38,9 @@ _IN_AN_IF = "an if whose condition depends on data"
 _IN_A_LOOP = "a loop whose iterations depend on data"
 
 
-def branches(reader: Reader, node: c_ast.If) -> tuple[list[Action], list[Action]]:
-    """The two branches of a data-dependent if."""
-    return _branches(reader, node, None)
+def branches(reader: Reader, node: c_ast.If, test: Expr) -> tuple[list[Action], list[Action]]:
+    """The two branches of an if within a statement."""
+    return _branches(reader, node, test, None)
 
 
 def loop(reader: Reader, node: _Loop, why: Diagnosed) -> tuple[list[Action], list[Action]]:
@@ -320,12 +320,15 @@ def _exit(reader: Reader, node: Any, exits: _Exits) -> list[Action]:
     return [_set(exits.rest, 0)]
 
 
-def _branches(reader: Reader, node: c_ast.If, exits: _Exits | None) -> tuple[list[Action], list[Action]]:
+def _branches(
+    reader: Reader, node: c_ast.If, test: Expr, exits: _Exits | None
+) -> tuple[list[Action], list[Action]]:
+    known = None if exits or reader.region.affine.condition(test) is None else test
     before = dict(reader.region.values)
     then = _block(reader.child(), _items(node.iftrue), exits, [])
     yes, reader.region.values = reader.region.values, before
     otherwise = _block(reader.child(), _items(node.iffalse), exits, [])
-    _join(reader, yes)
+    reader.region.values = values.joined(reader, known, yes, reader.region.values)
     return then, otherwise
 
 
@@ -335,7 +338,7 @@ def _within(reader: Reader, node: Any, exits: _Exits | None) -> list[Action]:
             return _block(reader.child(), node.block_items or (), exits, [])
         case c_ast.If():
             test = reader.certain(node.cond)
-            then, otherwise = _branches(reader, node, exits)
+            then, otherwise = _branches(reader, node, test, exits)
             return [Branch(test, tuple(then), tuple(otherwise))]
         case c_ast.EmptyStatement():
             return []

@@ -11,6 +11,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.hoist.hoist import Hoisted, hoist
+from polygpu.frontend.names.constants import Constant
+from polygpu.frontend.names.constants_before import constants_before
 from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
 from polygpu.frontend.names.escapes import escapes
 from polygpu.frontend.names.liveness import Block, assigned_names, live_after, mentions, read_first
@@ -61,11 +63,12 @@ def lift_region(
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
+    constants = list(_constants(extract))
     items = normal(context, extract.function, extract.scope, extract.items)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in extract.items for name in outer_iterators(item))
     assigned = counters | _assigned(extract.items)
-    items, hoisted = hoist(extract.items, extract.scope, assigned, partial(_taken, context))
+    items, hoisted, reasons = hoist(extract.items, extract.scope, assigned, partial(_taken, context))
     scope = extract.scope.child()
     scope.symbols |= {name: h.variable for name, h in hoisted.items()}
     changed = changed_names(extract.function.body)
@@ -82,8 +85,11 @@ def lift_region(
         jumped_to(extract.function),
         promises(context.root, items),
         hosts={name: h.host for name, h in hoisted.items()},
+        reasons={name: (reason.text, reason.help) for name, reason in reasons.items()},
     )
-    region.names.update(name for name in kept if _starts_with(extract, name))
+    region.constants.update((variable, value.expr) for variable, value in constants)
+    known_before = {variable.name for variable in region.constants}
+    region.names.update(name for name in kept - known_before if _starts_with(extract, name))
     reader, path = Reader(region, scope.child()), statements.Path()
     with collecting(region.problems):
         _check_team(context, extract)
@@ -98,7 +104,7 @@ def lift_region(
         with collecting(region.problems):
             check(region, extract)
     _check(region)
-    affine = _affine_names(shaped, region.conversions)
+    affine = _affine_names(shaped, region.conversions) | region.bounding
     known = {
         s.name: Scalar(s.name, s.type, s.name in affine, region.hosts.get(s.name, ""))
         for s in region.scalars.values()
@@ -265,6 +271,12 @@ def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
             bound |= {node.name}
         elif isinstance(node, c_ast.DeclList):
             bound |= {declaration.name for declaration in node.decls}
+
+
+def _constants(extract: Extract) -> Iterator[tuple[Variable, Constant]]:
+    """The variables that hold a constant where the region starts."""
+    if extract.items:
+        yield from constants_before(extract.function.body, extract.items[0], extract.scope)
 
 
 def _is_kept(extract: Extract, name: str) -> bool:

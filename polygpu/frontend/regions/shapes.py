@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
@@ -176,7 +177,8 @@ def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> 
             return None  # it is only wanted for checks: what is accessed decides what is copied
         raise
     extent = reader.region.affine.value(value)
-    changed = next(_changes(reader.region, sorted(scalars_in(value))), "")
+    constants = {v.name for v in reader.region.constants if mentions(node, v.name)}
+    changed = next(_changes(reader.region, sorted(scalars_in(value) | constants)), "")
     if outermost and extent is not None and reader.region.products.names & scalars_in(extent):
         return None
     if extent is not None and not changed:
@@ -288,6 +290,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
         accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed, forms=forms))
         if visit.reference.array in shapes:
+            _check_rows(region, visit, raw)
             _assume(region, visit, shapes[visit.reference.array], name, shaped.assumptions)
     shaped.statements.append(
         Statement(
@@ -311,6 +314,17 @@ def _collected(found: Generator[Visit, None, frozenset[Element]]) -> tuple[list[
             visits.append(next(found))
         except StopIteration as end:
             return visits, end.value
+
+
+def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
+    """Refuses a loop over all rows at once, as over `n * m` elements, beside accesses row by row."""
+    first, *_ = visit.reference.subscripts
+    whole = first == Int(0) and region.products.names & scalars_in(*raw.domain)
+    if whole and scalars_in(*visit.reference.subscripts) & region.iterators:
+        site = region.sites[visit.reference.site]
+        name = visit.reference.array
+        message = f"'{site.text}' goes over all of '{name}', of which other accesses tell rows apart"
+        raise refusal("PG161", site.position, message, "make them regions of their own")
 
 
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
 
 from polygpu.frontend.names.escapes import escapes
+from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Function, Scope, Variable, function_scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.read.state import FileContext, source_text
 from polygpu.frontend.residency.libraries import behaviour
 from polygpu.frontend.residency.typing import type_of
-from polygpu.model.scop import Scop
+from polygpu.frontend.text.nodes import nodes
+from polygpu.model.scop import Array, Scop
 
 _STATEMENTS = (
     c_ast.Compound, c_ast.If, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Case, c_ast.Default,
@@ -27,11 +29,15 @@ _NOTHING = (c_ast.Pragma, c_ast.EmptyStatement, c_ast.Break, c_ast.Continue, c_a
 
 @dataclass(frozen=True)
 class Touch:
-    """A read or a write of a declared variable, or of anything that pointers reach. `why` says which."""
+    """A read or a write of a declared variable, or of anything that pointers reach. `why` says which.
+
+    With `offset` it is of the element so far behind the pointer that the variable is.
+    """
 
     writes: bool
     variable: Variable | None
     why: str
+    offset: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,24 @@ class Program:
     private: dict[Variable, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.types = frozenset(name for scop in self.regions for name in _element_types(scop))
-        arrays = [array for scop in self.regions for array in scop.arrays if array.extents]
-        self.names = {word for array in arrays for word in re.findall(r"\w+", f"{array.name} {array.host}")}
+        arrays = {s.name: [a for a in s.arrays if a.extents and a.storage != "region"] for s in self.regions}
+        together = [array for found in arrays.values() for array in found]
+        self.types = frozenset(name for array in together for name in _element_types(array))
+        pointers = (a for a in together if a.storage == "parameter" or a.extents[0] is None or a.source)
+        self.pointed = frozenset(name for array in pointers for name in _element_types(array))
+        functions = (f for f in self.context.root.ext if isinstance(f, c_ast.FuncDef))
+        self.owners = {id(n): f for f in functions for n in nodes(f) if isinstance(n, c_ast.Decl)}
+        self.names: dict[str, set[str]] = {}
+        for scop in self.regions:
+            words = {w for a in arrays[scop.name] for w in re.findall(r"\w+", f"{a.name} {a.host}")}
+            self.names.setdefault(scop.function, set()).update(words)
+
+    def is_named(self, variable: Variable) -> bool:
+        """Whether a region may name the variable as an array."""
+        owner = self.owners.get(id(variable.node))
+        if variable.place == "global" or owner is None:
+            return any(variable.name in words for words in self.names.values())
+        return variable.name in self.names.get(owner.decl.name, ())
 
     def region(self, node: Any) -> Scop | None:
         """The region that a statement is in."""
@@ -85,16 +106,21 @@ class Program:
         offset = source.offset(position.line, position.column)
         return next((scop for scop in self.regions if scop.start <= offset < scop.end), None)
 
-    def matters(self, ctype: CType | None) -> bool:
-        """C99 6.5p7: whether an object of that type may be an element of what regions have on the device."""
+    def matters(self, ctype: CType | None, variable: Variable | None = None) -> bool:
+        """C99 6.5p7: whether an object of that type may be an element of what regions have on the device.
+
+        One in a declared `variable` is if they name it, or have it by a pointer.
+        """
         names = _leaves(ctype)
-        return names is None or bool(names & self.types) or "char" in names | self.types
+        types = self.types if variable is None or self.is_named(variable) else self.pointed
+        return names is None or bool(names & types) or "char" in types or ("char" in names and bool(types))
 
     def is_private(self, variable: Variable) -> bool:
         """Whether regions do not know the variable: nothing but its name reaches it, in the host's code."""
         if variable not in self.private:
             hidden = variable.place != "global" or "static" in variable.storage
-            known = variable.name in self.names or escapes(self.context.root, variable)
+            where = self.owners.get(id(variable.node), self.context.root)
+            known = self.is_named(variable) or escapes(where, variable)
             self.private[variable] = hidden and not known
         return self.private[variable]
 
@@ -115,7 +141,8 @@ class Program:
         found = self.effects(definition.body, scope)
         if found.runs:
             return Effects(runs=True) if self.reached(definition) else Effects(unknown=name)
-        touches = tuple(t for t in found.touches if t.variable is None or t.variable.place == "global")
+        outside = (replace(t, variable=None, offset="") if t.offset else t for t in found.touches)
+        touches = tuple(t for t in outside if t.variable is None or t.variable.place == "global")
         return Effects(touches, found.unknown)
 
     def effects(self, node: Any, scope: Scope) -> Effects:
@@ -146,11 +173,9 @@ class Program:
         return found | sizes
 
 
-def _element_types(scop: Scop) -> Iterator[str]:
-    for array in scop.arrays:
-        if array.extents and array.storage != "region":
-            fields = array.structure.fields if array.structure else ()
-            yield from (_plain(t) for t in (*(ctype for _, ctype in fields), array.element))
+def _element_types(array: Array) -> Iterator[str]:
+    fields = array.structure.fields if array.structure else ()
+    return (_plain(ctype) for ctype in (*(ctype for _, ctype in fields), array.element))
 
 
 def _plain(name: str) -> str:
@@ -245,13 +270,31 @@ class Reader:
             return
         if {"volatile", "_Atomic"} & getattr(ctype, "qualifiers", frozenset()):
             yield Effects(unknown=f"'{source_text(node)}', which is volatile,")
-        elif not isinstance(ctype, Vector) and self.program.matters(ctype):
-            root = self._root(node)
+        elif not isinstance(ctype, Vector) and self.program.matters(ctype, root := self._root(node)):
             if root is not None and "register" in root.storage:
                 return
             if root is not None and self.program.is_private(root):
                 return
-            yield self._touch(node, root, writes)
+            found = self._touch(node, root, writes)
+            offset, pointer = self._element(node) if root is None else ("", None)
+            yield Effects((replace(found.touches[0], variable=pointer, offset=offset),)) if pointer else found
+
+    def _element(self, node: Any) -> tuple[str, Variable | None]:
+        """Of `*p`, `p[2]` and `p->x` the offset and `p`, a parameter that always has its first value."""
+        match node:
+            case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name)):
+                offset = "0"
+            case c_ast.ArrayRef(name=c_ast.ID(name=name), subscript=c_ast.Constant(value=offset)):
+                pass
+            case c_ast.StructRef(type="->", name=c_ast.ID(name=name)):
+                offset = "0"
+            case _:
+                return "", None
+        found = self.scope.find(name)
+        owner = self.program.owners.get(id(found.node)) if isinstance(found, Variable) else None
+        if not isinstance(found, Variable) or owner is None or found.place != "parameter":
+            return "", None
+        return (offset, found) if name not in assigned_names(owner.body) else ("", None)
 
     def _touch(self, node: Any, root: Variable | None, writes: bool) -> Effects:
         line, verb = self.program.context.at(node).line, "writes" if writes else "reads"
@@ -306,7 +349,7 @@ class Reader:
         else:
             target = ctype.element if isinstance(ctype, Vector) else None
             object_ = self._root(argument) if isinstance(ctype, Vector) else None
-        if object_ is None or self.program.matters(target):
+        if object_ is None or self.program.matters(target, object_):
             yield self._touch(argument, object_, writes)
 
 

@@ -315,7 +315,7 @@ class _Walk:
 
     def _dies(self, variable: Variable) -> bool:
         """Whether a variable that regions may have on the device ends its life with its block."""
-        if variable.place == "global" or not self.program.matters(variable.type):
+        if variable.place == "global" or not self.program.matters(variable.type, variable):
             return False
         return not self.program.is_private(variable)
 
@@ -416,10 +416,14 @@ class _Walk:
             return
         if False in somewhere:
             self._say(start, "0, 0", somewhere[False])
-        here = {(t.variable, t.writes): t for t in reversed(touches) if _is_visible(t, scope)}
-        for (variable, writes), touch in here.items():
-            if variable is not None and (writes or not somewhere):
-                self._say(start, f"&{variable.name}, sizeof {variable.name}", touch)
+        here = {(t.variable, t.writes, t.offset): t for t in reversed(touches) if _is_visible(t, scope)}
+        for (variable, writes, offset), touch in here.items():
+            if variable is None or (somewhere and not writes):
+                continue
+            name = variable.name
+            place = name if offset == "0" else f"{name} + {offset}"
+            what = f"{place}, sizeof *{name}" if offset else f"&{name}, sizeof {name}"
+            self._say(start, what, touch)
 
     def _say(self, start: int, what: str, touch: Touch) -> None:
         verb = "writes" if touch.writes else "reads"
@@ -499,20 +503,24 @@ class _Walk:
         found = self.program.effects(node, scope)
         if found.unknown:
             raise NotPlainError("something unknown is done between regions")
-        if found.runs and found.touches and self._of_arguments(node, scope) != found.touches:
+        if found.runs and found.touches and not self._touches_before(node, scope, found.touches):
             raise NotPlainError("arrays are touched in the statement that runs regions")
         self._touched(start, found, scope)
 
-    def _of_arguments(self, node: Any, scope: Scope) -> tuple[Touch, ...] | None:
-        """What computing the arguments touches, in a statement that is a call; they run no regions."""
+    def _touches_before(self, node: Any, scope: Scope, touches: Sequence[Touch]) -> bool:
+        """Whether that is what arguments touch, in a statement that is a call; they run no regions."""
         if isinstance(node, c_ast.Assignment) and node.op == "=":
+            alone = c_ast.Assignment("=", node.lvalue, c_ast.Constant("int", "0"), node.coord)
+            if self.program.effects(alone, scope).touches:
+                return False
             node = node.rvalue
         elif isinstance(node, c_ast.Decl):
             node = node.init
         if not isinstance(node, c_ast.FuncCall) or not isinstance(node.name, c_ast.ID):
-            return None
+            return False
         found = self.program.effects(node.args, scope) if node.args else NONE
-        return None if found.runs else found.touches
+        mine, all_of_it = ({(t.writes, t.variable) for t in part} for part in (found.touches, touches))
+        return not found.runs and mine == all_of_it
 
 
 def _expression(text: str, place: Any) -> Any:
@@ -530,7 +538,7 @@ def _expression(text: str, place: Any) -> Any:
 
 def _is_over(touch: Touch, scope: Scope) -> bool:
     """Whether it touches a variable of the statement's own, which regions cannot know."""
-    own = touch.variable is not None and touch.variable.place == "local"
+    own = touch.variable is not None and touch.variable.place == "local" and not touch.offset
     return own and not _is_visible(touch, scope)
 
 

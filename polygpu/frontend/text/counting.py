@@ -10,6 +10,7 @@ So are `for` loops whose body ends with the step. A `for` stands where the `whil
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 from pycparser import c_ast
@@ -20,16 +21,29 @@ _STEPS = ("p++", "++", "p--", "--")
 _NESTED = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 
+class For(c_ast.For):  # type: ignore[misc]
+    """A loop that counts; `original` is how it is written.
+
+    They differ where a variable wraps around: regions test that theirs do not.
+    """
+
+    __slots__ = ("original",)
+
+    def __init__(self, original: Any, start: Any, test: Any, step: Any, body: Any) -> None:
+        super().__init__(start, test, step, body, original.coord)
+        self.original = original
+
+
 def count(root: Any) -> None:
-    """Changes all such loops of a tree, innermost first."""
+    """Puts such loops in the places of theirs in a tree, innermost first."""
     for node in reversed(list(nodes(root))):
         for name, child in node.children():
             made = _counting(child)
             if made is not None:
-                replace_child(node, name, made)
+                _replace(node, name, made)
 
 
-def replace_child(parent: Any, name: str, new: Any) -> None:
+def _replace(parent: Any, name: str, new: Any) -> None:
     """Puts another node in place of a child, by its name in `children`."""
     if "[" not in name:
         setattr(parent, name, new)
@@ -62,7 +76,7 @@ def _from_test(loop: c_ast.While) -> Any:
         return None
     start = c_ast.Assignment("=", name, c_ast.BinaryOp("-", name, _one(loop), name.coord), loop.coord)
     test = c_ast.BinaryOp(op, name, last, loop.cond.coord)
-    return c_ast.For(start, test, c_ast.UnaryOp("p--", name, name.coord), loop.stmt, loop.coord)
+    return For(loop, start, test, c_ast.UnaryOp("p--", name, name.coord), loop.stmt)
 
 
 def _one(loop: Any) -> Any:
@@ -87,8 +101,8 @@ def _from_body(loop: Any, start: Any, condition: Any, body: Any) -> Any:
     if any(_names(step, item.name) for item in others if isinstance(item, c_ast.Decl)):
         return None  # it is read where the header knows no such variable
     if kept is items:
-        _without_step(last, step)
-    return c_ast.For(start, condition, step, c_ast.Compound(kept, body.coord), loop.coord)
+        kept = [*others, _without_step(last, step)]
+    return For(loop, start, condition, step, c_ast.Compound(kept, body.coord))
 
 
 def _step(node: Any) -> tuple[str, Any]:
@@ -130,12 +144,18 @@ def _certain(node: Any) -> Iterator[Any]:
                 yield from _certain(part)
 
 
-def _without_step(tree: Any, step: Any) -> None:
-    """Puts the variable in place of its step within a tree."""
-    for node in nodes(tree):
-        for name, child in node.children():
-            if child is step:
-                replace_child(node, name, step.expr)
+def _without_step(tree: Any, step: Any) -> Any:
+    """A copy of the tree with the variable in place of its step."""
+    if tree is step:
+        return step.expr
+    made = copy(tree)
+    for name, child in tree.children():
+        if "[" in name:
+            attribute = name.split("[")[0]
+            setattr(made, attribute, [_without_step(part, step) for part in getattr(tree, attribute)])
+        else:
+            setattr(made, name, _without_step(child, step))
+    return made
 
 
 def _names(tree: Any, name: str) -> bool:

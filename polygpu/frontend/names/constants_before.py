@@ -1,0 +1,89 @@
+"""Constants that the variables of a function hold where a region of it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast
+
+from polygpu.frontend.names.constants import Constant
+from polygpu.frontend.names.effects import outer_iterators
+from polygpu.frontend.names.liveness import address_taken, assigned_names
+from polygpu.frontend.names.scopes import Scope, Variable
+from polygpu.frontend.names.types import Basic
+from polygpu.frontend.text.clean import INLINE_ASSEMBLY
+from polygpu.frontend.text.nodes import nodes
+from polygpu.model.expr import SIZES, is_floating
+
+
+def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Variable, Constant]]:
+    """Integer variables of the function that certainly hold a constant just before `first`, a node of its
+    `body`, whose scope is `scope`. What they hold is the constant, converted to their types.
+    """
+    if any(isinstance(node, c_ast.ID) and node.name == INLINE_ASSEMBLY for node in nodes(body)):
+        return
+    path = _Path(first)
+    path.follow(body)
+    for name, node in path.known.items():
+        match scope.find(name):
+            case Variable(type=Basic(ctype), place="local" | "parameter") as variable:
+                value = scope.constant(node)
+                if value is not None and not is_floating(ctype) and not address_taken(body, name):
+                    kept = value.converted(ctype) if SIZES[ctype] < SIZES["int"] else value
+                    if kept is not None:
+                        yield variable, kept
+
+
+@dataclass
+class _Path:
+    """What is `known` along the way to `target`: the expressions that variables were set to."""
+
+    target: Any
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def follow(self, node: Any) -> None:
+        """Goes on into a node that has the target in it."""
+        if node is self.target:
+            return
+        straight = isinstance(node, c_ast.Compound | c_ast.If)
+        if not straight:
+            self.forget(node)
+        if isinstance(node, c_ast.Case | c_ast.Default | c_ast.Label):
+            self.known.clear()
+        for part in node:
+            if any(inner is self.target for inner in nodes(part)):
+                self.follow(part)
+                return
+            if straight:
+                self.past(part)
+
+    def past(self, node: Any) -> None:
+        """Goes past a node that was executed, or left out."""
+        if _is_entered(node):
+            self.known.clear()
+            return
+        self.forget(node)
+        match node:
+            case c_ast.Decl(name=name, init=value):
+                self.known.pop(name, None)
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+                pass
+            case _:
+                return
+        if value is not None and not any(isinstance(inner, c_ast.ID) for inner in nodes(value)):
+            self.known[name] = value
+
+    def forget(self, node: Any) -> None:
+        """Whatever the node may assign."""
+        declared = (inner.name for inner in nodes(node) if isinstance(inner, c_ast.Decl))
+        for name in (*assigned_names(node), *outer_iterators(node), *declared):
+            self.known.pop(name, None)
+
+
+def _is_entered(node: Any) -> bool:
+    """Whether a jump may enter the node in the middle."""
+    if isinstance(node, c_ast.Switch):
+        return any(isinstance(inner, c_ast.Label) for inner in nodes(node))
+    return isinstance(node, c_ast.Label | c_ast.Case | c_ast.Default) or any(map(_is_entered, node))

@@ -1,0 +1,53 @@
+"""Programs as people write them: what should be on the device is there, and they print what they printed.
+
+A program's first line names the functions whose loops belong on the device; `// open: REASON` below it says
+why they are not there yet.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from polygpu import cli
+from polygpu.frontend import lift
+from polygpu.support.diagnostics import Diagnosed
+
+PROGRAMS = sorted((Path(__file__).parent / "realcode").glob("*.c"))
+
+
+def said(path: Path, word: str) -> str | None:
+    found = re.search(rf"^// {word}:(.*)$", path.read_text(), re.MULTILINE)
+    return found and found[1].strip()
+
+
+def lifted(path: Path) -> set[str]:
+    """The functions that loops of are regions."""
+    try:
+        return {scop.function for scop in lift(str(path)).scops}
+    except Diagnosed:
+        return set()
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_what_belongs_on_the_device_is_there(path: Path) -> None:
+    wanted = said(path, "device")
+    assert wanted is not None
+    missing = set(wanted.split()) - lifted(path)
+    assert bool(missing) == bool(said(path, "open")), missing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_the_output_is_the_originals(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    flags = (said(path, "flags") or "").split()
+    command = ["run", "--target", "emulator", "--offload", "always", "--check", *flags, str(path)]
+    status = cli.invoke(command)
+    found = capfd.readouterr()
+    nothing = bool(said(path, "open")) or not said(path, "device")
+    assert status == 0 or (nothing and re.search(r"\[PG(100|907)\]", found.err)), found.err
