@@ -8,6 +8,7 @@ scope is paused. Functions that run regions have such calls whoever calls them: 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,16 +16,18 @@ from typing import Any
 
 from pycparser import c_ast, c_parser
 
-from polygpu.frontend.names.scopes import Scope, Variable, function_scope
+from polygpu.frontend.names.scopes import Scope, Symbol, Variable, function_scope
 from polygpu.frontend.names.types import Vector
 from polygpu.frontend.options import Kept
 from polygpu.frontend.read import openmp
+from polygpu.frontend.read.directives import pragma_text
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.residency.effects import NONE, Effects, Program, Reader, Touch, together
 from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
 
+_OF_THE_CALL = {"alloca", "_alloca", "__builtin_alloca", "__builtin_alloca_with_align"}
 _LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
 
 
@@ -155,6 +158,7 @@ class _Planner:
     def _is_plain(self, function: Any, statement: Statement, pragma: Any, scope: Scope) -> bool:
         walk = _Walk(self.program, self.text, function, opener=True, within=statement.nodes)
         try:
+            walk.check_literals()
             walk.run(statement, pragma, scope)
         except NotPlainError:
             return False
@@ -191,6 +195,7 @@ class _Planner:
             try:
                 scope = function_scope(function, context.scope)
                 walk.check_parameters(scope)
+                walk.check_literals()
                 walk.block(function.body, self.text.of(function.body), scope.child())
             except NotPlainError:
                 return False
@@ -303,15 +308,28 @@ class _Walk:
     def run(self, statement: Statement, pragma: Any, scope: Scope) -> None:
         """A statement of a block; enters what it declares. `pragma` has threads of OpenMP run it."""
         if pragma is not None:
-            self._of_threads(statement, scope)
+            self._of_threads(statement, pragma, scope)
         else:
             self.statement(statement, scope)
 
     def check_parameters(self, scope: Scope) -> None:
-        """No parameter is kept: none is declared in a block, at whose end it would be forgotten."""
-        for symbol in scope.symbols.values():
-            if isinstance(symbol, Variable) and not isinstance(symbol.type, Vector) and self._dies(symbol):
-                raise NotPlainError(f"regions may know where the parameter '{symbol.name}' is")
+        """No memory of a call outlives it: that of parameters, and what no declaration tells of."""
+        self._check(
+            s for s in scope.symbols.values() if isinstance(s, Variable) and not isinstance(s.type, Vector)
+        )
+        if _called(self.function.body) & _OF_THE_CALL:
+            raise NotPlainError("it has memory of its own that nothing declares")
+
+    def _check(self, symbols: Iterable[Symbol]) -> None:
+        for symbol in symbols:
+            if isinstance(symbol, Variable) and self._dies(symbol):
+                raise NotPlainError(f"regions may know where '{symbol.name}' is, whose life ends")
+
+    def check_literals(self) -> None:
+        """Arrays without a name end their life with a block, too."""
+        literals = (n for part in self.within for n in nodes(part) if isinstance(n, c_ast.CompoundLiteral))
+        if any(self.program.region(node) is None for node in literals):
+            raise NotPlainError("it has arrays without a name")
 
     def _dies(self, variable: Variable) -> bool:
         """Whether a variable that regions may have on the device ends its life with its block."""
@@ -344,12 +362,13 @@ class _Walk:
             if loop and not all_blocks:
                 break
 
-    def _of_threads(self, statement: Statement, scope: Scope) -> None:
+    def _of_threads(self, statement: Statement, pragma: Any, scope: Scope) -> None:
         node = statement.nodes[0]
         effects = self.program.effects(node, scope.child())
+        later = re.search(r"\b(?:task|taskloop|nowait|async|depend)\b", pragma_text(pragma))
         if self.program.region(node) is not None:
             self.statement(statement, scope)
-        elif effects.runs or any(isinstance(n, c_ast.Return) for n in nodes(node)):
+        elif effects.runs or later or any(isinstance(n, c_ast.Return) for n in nodes(node)):
             raise NotPlainError("threads of OpenMP run it")
         else:
             self._plainly(statement, effects, scope)
@@ -457,7 +476,7 @@ class _Walk:
         if isinstance(node, c_ast.For):
             for part in node.init.decls if isinstance(node.init, c_ast.DeclList) else (node.init,):
                 self._before(start, part, scope)
-            self.check_parameters(scope)
+            self._check(symbol for symbol in scope.symbols.values())
         self._quiet((node.cond, getattr(node, "next", None)), scope)
         self._within(node, start, scope)
 
