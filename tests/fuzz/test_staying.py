@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygpu.frontend import FrontendOptions, lift
-from polygpu.frontend.residency import plan
+from polygpu.frontend.residency.walk import Walk
 from tests.fuzz.staying import differs, kept, program
 
 
@@ -29,6 +29,6 @@ def test_a_program_does_what_it_did(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.slow
 def test_copies_that_are_missed_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan._Walk, "_touched", lambda *_: None)
+    monkeypatch.setattr(Walk, "_touched", lambda *_: None)
     assert any(differs(seed, tmp_path) for seed in range(100, 110))
     assert kept((tmp_path / "p100_host.c").read_text())

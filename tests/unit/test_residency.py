@@ -162,3 +162,13 @@ def test_pragmas_about_data_keep_arrays_without_a_loop(tmp_path: Path) -> None:
     text = said(tmp_path, f"{block}\nx = a[1];")
     assert text.startswith("x = 0; polygpu_keep(); #pragma omp target data map(tofrom: a[0:n]) {")
     assert 'step(n, b, a); } polygpu_release("the statement at line 16 ends"); x = a[1];' in text
+
+
+@pytest.mark.parametrize(
+    "body", ["float *t = __builtin_alloca(4 * n);", "float *t = (float[8]){0};", "struct { float x[8]; } t;"]
+)
+def test_a_function_with_memory_of_its_own_is_left_alone(tmp_path: Path, body: str) -> None:
+    name = "t.x" if "struct" in body else "t"
+    own = f"void own(int n, float *a) {{ {body} step(n, a, {name}); step(n, {name}, a); }}\n"
+    text = said(tmp_path, "for (int t = 0; t < 9; t++) { step(n, a, b); a = b; own(n, a); }", own)
+    assert 'polygpu_pause("own")' in text or "polygpu_keep" not in text or "struct" in body
