@@ -314,10 +314,11 @@ def examined(program: Program, checkout: Path, asked: Asked) -> Row:
         copy = Path(directory) / checkout.name
         row = Row(program.suite, program.name)
         try:
-            program = prepared(program, checkout, copy)
-            return _examined(program, copy, asked, row)
+            row = _examined(prepared(program, checkout, copy), copy, asked, row)
         except programs.ProgramError as problem:
-            return replace(row, equal={"": f"not run: {problem}"})
+            row = replace(row, equal={"": f"not run: {problem}"})
+    say(program, " ".join(_cells(row).split()[1:]))
+    return row
 
 
 def _examined(program: Program, copy: Path, asked: Asked, row: Row) -> Row:

@@ -9,7 +9,7 @@ import islpy as isl
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.scop import Array
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
 from polygpu.verify.counterexample import element, example, values
 from polygpu.verify.events import tuples
@@ -84,12 +84,12 @@ def _buffer(session: Session, b: Buffer) -> None:
     beyond = device.subtract(source)
     if not beyond.is_empty():
         _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
-    touched = isl.Set.empty(device.get_space())
+    touched, left = isl.Set.empty(device.get_space()), coalesced(source.subtract(device))
     for slot in session.source.slots:
         if slot.reference.array == b.name:
             elements = _touched(session, slot, source)
             touched = touched.union(elements)
-            _copied(session, slot, source.subtract(device), elements)
+            _copied(session, slot, left, elements)
     if array.extents and array.extents[0] is None:
         _not_too_much(session, b, device, touched)
 
