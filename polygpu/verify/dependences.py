@@ -93,7 +93,7 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     s, t = first.slot, second.slot
     parts = session.source.before_parts(s.statement, s.rank, t.statement, t.rank)
     if s.relation is None or t.relation is None:
-        promised = session.source.promised(s.statement, t.statement)
+        promised = session.source.promised(s.statement, t.statement, s.reference.array)
         parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
     left = [part for part in parts if not _in_later_launches(session, first, second, part)]
     if not left:
