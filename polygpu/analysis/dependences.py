@@ -6,14 +6,16 @@ depend on data: whatever else is known of both is their order in one iteration, 
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import islpy as isl
 
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
-from polygpu.model.scop import promised
+from polygpu.model.scop import keeps_apart, promised
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
 
 
@@ -42,57 +44,48 @@ def compute(p: Polyhedra) -> Dependences:
 
 
 def _computed(p: Polyhedra) -> Dependences:
-    arrays = frozenset(array_tuple(a.reference) for a in promised(p.scop))
-    if not arrays:
+    names = {array_tuple(a.reference): a.reference.array for a in promised(p.scop)}
+    if not names:
         return _analysed(p)
-    left = _analysed(_without(p, arrays))
-    hidden = [_hidden(p, arrays, write) for write in (False, True)]
-    reads, writes = (_of(p, arrays, write) for write in (False, True))
+    parts = [_analysed(_without(p, names)), *(_hidden(p, part, name) for part, name in names.items())]
+    each = zip(*((d.flow, d.memory, d.live_in) for d in parts), strict=True)
+    return Dependences(*(reduce(isl.UnionMap.union, found) for found in each))
+
+
+def _without(p: Polyhedra, arrays: Container[str]) -> Polyhedra:
+    """The program without what data hide of arrays."""
+
+    def seen(accesses: Iterable[PolyAccess]) -> tuple[PolyAccess, ...]:
+        return tuple(a for a in accesses if a.affine or array_tuple(a.reference) not in arrays)
+
+    return replace(p, statements=tuple(replace(s, accesses=seen(s.accesses)) for s in p.statements))
+
+
+def _hidden(p: Polyhedra, part: str, array: str) -> Dependences:
+    """The dependences between what data hide of an array, or of a member of its elements, and all of that."""
+    mine = [a for s in p.statements for a in s.accesses if array_tuple(a.reference) == part]
+    reads, writes = (union_of([a.relation for a in mine if a.write == write]) for write in (False, True))
+    unseen = [a for a in mine if not a.affine]
+    read, written = (union_of([a.relation for a in unseen if a.write == write]) for write in (False, True))
     order = p.schedule()
-    flow = conflicts(writes, hidden[0], order).union(conflicts(hidden[1], reads, order))
-    memory = conflicts(reads.union(writes), hidden[1], order)
-    memory = memory.union(conflicts(hidden[0].union(hidden[1]), writes, order))
-    return Dependences(
-        left.flow.union(_kept(p, flow)), left.memory.union(_kept(p, memory)), left.live_in.union(hidden[0])
+    flow = conflicts(writes, read, order).union(conflicts(written, reads, order))
+    memory = conflicts(reads.union(writes), written, order).union(
+        conflicts(read.union(written), writes, order)
     )
+    return Dependences(_kept(p, flow, array), _kept(p, memory, array), read)
 
 
-def _is_hidden(a: PolyAccess, arrays: frozenset[str]) -> bool:
-    return not a.affine and array_tuple(a.reference) in arrays
+def _kept(p: Polyhedra, relation: isl.UnionMap, array: str) -> isl.UnionMap:
+    """Without the pairs that loops carry which keep the array apart."""
+    return union_of([_not_promised(p, m, array) for m in maps(relation)])
 
 
-def _without(p: Polyhedra, arrays: frozenset[str]) -> Polyhedra:
-    """The program without what is hidden of arrays."""
-    return replace(
-        p,
-        statements=tuple(
-            replace(s, accesses=tuple(a for a in s.accesses if not _is_hidden(a, arrays)))
-            for s in p.statements
-        ),
-    )
-
-
-def _of(p: Polyhedra, arrays: frozenset[str], write: bool) -> isl.UnionMap:
-    accesses = (a for s in p.statements for a in s.accesses if a.write == write)
-    return union_of([a.relation for a in accesses if array_tuple(a.reference) in arrays])
-
-
-def _hidden(p: Polyhedra, arrays: frozenset[str], write: bool) -> isl.UnionMap:
-    accesses = (a for s in p.statements for a in s.accesses if a.write == write)
-    return union_of([a.relation for a in accesses if _is_hidden(a, arrays)])
-
-
-def _kept(p: Polyhedra, relation: isl.UnionMap) -> isl.UnionMap:
-    """Without the pairs that independent loops carry."""
-    return union_of([_not_promised(p, m) for m in maps(relation)])
-
-
-def _not_promised(p: Polyhedra, relation: isl.Map) -> isl.Map:
+def _not_promised(p: Polyhedra, relation: isl.Map, array: str) -> isl.Map:
     one, two = (p.statement(tuple_name(relation, side)).loops for side in (D.in_, D.out))
     for level, (a, b) in enumerate(zip(one, two, strict=False)):
         if a != b:
             break
-        if p.scop.loops[a].independent:
+        if keeps_apart(p.scop, a, array):
             relation = relation.subtract(carried(relation, level))
     return relation
 

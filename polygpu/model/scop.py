@@ -152,7 +152,8 @@ class Loop:
 
     A pragma may promise that its iterations are `independent`: that no two access the same element, where
     subscripts that depend on data would hide it. It may also name variables of the source, reductions that
-    the loop `reassociates`: they may be computed in another order.
+    the loop `reassociates`: they may be computed in another order. Of what is `copied`, such variables and
+    others, each thread has a copy of its own: nothing is promised of those.
     """
 
     iterator: str
@@ -162,6 +163,7 @@ class Loop:
     label: str = ""
     independent: bool = False
     reassociates: frozenset[str] = frozenset()
+    copied: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,5 +326,19 @@ class Scop:
 
 def promised(scop: Scop) -> tuple[Access, ...]:
     """The accesses of which only a pragma says that iterations of a loop keep them apart."""
-    apart = (s for s in scop.statements if any(scop.loops[k].independent for k in s.loops))
-    return tuple(a for s in apart for a in s.accesses if not a.affine)
+    return tuple(
+        a
+        for s in scop.statements
+        for a in s.accesses
+        if not a.affine and any(keeps_apart(scop, k, a.reference.array) for k in s.loops)
+    )
+
+
+def keeps_apart(scop: Scop, loop: int, array: str) -> bool:
+    """Whether by promise no two iterations of a loop access the same element of an array.
+
+    What the region declares has a copy in each iteration, or in each thread: nothing is promised of it.
+    """
+    found = scop.loops[loop]
+    shared = any(a.name == array and a.storage != "region" for a in scop.arrays)
+    return shared and found.independent and array not in found.copied

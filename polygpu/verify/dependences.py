@@ -94,7 +94,7 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     s, t = first.slot, second.slot
     parts = session.source.before_parts(s.statement, s.rank, t.statement, t.rank)
     if s.relation is None or t.relation is None:
-        promised = session.source.promised(s.statement, t.statement)
+        promised = session.source.promised(s.statement, t.statement, s.reference.array)
         parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
         if session.buffer(first.place.array).host and s.array == t.array == first.place.array:
             meeting = touching(session.p, s).apply_range(touching(session.p, t).reverse())

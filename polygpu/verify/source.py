@@ -11,7 +11,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
-from polygpu.model.scop import Let, Number
+from polygpu.model.scop import Let, Number, keeps_apart
 from polygpu.support.isl_idioms import D
 from polygpu.verify.last import last_writes
 from polygpu.verify.slots import Slot, reached, slots_of
@@ -78,7 +78,7 @@ class Source:
         both = first == second and a < b and not exclusive(a[0], b[0])
         return (order, one.domain.identity()) if both else (order,)
 
-    def promised(self, first: str, second: str) -> isl.Map | None:
+    def promised(self, first: str, second: str, array: str) -> isl.Map | None:
         """Pairs of instances in different iterations of a loop that is independent by promise, in the same
         ones of the loops around it: None where no such loop is around both statements.
         """
@@ -89,7 +89,7 @@ class Source:
             if a != b:
                 break
             same = left.equate(D.in_, k, D.out, k)
-            if self.p.scop.loops[a].independent:
+            if keeps_apart(self.p.scop, a, array):
                 found.append(left.subtract(same))
             left = same
         return reduce(isl.Map.union, found) if found else None

@@ -35,7 +35,7 @@ def with_pragmas(random: Random, p: Program) -> Program:
 
 
 def _with_pragmas(random: Random, node: Node, old: bool) -> Node:
-    if not isinstance(node, Loop) or random.random() < 0.2:
+    if not isinstance(node, Loop) or node.pragmas or random.random() < 0.2:
         return node
     if not independent(node):
         inner = tuple(_with_pragmas(random, part, old) for part in node.body)

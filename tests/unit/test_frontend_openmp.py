@@ -158,6 +158,28 @@ def test_promises_are_recorded(
     assert sorted(scop.loops[0].reassociates) == reassociates
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        "int t[8];\n#pragma omp parallel for private(t)\n%s",
+        "#pragma omp parallel for reduction(+: x[:8])\n%s",
+        "#pragma omp parallel reduction(+: x)\n{\n#pragma omp for\n%s\n}",
+        "#pragma omp parallel for\nfor (int k = 0; k < 9; k++) { int t[8]; %s }",
+    ],
+)
+def test_nothing_is_promised_of_what_each_thread_has_a_copy_of(function: str, tmp_path: Path) -> None:
+    array = "t" if " t[8]" in function else "x"
+    body = function % f"for (int i = 0; i < 9; i++) {array}[to[i]] = i;"
+    source = (
+        f"int x[8], z[8];\n#pragma omp threadprivate(z)\nvoid f(const int *restrict to)\n{{\n{body}\n}}\n"
+    )
+    for text in (source, source.replace("x[to[i]]", "z[to[i]]")):
+        (tmp_path / "in.c").write_text(text)
+        with pytest.raises(Diagnosed) as caught:
+            lift(str(tmp_path / "in.c"))
+        assert "PG102" in {note.id for d in caught.value.diagnostics for note in d.notes}
+
+
 @pytest.mark.parametrize("place", ["atomic", "critical(name)", "atomic update"])
 def test_where_threads_take_turns_nothing_is_promised(place: str, tmp_path: Path) -> None:
     nest = f"for (int i = 0; i < 9; i++) {{\n#pragma omp {place}\nx[0] += i;\n}}"

@@ -165,7 +165,16 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     promise = region.promises.get(id(node), NOTHING)
     label = region.labels.get(str(node.coord), "")
     region.loops.append(
-        Loop(counter.variable.name, position, text, step, label, promise.independent, promise.reassociates)
+        Loop(
+            counter.variable.name,
+            position,
+            text,
+            step,
+            label,
+            promise.independent,
+            promise.reassociates,
+            promise.copied,
+        )
     )
     domain = (_first(name, counter.first, step), *tests, *_stride(counter.name, counter.first, step))
     region.bounding |= scalars_in(*domain)

@@ -18,17 +18,19 @@ from polygpu.frontend.read.openmp import ONE, SHARED, makes_threads, pragmas_bef
 from polygpu.frontend.text.nodes import nodes
 
 # Threads come to these one after the other: what they do depends on what others did.
+_COPYING = ("private", "firstprivate", "lastprivate", "linear", "reduction", "in_reduction")
 _IN_TURN = ("critical", "atomic", "ordered")
 
 
 @dataclass(frozen=True)
 class Promise:
-    """Of a loop: its iterations are `independent`; the variables in `reassociates` are reductions that may be
-    computed in another order.
+    """Of a loop: its iterations are `independent`, but for variables in `copied`, of which each thread has a
+    copy of its own; those in `reassociates` are reductions that may be computed in another order.
     """
 
     independent: bool = False
     reassociates: frozenset[str] = frozenset()
+    copied: frozenset[str] = frozenset()
 
 
 NOTHING = Promise()
@@ -38,7 +40,7 @@ def promises(root: Any, items: Sequence[Any]) -> dict[int, Promise]:
     """By the identity of the nodes of loops; `root` is the file's."""
     found: dict[int, Promise] = {}
     in_turn: frozenset[str] | None = None
-    for statement, directives in _constructs(items):
+    for statement, directives, outer in _constructs(items):
         if not isinstance(statement, c_ast.For):
             continue
         independent = any(map(_promises, directives))
@@ -48,13 +50,21 @@ def promises(root: Any, items: Sequence[Any]) -> dict[int, Promise]:
         reassociates = frozenset(name for d in directives for name in d.listed("reduction"))
         count = max(d.collapsed for d in directives)
         for loop in _collapsed(statement, count):
-            found[id(loop)] = Promise(independent, reassociates)
+            found[id(loop)] = Promise(independent, reassociates, _copied((*directives, *outer), root))
     return found
+
+
+def _copied(directives: Sequence[Directive], root: Any) -> frozenset[str]:
+    """The variables of which the threads of constructs have copies."""
+    pragmas = (node for node in root.ext if isinstance(node, c_ast.Pragma))
+    kept = (d for d in map(parsed, pragmas) if d.has("threadprivate"))
+    names = (name for d in directives for name in d.listed(*_COPYING))
+    return frozenset(names) | frozenset(text for d in kept for text, _ in d.clauses)
 
 
 def replicated(items: Sequence[Any]) -> Iterator[tuple[Any, str]]:
     """(statement, "omp" or "acc") of what each thread of a team does and one alone does not do."""
-    for statement, directives in _constructs(items):
+    for statement, directives, _ in _constructs(items):
         for d in directives:
             if d.has("parallel", "teams") and not d.has(*SHARED):
                 inner = directives[: directives.index(d)]
@@ -68,7 +78,7 @@ def kept_apart(items: Sequence[Any]) -> Iterator[tuple[str, Any, bool]]:
     of its own and that the statement assigns: the value that they have behind it is not the C program's.
     """
     private: dict[str, list[Any]] = {}
-    for statement, directives in _constructs(items):
+    for statement, directives, _ in _constructs(items):
         for name in frozenset(n for d in directives for n in d.listed("private", "firstprivate")):
             private.setdefault(name, []).append(statement)
     for name, statements in private.items():
@@ -77,25 +87,16 @@ def kept_apart(items: Sequence[Any]) -> Iterator[tuple[str, Any, bool]]:
             yield name, changing, _used_outside(items, name, statements)
 
 
-def _constructs(items: Sequence[Any]) -> Iterator[tuple[Any, list[Directive]]]:
-    """The statements with directives before them, which come innermost first."""
-    for node in items:
-        yield from _inner_constructs(node)
-    yield from _here(items)
-
-
-def _inner_constructs(node: Any) -> Iterator[tuple[Any, list[Directive]]]:
-    for child in node:
-        yield from _inner_constructs(child)
-    yield from _here(list(node))
-
-
-def _here(items: Sequence[Any]) -> Iterator[tuple[Any, list[Directive]]]:
+def _constructs(
+    items: Sequence[Any], outer: tuple[Directive, ...] = ()
+) -> Iterator[tuple[Any, list[Directive], tuple[Directive, ...]]]:
+    """The statements with directives before them, which come innermost first, and those around them."""
     for index, item in enumerate(items):
         if not isinstance(item, c_ast.Pragma):
             found = [d for d in map(parsed, pragmas_before(items, index)) if d.model]
             if found:
-                yield item, found
+                yield item, found, outer
+            yield from _constructs(list(item), (*outer, *found))
 
 
 def _promises(d: Directive) -> bool:

@@ -148,9 +148,19 @@ class _Finder:
 
 def _written_apart(region: Region) -> frozenset[int]:
     """The writes, by their places, of which a pragma says that no two iterations write the same element."""
-    promised = (raw for raw in region.statements if any(region.loops[k].independent for k in raw.loops))
-    visits = (v for raw in promised for v in _Finder(region.affine).of_body(raw.body))
-    return frozenset(v.reference.site for v in visits if v.write)
+    visits = ((v, raw) for raw in region.statements for v in _Finder(region.affine).of_body(raw.body))
+    return frozenset(
+        v.reference.site
+        for v, raw in visits
+        if v.write and any(_keeps_apart(region, k, v.reference.array) for k in raw.loops)
+    )
+
+
+def _keeps_apart(region: Region, loop: int, array: str) -> bool:
+    """As `model.scop.keeps_apart`, while the region is read."""
+    found = region.loops[loop]
+    shared = any(a.name == array and v.place != "region" for v, a in region.arrays.items())
+    return shared and found.independent and array not in found.copied
 
 
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
