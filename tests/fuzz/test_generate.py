@@ -246,6 +246,15 @@ def test_forms_occur(form: Callable[[Program], bool]) -> None:
     assert any(map(form, programs()))
 
 
+def test_spellings_occur() -> None:
+    spelled = [p for p in programs() if p.spelling]
+    assert 0.15 < len(spelled) / len(programs()) < 0.35
+    texts = [source([p]) for p in spelled]
+    for word in ("continue;", "goto ", "switch (", "static void h0_", "return;", "(&", "const float *p"):
+        assert sum(word in text for text in texts) > len(texts) / 20, word
+    assert all("goto" not in source([replace(p, spelling="")]) for p in spelled[:20])
+
+
 def test_half_of_the_programs_have_constant_sizes() -> None:
     known = Counter(len(p.constants) for p in programs()[:200])
     assert 80 <= known[2] <= 120
