@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz import held
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.generate import program
 from tests.fuzz.openmp import independent
@@ -329,3 +330,12 @@ def test_failures_of_one_kind_differ_in_what_fails() -> None:
         "signed integer overflow",
     )
     assert what("traceback", "Traceback\n  File\nKeyError: 'n'\n") == ("traceback", "KeyError")
+
+
+def test_sizes_and_arrays_are_held_elsewhere() -> None:
+    programs = [program(f"1:{k}") for k in range(200)]
+    places = {where for p in programs for _, where in p.held}
+    assert places == {*held.SIZES, held.HELD}
+    some = next(p for p in programs if ("n", "arrow") in p.held)
+    assert "< h->n" in source([some])
+    assert "< h->n" not in source([replace(some, held=())])

@@ -203,7 +203,7 @@ def test_tests_for_null(tmp_path: Path) -> None:
 )
 def test_reasons(body: str, reason: str, tmp_path: Path) -> None:
     text = f"{TYPES} void f(int n, image *p, double *x) {{\n#pragma scop\n{body}\n#pragma endscop\n}}"
-    (error,) = errors(tmp_path, text)
+    error, *_ = errors(tmp_path, text)
     assert (error.id, reason in error.message) == ("PG146", True)
 
 
@@ -235,3 +235,10 @@ def test_labels_and_messages_are_those_of_the_source(tmp_path: Path) -> None:
     scop = region(tmp_path, "image *p", "rows: for (int i = 0; i < p->w; i++) p->data[i] = 1;", TYPES)
     assert [loop.label for loop in scop.loops] == ["rows"]
     assert [a.text for a in scop.statements[0].accesses] == ["p->data[i]"]
+
+
+def test_what_decides_about_reading_is_read_once_too(tmp_path: Path) -> None:
+    body = "for (int i = 0; i < n; i++) if (w[0] > 0.5f) { y[i] = p->s; }"
+    scop = region(tmp_path, "dim *p, int n, const float *w, float *y", body, TYPES)
+    assert scalars(scop) == {"p_s": "(0 < n && w[0] > 0.5f ? p->s : 0)"}
+    assert [e.name for e in scop.exposed] == ["p->s", "w[0]"]

@@ -18,7 +18,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.hoist.paths import Field, Index, Path
-from polygpu.frontend.hoist.safety import Safety, loaded
+from polygpu.frontend.hoist.safety import ALWAYS, Condition, Safety, loaded
 from polygpu.frontend.hoist.uses import Use, Uses, Where, rebuilt
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import (
@@ -42,13 +42,13 @@ class Hoisted:
     """The object at `path` under a name of its own. `kind` is "scalar" or "pointer", of which the value is
     read, "array" or "place", which are used where they are, or "test", of a pointer for NULL.
 
-    The host reads it where `guard` holds, a condition in C; "" for anywhere.
+    The host reads it where `guard` holds.
     """
 
     variable: Variable
     path: Path
     kind: str
-    guard: str
+    guard: Condition
     subscripts: tuple[Variable, ...] = ()  # that lead to it
 
     @property
@@ -71,14 +71,14 @@ class Hoisted:
 
     @property
     def kept(self) -> list[Path]:
-        """The objects whose values are read once: pointers on the way, subscripts, and what is at its end."""
+        """The objects whose values are read once: it, and all that leads to it."""
         path = self.path
         ways = [path.cut(k) for k, t in enumerate(path.types) if isinstance(t, Pointer)]
         own = [path] if self.kind in ("scalar", "pointer", "test") and path.steps else []
-        return [*ways, *own, *(Path(v, (), v.type) for v in self.subscripts)]
+        return [*ways, *own, *(Path(v, (), v.type) for v in self.subscripts), *self.guard.reads]
 
     def _guarded(self, text: str) -> str:
-        return f"({self.guard} ? {text} : 0)" if self.guard else text
+        return f"({self.guard.text} ? {text} : 0)" if self.guard.text else text
 
     @property
     def moves(self) -> bool:
@@ -186,7 +186,8 @@ def hoist(
     `assigned` are the names of variables that the region changes.
     """
     uses = Uses(scope, assigned)
-    uses.block(items, Where())
+    leaves = (isinstance(part, c_ast.Goto | c_ast.Return) for item in items for part in nodes(item))
+    uses.block(items, Where(exact=not any(leaves)))
     made = Hoisting(uses, taken, uses.written())
     _choose(made)
     new = tuple(_rewritten(item, made) for item in items)
@@ -222,7 +223,7 @@ def _choose(made: Hoisting) -> None:
     _enter(made, uses, chosen)
 
 
-Chosen = dict[int, tuple[str, Path, str]]  # kind, object and guard by the identity of a use's node
+Chosen = dict[int, tuple[str, Path, Condition]]  # kind, object and guard by the identity of a use's node
 
 
 def _accepted(
@@ -243,7 +244,7 @@ def _accepted(
         guard = safety.guard(path, own)
         if guard is not None and kind in ("array", "place"):  # of which the address alone is computed
             pointer = loaded(path)
-            guard = "" if pointer is None else safety.guard(pointer, own)
+            guard = ALWAYS if pointer is None else safety.guard(pointer, own)
         if guard is not None:
             found |= {id(use.node): (kind, path, guard) for use, _ in of}
     return found

@@ -47,12 +47,24 @@ def loaded(path: Path) -> Path | None:
     return path.cut(places[-1]) if places else None
 
 
+@dataclass(frozen=True)
+class Condition:
+    """A condition in C, "" for one that always holds, and what it reads."""
+
+    text: str
+    reads: tuple[Path, ...] = ()
+
+
+ALWAYS = Condition("")
+
+
 @dataclass
 class Safety:
     """`exact` are the conditions under which an object is accessed at least, each a conjunction."""
 
     stable: Callable[[Path], bool]
     exact: dict[str, set[Texts]] = field(default_factory=dict)
+    reads: dict[str, tuple[Path, ...]] = field(default_factory=dict)  # of each guard
 
     def enter(self, uses: Iterable[Use]) -> None:
         for use in uses:
@@ -66,30 +78,29 @@ class Safety:
         """The guards that the host can compute, and whether these are all."""
         known = [guard for guard in where.guards if self._computable(guard)]
         texts = tuple(text_of(guard) for guard in known)
+        self.reads |= {t: tuple(use.path for use in g.reads) for t, g in zip(texts, known, strict=True)}
         return texts, where.exact and len(known) == len(where.guards)
 
     def _computable(self, guard: Guard) -> bool:
         return all(not use.path.steps or self.stable(use.path) for use in guard.reads)
 
-    def guard(self, path: Path, uses: Iterable[Use]) -> str | None:
-        """The condition under which the object may be read before the region: "" for any, None for none.
-
-        `uses` are those that need it.
-        """
+    def guard(self, path: Path, uses: Iterable[Use]) -> Condition | None:
+        """When the object may be read before the region; None for never. `uses` are those that need it."""
         key = ([*risky(path)] or [""])[-1]
         if not key:
-            return ""
+            return ALWAYS
         sure = self.exact.get(key, set())
         for use in uses:
             known, _ = self._texts(use.where)
             if not any(set(texts) <= set(known) for texts in sure):
                 return None
         if () in sure:
-            return ""
+            return ALWAYS
         least = sorted(t for t in sure if not any(set(other) < set(t) for other in sure))
-        return " || ".join(
-            "(" + " && ".join(texts) + ")" if len(least) > 1 else " && ".join(texts) for texts in least
-        )
+        joined = (" && ".join(texts) for texts in least)
+        text = " || ".join(f"({test})" if len(least) > 1 else test for test in joined)
+        reads = dict.fromkeys(path for texts in least for t in texts for path in self.reads[t])
+        return Condition(text, tuple(reads))
 
 
 def text_of(guard: Guard) -> str:

@@ -155,7 +155,7 @@ class Uses:
         self.declared.add(node.name)
         if node.init is None or not node.name:
             return
-        ctype = self.scope.resolve(node.type)
+        ctype = self.scope.child().resolve(node.type)
         before = len(self.found)
         self.visit(node.init, where.deciding if isinstance(ctype, Basic) else where)
         if not isinstance(ctype, Basic):
@@ -201,7 +201,7 @@ class Uses:
             case c_ast.DeclList(decls=[c_ast.Decl(name=name, init=start) as declaration]) if (
                 start is not None
             ):
-                ctype = self.scope.resolve(declaration.type)
+                ctype = self.scope.child().resolve(declaration.type)
             case _:
                 return None
         if not isinstance(ctype, Basic) or node.cond is None:

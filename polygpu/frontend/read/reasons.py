@@ -32,9 +32,10 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
     """(reason, what to do) for the first part of `expr` that is not affine."""
     part = culprit(region, expr)
     match part:
-        case Reference(name, (), _, _, _):
+        case Reference(name, (), _, _, site):
+            text = region.sites[site].text if site >= 0 else name
             return (
-                f"'{name}' is changed in the region",
+                f"'{text}' is changed in the region",
                 f"where '{name}' counts iterations, compute it from the loops' iterators instead",
             )
         case Reference(_, _, _, _, site):
