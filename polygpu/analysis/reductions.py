@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 
 import islpy as isl
 
@@ -27,6 +27,9 @@ from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statemen
 from polygpu.model.updates import update
 from polygpu.support.isl_idioms import union_of
 from polygpu.support.position import basename
+
+
+_MOST = 16  # updates that become one
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def chained(scop: Scop) -> Scop:
     found: list[Statement] = []
     whose: dict[str, str] = {}
     for s in scop.statements:
-        earlier = next((e for e in reversed(found) if _continues(scop, e, s, found)), None)
+        earlier = _continued(scop, s, found)
         if earlier is not None:
             found.remove(earlier)
             whose[earlier.name] = s.name
@@ -165,17 +168,19 @@ def _last(whose: Mapping[str, str], name: str) -> str:
     return name
 
 
-def _continues(scop: Scop, first: Statement, second: Statement, found: Sequence[Statement]) -> bool:
-    """Whether the first can wait until the second, and both update one element by one operator."""
-    one, two = _plain_update(scop, first), _plain_update(scop, second)
-    if one is None or two is None or one[0] != two[0] or one[1] != two[1]:
-        return False
-    between = found[found.index(first) + 1 :]
-    if any(_body(s) != _body(second) for s in (first, *between)):
-        return False
-    reads = {a.reference.array for a in first.accesses if not a.write}
-    touched = {(a.reference.array, a.write) for s in between for a in s.accesses}
-    return not any(name in reads if write else name == one[0].array for name, write in touched)
+def _continued(scop: Scop, second: Statement, found: Sequence[Statement]) -> Statement | None:
+    """The statement before in the loop body that can wait for `second`, and updates the same likewise."""
+    two = _plain_update(scop, second)
+    if two is None:
+        return None
+    touched: set[tuple[str, bool]] = set()
+    for first in takewhile(lambda s: _body(s) == _body(second), reversed(found)):
+        if len(first.parts) < _MOST and _plain_update(scop, first) == two:
+            reads = {a.reference.array for a in first.accesses if not a.write}
+            waits = not any(name in reads if write else name == two[0].array for name, write in touched)
+            return first if waits else None
+        touched |= {(a.reference.array, a.write) for a in first.accesses}
+    return None
 
 
 def _body(s: Statement) -> tuple[object, ...]:
