@@ -28,7 +28,6 @@ from polygpu.model.updates import update
 from polygpu.support.isl_idioms import union_of
 from polygpu.support.position import basename
 
-
 _MOST = 16  # updates that become one
 
 
