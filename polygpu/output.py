@@ -49,8 +49,8 @@ class Output:
         spaced = self.passes.run("spaces", make)
         regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
-        unit = Unit(self.path, stem, tuple(r.region for r in regions))
         stays = self.passes.run("keep", lambda: lifted.kept([r.scop for r in regions]))
+        unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays.inserted))
         printed = partial(emit, lifted.text, unit, regions, self.device, self.options.target, stays)
         files = self.passes.run("emit", printed) if regions else {}
         if not regions and (parallel or self.options.offload == "never"):

@@ -58,6 +58,12 @@ void smooth(int n, const float *restrict a, float *restrict b) {
   }
 }
 """
+PLAIN_FILE = """\
+void smooth(int n, const float *restrict a, float *restrict b) {
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++) b[i * n + j] = 0.5f * (a[(i - 1) * n + j] + a[(i + 1) * n + j]);
+}
+"""
 LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm"), "hip": ("-lm",)}
 SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
 
@@ -128,6 +134,25 @@ def test_files_of_a_program_share_what_stays(
     assert output(compiled) == output(original)
     because = {copy["because"] for copy in profile(compiled)["copies"]}
     assert {"smooth at line 18", "line 9 writes b", "step at line 11"} <= because
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["emulator", "opencl", "hip"])
+def test_a_file_without_scopes_beside_one_that_keeps_arrays(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the first to run, so that it writes the profile of both."""
+    monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
+    if target == "opencl":
+        require_opencl()
+    first = TIME_LOOP.replace("OTHER", "if (t % 3 == 0) smooth(n, a, b);")
+    first = first.replace("  for (int t", "  smooth(n, a, b);\n  for (int t")
+    original, compiled = built(tmp_path, target, first, PLAIN_FILE)
+    assert output(compiled) == output(original)
+    found = profile(compiled)
+    calls = {region["name"]: region["calls"] for region in found["regions"]}
+    assert calls["polygpu_smooth_0"] == 5
+    assert "smooth at line 19" in {copy["because"] for copy in found["copies"]}
 
 
 LAYOUTS = """\

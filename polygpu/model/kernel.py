@@ -289,8 +289,12 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """All regions of one source file, for one device."""
+    """All regions of one source file, for one device.
+
+    `scopes`: whether its host file opens scopes, in which arrays stay on the device between calls of regions.
+    """
 
     source: str
     stem: str
     regions: tuple[Region, ...]
+    scopes: bool = False

@@ -43,9 +43,9 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
 
     `definitions` are what kernels need before them: structures, the user's functions, quotients rounded
     down; `structures` and `helpers` what host code needs. `regions` and their kernels are RegionText and
-    KernelText.
+    KernelText. Without `scopes` nothing stays on the device between calls.
     """
-    regions = [region_text(region, device, dialect) for region in unit.regions]
+    regions = [region_text(region, device, dialect, unit.scopes) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]
     structures = _structures(unit)
     functions = device_functions((text for region in unit.regions for text in region.functions), dialect)
@@ -67,6 +67,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "most_kernels": max(len(region.kernels) for region in regions),
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),
+        "scopes": unit.scopes,
         "kept": any(buffer.rows for buffer in buffers),
         "poisons": 'getenv("POLYGPU_POISON") != NULL',
         "sized": any(region.sized for region in regions),

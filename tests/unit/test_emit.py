@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -209,6 +210,7 @@ def test_chosen_device_is_used(opencl_program: Path) -> None:
 
 CUDA_PROGRAMS: dict[str, Callable[[], Unit]] = {
     **{name: build for name, (build, _, _) in PROGRAMS.items()},
+    "scopes": lambda: replace(kernel_programs.product(), scopes=True),
     "dynamic_shared": lambda: kernel_programs.product(4, asynchronous=True, tile=32, padding=200),
 }
 
@@ -240,6 +242,18 @@ def test_grid_is_cut_only_along_short_axes_that_may_exceed_them() -> None:
     assert "from_x" not in text
     assert "from_" not in emit_device(kernel_programs.saxpy(), load("generic"), "cuda")["_cuda.cu"]
     assert "from_x" in emit_device(kernel_programs.saxpy(), load("8800gtx"), "cuda")["_cuda.cu"]
+
+
+@pytest.mark.parametrize(("target", "suffix"), [("cuda", "_cuda.cu"), ("opencl", "_opencl.c")])
+def test_images_are_for_files_whose_host_files_open_scopes(target: str, suffix: str) -> None:
+    unit = kernel_programs.product()
+    plain, keeping = (
+        emit_device(replace(unit, scopes=scopes), load("generic"), target)[suffix] for scopes in (False, True)
+    )
+    kept = ("polygpu_image", "polygpu_keep", "polygpu_touched", " hold(")
+    assert [text in plain for text in kept] == [False] * len(kept)
+    assert [text in keeping for text in kept] == [True] * len(kept)
+    assert all("polygpu_take_memory" in text for text in (plain, keeping))
 
 
 def test_text_does_not_depend_on_the_folder() -> None:
