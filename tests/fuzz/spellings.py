@@ -132,8 +132,10 @@ class Spelling:
         iterator = self.around[-1].iterator if self.around else "1"
         texts = {"type": ctype, "target": place, "store": node.template.format(place, "v")}
         texts["named"] = node.template.format("t0", "v")
-        storing = self.chance(0.6)
-        body = self.random.choice(STORES if storing else VALUES).format(**texts)
+        # Elements of an array of the region's have no value before what fills it.
+        filling = isinstance(node.target, Read) and node.target.array not in self.arrays
+        storing = self.chance(0.6) or filling
+        body = self.random.choice(STORES[: 1 if filling else None] if storing else VALUES).format(**texts)
         constant = "" if storing else "const "
         name = self._name()
         head = f"static {'void' if storing else ctype} {name}({constant}{whole} *p, {given} v, int i)"
