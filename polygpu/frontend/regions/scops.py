@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -66,20 +66,19 @@ def lift_region(
     constants = list(_constants(extract))
     items = normal(context, extract.function, extract.scope, extract.items)
     extract = replace(extract, items=items)
-    counters = frozenset(name for item in extract.items for name in outer_iterators(item))
-    assigned = counters | _assigned(extract.items)
-    items, hoisted, reasons = hoist(extract.items, extract.scope, assigned, partial(_taken, context))
+    counters = frozenset(name for item in items for name in outer_iterators(item))
+    assigned = counters | _assigned(items)
+    items, hoisted, reasons = hoist(items, extract.scope, assigned, partial(_taken, context))
     scope = extract.scope.child()
     scope.symbols |= {name: h.variable for name, h in hoisted.items()}
-    changed = changed_names(extract.function.body)
-    elsewhere = frozenset(_changed_elsewhere(context, extract))
+    reserved = _reserved(replace(extract, scope=scope, items=items)) - counters
     kept = frozenset(name for name in counters if _is_kept(extract, name))
     region = Region(
         context,
         _assigned(items),
-        changed,
-        elsewhere,
-        _reserved(replace(extract, scope=scope, items=items)) - counters,
+        changed_names(extract.function.body),
+        frozenset(_changed_elsewhere(context, extract)),
+        reserved,
         kept,
         labels(extract.function),
         jumped_to(extract.function),
@@ -90,9 +89,15 @@ def lift_region(
     region.constants.update((variable, value.expr) for variable, value in constants)
     known_before = {variable.name for variable in region.constants}
     region.names.update(name for name in kept - known_before if _starts_with(extract, name))
-    reader, path = Reader(region, scope.child()), statements.Path()
+    shaped = _read(Reader(region, scope.child()), extract, items)
+    return _scop(region, extract, hoisted, shaped, name, span, no_alias)
+
+
+def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
+    """The statements of a region. Raises Diagnosed for all that is in the way."""
+    region, path = reader.region, statements.Path()
     with collecting(region.problems):
-        _check_team(context, extract)
+        _check_team(region.context, extract)
     statements.walk(reader, items, path)
     _check(region)
     with collecting(region.problems):
@@ -104,6 +109,19 @@ def lift_region(
         with collecting(region.problems):
             check(region, extract)
     _check(region)
+    return shaped
+
+
+def _scop(
+    region: Region,
+    extract: Extract,
+    hoisted: Mapping[str, Hoisted],
+    shaped: Shaped,
+    name: str,
+    span: tuple[int, int],
+    no_alias: bool,
+) -> Scop:
+    context, changed = region.context, region.changed
     affine = _affine_names(shaped, region.conversions) | region.bounding
     known = {
         s.name: Scalar(s.name, s.type, s.name in affine, region.hosts.get(s.name, ""))
