@@ -25,7 +25,7 @@ from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
 from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
 from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
 from polygpu.model.updates import update
-from polygpu.support.isl_idioms import union_of
+from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 from polygpu.support.position import basename
 
 _MOST = 16  # updates that become one
@@ -270,15 +270,9 @@ def _without(s: PolyStatement, arrays: set[str]) -> PolyStatement:
 
 def _around(p: Polyhedra, array: str, names: set[str]) -> isl.UnionMap:
     """The conflicts over an array between updates and all that are not of the same statement."""
-    order, found = p.schedule(), isl.UnionMap("{ }")
-    for name in sorted(names):
-        updates = _touched(p.statement(name), array, True)
-        for other in (s for s in p.statements if s.name != name):
-            for write in (True, False):
-                there = _touched(other, array, write)
-                found = found.union(conflicts(updates, there, order)).union(conflicts(there, updates, order))
-    return found
-
-
-def _touched(s: PolyStatement, array: str, write: bool) -> isl.UnionMap:
-    return union_of([a.relation for a in s.accesses if a.reference.array == array and a.write == write])
+    order = p.schedule()
+    accesses = [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array]
+    there = union_of([a.relation for _, a in accesses])
+    updates = union_of([a.relation for s, a in accesses if a.write and s.name in names])
+    both = conflicts(updates, there, order).union(conflicts(there, updates, order))
+    return union_of([m for m in maps(both) if tuple_name(m, D.in_) != tuple_name(m, D.out)])
