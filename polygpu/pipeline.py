@@ -27,7 +27,7 @@ from polygpu.output import Output
 from polygpu.printing.calls import default_device
 from polygpu.schedule.prepare import prepare
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import set_options
+from polygpu.support.isl_idioms import STEPS_A_SECOND, set_options, steps
 from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
@@ -97,9 +97,9 @@ class File:
         scop = self.passes.run("cluster", lambda: clustered(scop, decisions))
         realiser = self.realisers.get(scop)
         if realiser is None:
-            before = sum(self.passes.seconds.values())
+            start = steps()
             prepared = prepare(scop, self.values, left, self.passes)
-            left -= sum(self.passes.seconds.values()) - before
+            left -= (steps() - start) / STEPS_A_SECOND
             realiser = self.realisers[scop] = Realiser(prepared, self.device, self.passes, self.typical)
         if self.options.level == 0:
             return realiser.realise(decisions, len(CARE) - 1, left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,13 +31,13 @@ from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Nest
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import bounded, hurried
+from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, hurried, steps
 from polygpu.support.passes import Passes
 from polygpu.support.recent import Recent, Same
 
 _NO_CODE = "PG314"
 _UNSHARED = 3  # the level of care from which each sum is one thread's
-_STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
+_STEPS = 100_000_000  # of isl, for a region; the largest kernels known take some million
 
 
 @dataclass(frozen=True)
@@ -149,12 +148,12 @@ class Realiser:
         self, decisions: tuple[Decision, ...] = (), care: int = 0, budget: float = inf
     ) -> CompiledRegion:
         """The region's kernels, in the source's order where those of its schedule take isl longer than
-        `budget` seconds, or where int does not hold what they compute.
+        `budget` seconds (counted in steps of it), or where int does not hold what they compute.
 
         Raises RefusedError for a decision on a line that its nest cannot follow, and Diagnosed where there
         is no code of either order.
         """
-        end = time.monotonic() + budget
+        end = steps() + budget * STEPS_A_SECOND
         whole = self._expanded(decisions, budget)
         prepared = whole._decided(decisions)
         shares = whole._sharing(prepared, decisions) if care < _UNSHARED else None
@@ -169,13 +168,13 @@ class Realiser:
     def _realised(
         self, prepared: Prepared, decisions: tuple[Decision, ...], care: int, end: float
     ) -> CompiledRegion:
-        """The region's kernels, which have until `end`."""
+        """The region's kernels, which have until the step `end`."""
         lowering = self.lowering
         found: list[tuple[int, CompiledRegion]] = []
         made = False
         orders = [] if prepared.shares else [prepared.in_source_order]
         for order in (prepared, *orders) if care < 4 else orders:
-            seconds = max(end - time.monotonic(), 1.0) if order is prepared else inf
+            seconds = max((end - steps()) / STEPS_A_SECOND, 1.0) if order is prepared else inf
             region = self._in_time(order, lowering, decisions, care, seconds)
             made = made or region is not None
             fitting = self._fitting(region) if region is not None else None
@@ -243,7 +242,7 @@ class Realiser:
         """
         refused: list[RefusedError] = []
         try:
-            with hurried(seconds), bounded(_STEPS):
+            with hurried(seconds), bounded(min(_STEPS, seconds * STEPS_A_SECOND)):
                 while True:
                     try:
                         return self._attempt(order, lowering, decisions, care, refused)

@@ -7,7 +7,6 @@ Decisions that change a schedule make another one of what is prepared: `expanded
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,6 +29,7 @@ from polygpu.schedule.nests import nests
 from polygpu.schedule.sharing import sharing
 from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import STEPS_A_SECOND, steps
 from polygpu.support.passes import Passes
 
 
@@ -98,9 +98,9 @@ class Prepared:
 def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes) -> Prepared:
     """Raises Diagnosed for what polyhedra show to be wrong, or to be out of reach.
 
-    The search for a schedule ends after `budget` seconds.
+    The search for a schedule ends after as many steps as `budget` seconds have.
     """
-    end = time.monotonic() + budget
+    end = steps() + budget * STEPS_A_SECOND
     known, assumed = assume(scop, values)
     free, renamed = with_free_names(known)
     p = passes.run("polyhedra", lambda: polyhedra.build(free))
@@ -112,7 +112,7 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
             p = without(p, dead)
             d = passes.run("dependences", lambda: compute(p))
     start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), (p, d), dead)
-    prepared = _ordered(start, end - time.monotonic(), passes)
+    prepared = _ordered(start, (end - steps()) / STEPS_A_SECOND, passes)
     _check_repeats(prepared)
     return prepared
 
@@ -131,14 +131,14 @@ def _check_repeats(prepared: Prepared) -> None:
 
 def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
     """The region with small temporaries, or with large ones where these save host loops."""
-    end = time.monotonic() + budget
+    end = steps() + budget * STEPS_A_SECOND
     lean = _order(start, budget, passes, generous=False)
     if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
         return lean
     p, d, asked = start.polyhedra, start.dependences, start.decisions
     if passes.run("expand", lambda: expand(p, d, True, asked))[1] == lean.expansions:
         return lean
-    left = end - time.monotonic()
+    left = (end - steps()) / STEPS_A_SECOND
     if left <= 0:
         return lean
     large = _order(start, left, passes, generous=True)
@@ -147,13 +147,13 @@ def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
 
 def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Prepared:
     p, d = start.polyhedra, start.dependences
-    end = time.monotonic() + budget
+    end = steps() + budget * STEPS_A_SECOND
     with patience(budget / 2):
         p, expansions = passes.run("expand", lambda: expand(p, d, generous, start.decisions))
         if expansions:
             d = passes.run("dependences", lambda: compute(p))
         p, d, splits = passes.run("split", lambda: split(p, d))
-    left = end - time.monotonic()
+    left = (end - steps()) / STEPS_A_SECOND
     scheduled = passes.run("schedule", lambda: schedule(p, d, left))
     return replace(
         start, polyhedra=p, dependences=d, expansions=expansions, splits=splits, scheduled=scheduled

@@ -13,7 +13,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
 from polygpu.support.isl_idioms import TooLongError
-from polygpu.verify.budget import Budget, OutOfBudgetError
+from polygpu.verify.budget import Budget
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Leaf, Place, anywhere, relation
@@ -72,7 +72,7 @@ class Session:
         try:
             with self.budget.step(needed or kind in _NEEDED):
                 yield
-        except (OutOfBudgetError, UnanalysableError) as error:
+        except UnanalysableError as error:
             self.undecided(kind, kernel, str(error))
         except TooLongError:
             self.undecided(kind, kernel, "budget")
