@@ -39,24 +39,20 @@ class Costs:
     """The rules of one device; costs of requests seen before are remembered, and the requests that `recent`
     accesses make: those to neighbours differ in where they start alone.
 
-    `moved` sums up the bytes from each partition of the memory. `lines` are those that have been
-    asked of the texture cache, if they are noted.
+    `moved` sums up the bytes from each partition of the memory, `lines` are those that have been
+    asked of the texture cache, if these are noted.
     """
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
     recent: Recent[tuple[_Requests, int]] = field(default_factory=lambda: Recent(_RECENT))
-    moved: Integers = field(init=False)
+    moved: Integers | None = None
     lines: set[int] | None = None
 
     def __post_init__(self) -> None:
         self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
         self.constant, self.texture = (CachedReads.of(self.device, s) for s in ("constant", "texture"))
         self.memory = Memory.of(self.device)
-        self.forget_moves()
-
-    def forget_moves(self) -> None:
-        self.moved = np.zeros(int(self.device.costs["partitions"]), np.int64)
 
     def of_access(
         self,
@@ -83,8 +79,8 @@ class Costs:
         if space == "global":
             phase = self._shortened(phase, distances)
         each = self._each(distances, lanes, phase, size, space)
-        if space == "global" and len(self.moved):
-            self._move(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
+        if space == "global" and self.moved is not None:
+            self.moved += self._moved(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
         total: Integers = counts.T @ each
         return total
 
@@ -98,9 +94,9 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _move(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> None:
-        """Adds what warps move: the streamed share of each of their requests to the partition of its first
-        lane, and to that of each lane its share of the fetches.
+    def _moved(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> Integers:
+        """What warps move from each partition: the streamed share of each of their requests from that of its
+        first lane, and from that of each lane its share of the fetches.
         """
         bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
         active = lanes[:, None] >> np.arange(WARP) & 1
@@ -111,8 +107,11 @@ class Costs:
             first = start + active[:, start : start + width].argmax(1)
             rows = np.arange(len(lanes))
             shares[rows, first] += bytes_each * active[rows, first]
-        place = addresses // int(self.device.costs["interleave"]) % len(self.moved)
-        np.add.at(self.moved, place, times[:, None] * shares)
+        partitions = int(self.device.costs["partitions"])
+        place = addresses // int(self.device.costs["interleave"]) % partitions
+        # in floating point, which is exact: a wave of blocks moves less than 2**53 bytes
+        found = np.bincount(place.reshape(-1), (times[:, None] * shares).reshape(-1), partitions)
+        return found.astype(np.int64)
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
         found = address.whole() // self.texture.granule

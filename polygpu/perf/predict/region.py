@@ -36,7 +36,7 @@ from polygpu.perf.predict.values import (
     half_of,
     remembered,
 )
-from polygpu.perf.predict.walk import Walk
+from polygpu.perf.predict.walk import Requesting, Walk
 from polygpu.perf.resources import wave
 from polygpu.support.recent import Recent, Same
 
@@ -288,15 +288,15 @@ def _textures(walk: Walk, launched: _Launched) -> dict[str, int]:
 
 def _partitions(walk: Walk, launched: _Launched) -> dict[str, int]:
     """What the first wave of a launch's blocks moves from the partitions of the memory."""
-    costs = walk.costs
-    if not costs.device.costs["partitions"]:
+    partitions = int(walk.costs.device.costs["partitions"])
+    if not partitions:
         return {}
-    costs.forget_moves()
-    walk.counts = Counts(walk.tree)
-    first = _first_wave(launched.grid, wave(walk.tree.kernel, costs.device))
-    _run(walk, [_Launched(launched.arguments, first, 1)])
-    fullest = int(costs.moved.max()) * len(costs.moved)
-    return {"bytes": int(costs.moved.sum()), "fullest": fullest}
+    moved = walk.costs.moved = np.zeros(partitions, np.int64)
+    first = _first_wave(launched.grid, wave(walk.tree.kernel, walk.costs.device))
+    requesting = Requesting(walk.tree, walk.places, walk.costs, walk.most)
+    _run(requesting, [_Launched(launched.arguments, first, 1)])
+    walk.costs.moved = None
+    return {"bytes": int(moved.sum()), "fullest": int(moved.max()) * partitions}
 
 
 def _first_wave(grid: Grid, blocks: int) -> Grid:
