@@ -29,13 +29,17 @@ class Condition:
 
 
 def conditions(p: Polyhedra) -> tuple[Condition, ...]:
-    """The tests the call of the region needs, those that always hold left out.
+    """The tests the call of the region needs, without those that always hold, or that others of a kind imply.
 
     Raises Diagnosed when an access of a declared array is out of bounds whenever it runs, or a conversion
     changes a value whenever it is computed at all.
     """
-    found = [*_guessed_shapes(p), *_bounds(p), *strongest(_converted(p))]
-    return tuple({str(c.holds): c for c in reversed(found)}.values())[::-1]
+    found = [*strongest(_distinct([*_guessed_shapes(p), *_bounds(p)])), *strongest(_converted(p))]
+    return tuple(_distinct(found))
+
+
+def _distinct(found: list[Condition]) -> list[Condition]:
+    return list({str(c.holds): c for c in reversed(found)}.values())[::-1]
 
 
 def _guessed_shapes(p: Polyhedra) -> list[Condition]:
