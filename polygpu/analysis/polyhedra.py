@@ -31,7 +31,7 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
 from polygpu.support.recent import Recent
 
-_RECENT = 256  # answers
+_RECENT = 1024  # answers
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,18 @@ class Polyhedra:
     )
 
     def statement(self, name: str) -> PolyStatement:
-        return next(s for s in self.statements if s.name == name)
+        return self._statements[name]
+
+    @cached_property
+    def _statements(self) -> dict[str, PolyStatement]:
+        return {s.name: s for s in self.statements}
 
     def array(self, name: str) -> Array:
-        return next(a for a in self.arrays if a.name == name)
+        return self._arrays[name]
+
+    @cached_property
+    def _arrays(self) -> dict[str, Array]:
+        return {a.name: a for a in self.arrays}
 
     def source_names(self) -> dict[str, str]:
         """The iterators of all statements, unique in the scop, as the source calls them."""
