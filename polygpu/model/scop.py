@@ -299,7 +299,8 @@ class Scop:
     `mentions` are the function's own variables, parameters included, that the region names. `exposed` are
     copies of scalars, with any whose value is assumed, and of pointers that stores may change. `given` are
     parts of variables, and `whole` what scalars are made of that the region does not read themselves. An
-    array that is `reassociated` in a loop, by its number, may have its updates in another order there.
+    array that is `reassociated` in a loop, by its number, may have its updates in another order there. To the
+    region of a `team` all threads of OpenMP's come, and one runs it.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -322,6 +323,7 @@ class Scop:
     given: tuple[Given, ...] = ()
     whole: tuple[Scalar, ...] = ()
     reassociated: frozenset[tuple[int, str]] = frozenset()
+    team: bool = False
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:
