@@ -162,6 +162,7 @@ def _scop(
         functions=texts(context, region.functions),
         no_alias=no_alias,
         mentions=tuple(_mentions(extract)),
+        numbers=tuple(_numbers(region, extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
         given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
         whole=whole,
@@ -294,6 +295,14 @@ def _mentions(extract: Extract) -> Iterator[str]:
             yield name
 
 
+def _numbers(region: Region, extract: Extract) -> Iterator[Scalar]:
+    """The numbers among what the region mentions, with those that are constants where it starts."""
+    for name in _mentions(extract):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
+            yield Scalar(name, symbol.type.name, False, value=region.constants.get(symbol))
+
+
 def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
     """Names used but not declared in a sequence of nodes."""
     for node in nodes:
@@ -378,7 +387,7 @@ def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]
         yield from statement.domain
         for access in statement.accesses:
             yield from access.guards
-            yield from (e for e in access.forms if e is not None)
+            yield from (form for forms in access.forms for form in forms)
             if access.affine:
                 yield from access.reference.subscripts
     for extents in shaped.extents.values():
