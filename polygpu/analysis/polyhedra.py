@@ -291,14 +291,15 @@ def access_relation(
 def _somewhere(
     builder: AffineBuilder, domain: isl.Set, access: Access, extents: tuple[Expr | None, ...]
 ) -> isl.Map:
-    """All elements, or those of the rows that some subscripts tell."""
+    """All elements, or those of which subscripts tell."""
     line = isl.Set.universe(builder.space.params().set_from_params().add_dims(D.set, 1))
     anywhere = isl.Map.from_domain_and_range(domain, line)
     parts = [anywhere] * len(access.reference.subscripts)
-    if any(form is not None for form in access.forms):
-        for k, (form, extent) in enumerate(zip(access.forms, extents, strict=True)):
-            if form is not None:
-                parts[k] = isl.Map.from_pw_aff(builder.value(form)).intersect_domain(domain)
+    if any(access.forms):
+        for k, (forms, extent) in enumerate(zip(access.forms, extents, strict=True)):
+            if forms:
+                each = (isl.Map.from_pw_aff(builder.value(form)) for form in forms)
+                parts[k] = reduce(isl.Map.union, each).intersect_domain(domain)
             elif extent is not None:
                 ends = isl.Map.from_pw_aff(builder.value(extent)).intersect_domain(domain)
                 parts[k] = ends.apply_range(isl.Map("{ [end] -> [i] : 0 <= i < end }"))

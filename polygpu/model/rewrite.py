@@ -236,7 +236,7 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
         return replace(a, extents=tuple(e if e is None else affine(e) for e in a.extents))
 
     def access(a: Access) -> Access:
-        forms = tuple(f if f is None else affine(f) for f in a.forms)
+        forms = tuple(map(all_of, a.forms))
         return replace(a, reference=place(a.reference), guards=all_of(a.guards), forms=forms)
 
     def statement(s: Statement) -> Statement:

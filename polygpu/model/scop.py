@@ -211,9 +211,9 @@ class Access:
     """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
     of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
-    When `affine` is False subscripts depend on data: any element may be touched whose other subscripts are
-    what `forms` has for them. `guards` are affine conditions within the body, all of which hold wherever the
-    access happens.
+    When `affine` is False subscripts depend on data: any element may be touched each of whose subscripts is
+    one of those in `forms`, where that has any for it. `guards` are affine conditions within the body, all of
+    which hold wherever the access happens.
     """
 
     reference: Reference
@@ -224,7 +224,7 @@ class Access:
     text: str
     guards: tuple[Expr, ...] = ()
     exposed: bool = True
-    forms: tuple[Expr | None, ...] = ()
+    forms: tuple[tuple[Expr, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,9 @@ class Scop:
     `mentions` are the function's own variables, parameters included, that the region names. `exposed` are
     copies of scalars, with any whose value is assumed, and of pointers that stores may change. `given` are
     parts of variables, and `whole` what scalars are made of that the region does not read themselves. An
-    array that is `reassociated` in a loop, by its number, may have its updates in another order there.
+    array that is `reassociated` in a loop, by its number, may have its updates in another order there. To the
+    region of a `team` all threads of OpenMP's come, and one runs it. `numbers` are the variables among those
+    that it `mentions` which hold one, each with its `value` at the region's start where that is a constant.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -322,15 +324,23 @@ class Scop:
     given: tuple[Given, ...] = ()
     whole: tuple[Scalar, ...] = ()
     reassociated: frozenset[tuple[int, str]] = frozenset()
+    team: bool = False
+    numbers: tuple[Scalar, ...] = ()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:
     """The accesses of which only a pragma says that iterations of a loop keep them apart."""
+    written = {
+        (k, a.reference.array) for s in scop.statements for a in s.accesses if a.write for k in s.loops
+    }
     return tuple(
         a
         for s in scop.statements
         for a in s.accesses
-        if not a.affine and any(keeps_apart(scop, k, a.reference.array) for k in s.loops)
+        if not a.affine
+        and any(
+            (k, a.reference.array) in written and keeps_apart(scop, k, a.reference.array) for k in s.loops
+        )
     )
 
 

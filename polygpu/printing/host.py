@@ -33,6 +33,9 @@ _KEEPING = {
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
 }
+# Threads may still be at what stands before the region, and each of them tests what it needs.
+_ONE_FOR_ALL = "#pragma omp barrier\n#pragma omp single\n"
+_ONE_SAYS = "#pragma omp single nowait\n"
 _DISJOINT = """\
 static inline int polygpu_disjoint(const void *p, long long m, const void *q, long long n)
 {
@@ -297,12 +300,15 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     indent = original[: len(original) - len(original.lstrip(" \t"))]
     run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
     tests = _tests(call)
+    file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
+    behind = _line(first + original.count("\n"), file)
+    if not tests and not call.gain and scop.team:
+        return f"{{\n{_ONE_FOR_ALL}        {run}\n}}\n{behind}"
     if not tests and not call.gain:
         # One expression, since the region may be the body of an `if`; the casts keep compilers from
         # warning of iterators and temporaries that nothing uses any more.
         kept = "".join(f"(void){name}, " for name in call.dropped)
         return indent + kept + run + "\n" * original.count("\n")
-    file, first = basename(scop.file), text.count("\n", 0, scop.start) + 1
     column = scop.start - (text.rfind("\n", 0, scop.start) + 1)
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
     said = [(call.gain, "")] if call.gain else []
@@ -315,17 +321,18 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
         kept = f'        polygpu_host_writes(0, 0, "{says_so}");\n'
     else:
         kept = ""
+    one_runs, one_says = (_ONE_FOR_ALL, _ONE_SAYS) if scop.team else ("", "")
     spoken = (
-        "        static int polygpu_said;\n"
+        f"        static int polygpu_said;\n{one_says}"
         f"        if ({loud}) {{\n"
         "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
     )
     return (
         f"{{\n{chosen}"
-        f"    if ({'!polygpu_reason' if tests else call.gain}) {{\n        {run}\n    }} else {{\n"
+        f"    if ({'!polygpu_reason' if tests else call.gain}) {{\n{one_runs}        {run}\n    }} else {{\n"
         f"{spoken if tests else ''}{kept}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
-        f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
+        f"    }}\n}}\n{behind}"
     )
 
 

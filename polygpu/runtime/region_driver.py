@@ -102,6 +102,8 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     passed = [(name, ctype) for name, ctype, _ in computed]
     arrays = {a.name for a in scop.arrays}
     taken = arrays | {name for name, _ in (*scalars, *passed)}
+    idle = [s for s in scop.numbers if s.name not in taken]
+    named = taken | {s.name for s in idle}
     values = {
         # the user's own main gets out of the way
         "file": str(Path(scop.file).resolve()).replace("\\", "\\\\").replace('"', '\\"'),
@@ -117,7 +119,8 @@ def driver(region: CompiledRegion, text: str) -> Driver:
         "setup": list(_setup(scop, taken)),
         "given": scop.given,
         "assumed": [(s.name, s.type, value) for s, value in region.prepared.assumed.items()],
-        "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in taken],
+        "idle": [(s.name, s.type, "0" if s.value is None else print_user(s.value)) for s in idle],
+        "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in named],
     }
     template = environment().get_template("verify/driver.c.j2")
     live = [p for p in parameters if p.array.live_out]

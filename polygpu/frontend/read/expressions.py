@@ -27,6 +27,7 @@ from polygpu.frontend.read import calls, places, values
 from polygpu.frontend.read.state import (
     Address,
     Binding,
+    InMemory,
     Iterator,
     Local,
     Lost,
@@ -94,11 +95,14 @@ class Reader:
             return Int(int(node.name == "true"))
         variable = self.variable(node)
         binding = self.binding(variable, node)
+        among: tuple[Expr, ...] = ()
         match values.current(self, variable) if isinstance(binding, Local | RawArray) else None:
             case Substitute(expr, ctype):
                 return converted(expr, ctype)
             case Lost(position) if isinstance(variable.type, Basic):
                 raise self._lost(node, position)
+            case InMemory(among):
+                pass
         match binding:
             case Iterator(name, ctype):
                 return converted(Name(name), ctype)
@@ -107,7 +111,9 @@ class Reader:
             case Local(name, ctype) | Scalar(name, ctype, _):
                 return Name(name, ctype)
             case RawArray() if rank(variable.type) == 0 and isinstance(variable.type, Basic):
-                return self.reference(node)
+                found = self.reference(node)
+                self.region.choices[found.site] = among
+                return found
         what = "structure" if isinstance(variable.type, Qualified) else "array or pointer"
         message = f"the {what} '{node.name}' is used as a whole"
         raise refusal("PG141", self.region.at(node), message, "name one element of it", len(node.name))

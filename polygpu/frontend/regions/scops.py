@@ -37,6 +37,7 @@ from polygpu.frontend.read.settled import settle
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
+from polygpu.frontend.regions.teams import Team, differing
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
 from polygpu.model.scop import Array, Conversion, Exposed, Scalar, Scop, Structure
@@ -56,13 +57,20 @@ class Extract:
 
 
 def lift_region(
-    context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
+    context: FileContext,
+    extract: Extract,
+    name: str,
+    span: tuple[int, int],
+    no_alias: bool,
+    team: Team | None = None,
 ) -> Scop:
-    """`span` are offsets in the file's text.
+    """`span` are offsets in the file's text. The threads of a `team` come to the region.
 
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
+    if team is not None:
+        _check_shared(context, extract, team)
     constants = list(_constants(extract))
     items = normal(context, extract.function, extract.scope, extract.items)
     extract = replace(extract, items=items)
@@ -90,7 +98,8 @@ def lift_region(
     known_before = {variable.name for variable in region.constants}
     region.names.update(name for name in kept - known_before if _starts_with(extract, name))
     shaped = _read(Reader(region, scope.child()), extract, items)
-    return _scop(region, extract, hoisted, shaped, name, span, no_alias)
+    scop = _scop(region, extract, hoisted, shaped, name, span, no_alias)
+    return replace(scop, team=team is not None)
 
 
 def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
@@ -153,6 +162,7 @@ def _scop(
         functions=texts(context, region.functions),
         no_alias=no_alias,
         mentions=tuple(_mentions(extract)),
+        numbers=tuple(_numbers(region, extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
         given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
         whole=whole,
@@ -169,6 +179,14 @@ def _in_source_names(region: Region, problem: Diagnostic) -> Diagnostic:
         return re.sub(r"(?<=')\w+\b", lambda word: region.spelled.get(word[0], word[0]), text)
 
     return replace(problem, message=spelled(problem.message), help=spelled(problem.help))
+
+
+def _check_shared(context: FileContext, extract: Extract, team: Team) -> None:
+    """Refuses loops of a team that one of its threads cannot run for all."""
+    for name in differing(team, extract.items, extract.scope, partial(_lives, extract)):
+        message = f"each thread has a '{name}' of its own: no thread can run the loop for all of them"
+        help_text = f"declare '{name}' in the loop, or before the parallel construct"
+        raise refusal("PG116", extract.position, message, help_text)
 
 
 def _check_team(context: FileContext, extract: Extract) -> None:
@@ -277,6 +295,14 @@ def _mentions(extract: Extract) -> Iterator[str]:
             yield name
 
 
+def _numbers(region: Region, extract: Extract) -> Iterator[Scalar]:
+    """The numbers among what the region mentions, with those that are constants where it starts."""
+    for name in _mentions(extract):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
+            yield Scalar(name, symbol.type.name, False, value=region.constants.get(symbol))
+
+
 def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
     """Names used but not declared in a sequence of nodes."""
     for node in nodes:
@@ -361,7 +387,7 @@ def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]
         yield from statement.domain
         for access in statement.accesses:
             yield from access.guards
-            yield from (e for e in access.forms if e is not None)
+            yield from (form for forms in access.forms for form in forms)
             if access.affine:
                 yield from access.reference.subscripts
     for extents in shaped.extents.values():

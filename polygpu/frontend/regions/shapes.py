@@ -12,6 +12,7 @@ from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.read.values import choices
 from polygpu.frontend.shape.affine import Affine, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
@@ -297,7 +298,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         must = (visit.always and (bool(element) or not visit.write)) or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
-        forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
+        forms = () if element else tuple(choices(region, s) for s in visit.reference.subscripts)
         accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed, forms=forms))
         if visit.reference.array in shapes:
             _check_rows(region, visit, raw)
@@ -339,12 +340,14 @@ def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
 
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
     site = region.sites[visit.reference.site]
-    for value, extent in inner_subscripts(visit.reference, found):
-        if region.affine.value(value) is None:
-            reason, help_text = reason_for(region, value, "PG161")
+    for subscript, extent in inner_subscripts(visit.reference, found):
+        forms = choices(region, subscript)
+        if not forms:
+            reason, help_text = reason_for(region, subscript, "PG161")
             message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
             raise refusal("PG161", site.position, message, help_text)
         reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
-        made = Assumption(name, value, counted(extent), reason, site.position)
-        if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
-            assumptions.append(made)
+        for value in forms:
+            made = Assumption(name, counted(value), counted(extent), reason, site.position)
+            if all((a.statement, a.value, a.bound) != (name, made.value, made.bound) for a in assumptions):
+                assumptions.append(made)
