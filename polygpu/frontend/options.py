@@ -40,11 +40,16 @@ class Decided:
 class Kept:
     """What the host file says so that arrays stay on the device: texts at offsets of the source, in order.
 
-    `regions` are those that find arrays there.
+    `regions` are those that find arrays there. Other files may call the `exported` functions while arrays
+    are on the device.
     """
 
     inserted: tuple[tuple[int, str], ...] = ()
     regions: frozenset[str] = frozenset()
+    exported: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.exported)
 
 
 @dataclass(frozen=True, slots=True)
