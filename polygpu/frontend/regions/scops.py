@@ -152,7 +152,6 @@ def _scop(
         conversions=tuple(dict.fromkeys(region.conversions)),
         functions=texts(context, region.functions),
         no_alias=no_alias,
-        mentions=tuple(_mentions(extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
         given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
         whole=whole,
@@ -268,13 +267,6 @@ def _reserved(extract: Extract) -> frozenset[str]:
             found.add(name)
             found |= set(_free([symbol.node.type], frozenset()))
     return frozenset(found)
-
-
-def _mentions(extract: Extract) -> Iterator[str]:
-    for name in dict.fromkeys(_free(list(extract.items), frozenset())):
-        symbol = extract.scope.find(name)
-        if isinstance(symbol, Variable) and symbol.place in ("local", "parameter"):
-            yield name
 
 
 def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
