@@ -37,14 +37,27 @@ class Decided:
 
 
 @dataclass(frozen=True)
+class HostScope:
+    """Regions between whose calls arrays stay on the device, and how often these run.
+
+    That is `times` the iterations of so many loops whose `unknown` lengths only a run tells.
+    """
+
+    regions: frozenset[str]
+    times: int = 1
+    unknown: int = 0
+
+
+@dataclass(frozen=True)
 class Kept:
     """What the host file says so that arrays stay on the device: texts at offsets of the source, in order.
 
-    `regions` are those that find arrays there.
+    `regions` are those that find arrays there. In `scopes` the host touches no array at each iteration.
     """
 
     inserted: tuple[tuple[int, str], ...] = ()
     regions: frozenset[str] = frozenset()
+    scopes: tuple[HostScope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

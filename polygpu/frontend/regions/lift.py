@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         {file: source.text for file, source in sources.items()},
         detected,
         tuple(decided(context)),
-        partial(_kept, context, partial(_as_written, path, options, preprocessed, sources)),
+        partial(_kept, context, cache(partial(_as_written, path, options, preprocessed, sources))),
     )
 
 

@@ -83,6 +83,8 @@ class Walk:
     inserted: list[Inserted] = field(default_factory=list)
     regions: set[str] = field(default_factory=set)
     dying: list[tuple[bool, list[str]]] = field(default_factory=list)  # of each block; True: of a loop
+    branches: int = 0  # around the statement
+    disturbed: bool = False  # whether arrays may cross the bus wherever it comes by
 
     def begin(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
@@ -204,6 +206,7 @@ class Walk:
         if not effects.unknown:
             self._touched(statement.start, effects, scope)
             return
+        self.disturbed |= not self.branches
         why = literal(effects.unknown)
         if isinstance(statement.nodes[0], c_ast.Decl | c_ast.Typedef):
             name = f"polygpu_scopes_{statement.start}"
@@ -231,6 +234,7 @@ class Walk:
             self._say(start, what, touch)
 
     def _say(self, start: int, what: str, touch: Touch) -> None:
+        self.disturbed |= what == "0, 0" and not self.branches
         verb = "writes" if touch.writes else "reads"
         self.begin(start, f" polygpu_host_{verb}({what}, {literal(touch.why)});")
 
@@ -242,7 +246,9 @@ class Walk:
                 self.block(node, start, inner)
             case c_ast.If():
                 self._before(start, node.cond, scope)
+                self.branches += 1
                 self._within(node, start, scope)
+                self.branches -= 1
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 self._loop(node, start, inner)
             case c_ast.Return():
