@@ -83,7 +83,7 @@ def built(folder: Path, target: str, *texts: str) -> tuple[Path, Path]:
     programs.call(("gcc", *flags, *sources, "-o", original, "-lm"))
     objects = [path.with_suffix(".o") for path in files]
     for path, made in zip(files, objects, strict=True):
-        shim = ("g++", "-std=c++20", "-fno-strict-aliasing", "-I", SHIM)
+        shim = ("g++", "-std=c++20", "-fno-strict-aliasing", "-DPOLYGPU_CHUNK=4096", "-I", SHIM)
         compiler = shim if path.suffix == ".cpp" else ("gcc",)
         programs.call((*compiler, *flags, "-pthread", "-c", path, "-o", made))
     programs.call(("g++", "-pthread", *objects, "-o", compiled, *LIBRARIES[target]))
