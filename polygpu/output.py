@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from polygpu.compilation import Compilation, Options
-from polygpu.frontend import Lifted
+from polygpu.frontend import Kept, Lifted
 from polygpu.lower import remarks
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.spaces import put_in_spaces
@@ -49,11 +49,11 @@ class Output:
         spaced = self.passes.run("spaces", make)
         regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
-        stays = self.passes.run("keep", lambda: lifted.kept([r.scop for r in regions]))
-        unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays.inserted))
+        stays = self.passes.run("keep", lambda: self._kept(lifted, regions))
+        unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays))
         printed = partial(emit, lifted.text, unit, regions, self.device, self.options.target, stays)
-        files = self.passes.run("emit", printed) if regions else {}
-        if not regions and (parallel or self.options.offload == "never"):
+        files = self.passes.run("emit", printed) if regions or stays else {}
+        if not files and (parallel or self.options.offload == "never"):
             files = emit_original(lifted.text, unit, self.options.target)
         simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)
         diagnostics = (
@@ -78,6 +78,9 @@ class Output:
             tuple(self.passes.seconds.items()),
             scopes=stays.scopes,
         )
+
+    def _kept(self, lifted: Lifted, regions: tuple[CompiledRegion, ...]) -> Kept:
+        return Kept() if self.options.offload == "never" else lifted.kept([r.scop for r in regions])
 
     def _in_single_precision(self, regions: tuple[CompiledRegion, ...]) -> list[Diagnostic]:
         """A warning about the first region whose doubles the device does not have."""

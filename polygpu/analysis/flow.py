@@ -162,5 +162,5 @@ def _complete(
 
 def conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
     """All pairs that touch the same element, the source before the sink."""
-    pairs = sources.apply_range(sinks.reverse())
-    return pairs.intersect(order.lex_lt_union_map(order))
+    first, then = (order.intersect_domain(side.domain()) for side in (sources, sinks))
+    return sources.apply_range(sinks.reverse()).intersect(first.lex_lt_union_map(then))

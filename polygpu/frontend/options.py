@@ -53,11 +53,16 @@ class Kept:
     """What the host file says so that arrays stay on the device: texts at offsets of the source, in order.
 
     `regions` are those that find arrays there. In `scopes` the host touches no array at each iteration.
+    Other files may call the `exported` functions while arrays are on the device.
     """
 
     inserted: tuple[tuple[int, str], ...] = ()
     regions: frozenset[str] = frozenset()
     scopes: tuple[HostScope, ...] = ()
+    exported: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.exported)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+from polygpu.frontend import Kept
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Select
 from polygpu.model.kernel import Buffer, Region
 from polygpu.model.offsets import product_of
@@ -23,6 +24,7 @@ _PRAGMA = re.compile(
     r'|_Pragma\s*\(\s*"(?:scop|endscop|polygpu)\b[^"]*"\s*\)',
     re.MULTILINE,
 )
+_NOTHING = Kept()
 _TOUCHES = "(const volatile void *host, unsigned long long bytes, const char *why)"
 _KEEPING = {
     "polygpu_keep": "void polygpu_keep(void);\n",
@@ -241,29 +243,40 @@ def emit_host(
     text: str,
     scops: tuple[Scop, ...],
     calls: tuple[HostCall, ...],
-    inserted: tuple[tuple[int, str], ...] = (),
+    kept: Kept = _NOTHING,
+    path: str = "",
 ) -> str:
     """`text` with the regions of `calls` replaced; line numbers of compiler messages stay the user's.
 
-    `scops` are regions of one file and do not overlap; one without a call stays as it is. Texts of a line are
-    `inserted` at offsets, in order.
+    `scops` are regions of one file, that at `path` if there are none, and do not overlap; one without a call
+    stays as it is. What is said of arrays that are `kept` is inserted at its offsets.
     """
     by_name = {call.scop: call for call in calls}
     replaced = [(s.start, s.end, replacement(text, s, by_name[s.name])) for s in scops if s.name in by_name]
     parts, done = [], 0
     for start, end, new in sorted(
-        [*((at, at, said) for at, said in inserted), *replaced], key=lambda p: p[:2]
+        [*((at, at, said) for at, said in kept.inserted), *replaced], key=lambda p: p[:2]
     ):
         parts += [text[done:start], new]
         done = end
     body = "".join([*parts, text[done:]])
-    if not parts:
+    if not parts and not kept:
         return text
     mark = "\ufeff" if body.startswith("\ufeff") else ""
-    said = {name for _, insertion in inserted for name in _KEEPING if name in insertion}
+    said = {name for _, insertion in kept.inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept for call in calls) else set()
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
-    return mark + prologue(scops[0].file, calls, keeping) + body.removeprefix(mark)
+    return mark + prologue(path or scops[0].file, calls, keeping + _marks(kept)) + body.removeprefix(mark)
+
+
+def _marks(kept: Kept) -> str:
+    """What tells files of a program which functions look after arrays that are on the device.
+
+    Null in a program where nobody defines it: the function comes from a file that polygpu did not compile.
+    """
+    names = {name for _, text in kept.inserted for name in re.findall(r"\bpolygpu_keeps_\w+", text)}
+    asked = "".join(f"extern const char {name}[] __attribute__((weak));\n" for name in sorted(names))
+    return asked + "".join(f'const char polygpu_keeps_{name}[] = "";\n' for name in kept.exported)
 
 
 def prologue(path: str, calls: Iterable[HostCall], keeping: str = "") -> str:

@@ -62,7 +62,7 @@ def test_without_a_loop_nothing_is_kept(tmp_path: Path) -> None:
         ("while (a[t] > 1) t++;", 'polygpu_host_reads(0, 0, "line 15 reads a");'),
         ("if (a[t] > 1) x = 2;", 'polygpu_host_reads(0, 0, "line 15 reads a");'),
         ("free(c);", '{ const int polygpu_scopes = polygpu_pause("free at line 15");'),
-        ("unknown(a);", '{ const int polygpu_scopes = polygpu_pause("unknown at line 15");'),
+        ("unknown(a);", '= polygpu_keeps_unknown ? -1 : polygpu_pause("unknown at line 15");'),
         ("int k = system(0);", ' = polygpu_pause("system at line 15");'),
         ("if (t == 3) return 1;", '{ polygpu_release("return at line 15"); return 1; }'),
     ],
@@ -71,6 +71,14 @@ def test_what_the_host_does_between_is_said_before(tmp_path: Path, statement: st
     text = said(tmp_path, f"for (int t = 0; t < 9; t++) {{ step(n, a, b); {SWAP} {statement} }}")
     assert expected in text
     assert text.index("step(n, a, b);") < text.index(expected) < text.index('polygpu_release("the loop')
+
+
+def test_what_a_loop_tests_is_said_before_each_test(tmp_path: Path) -> None:
+    reads = 'polygpu_host_reads(0, 0, "line 15 reads a");'
+    text = said(tmp_path, "for (int t = 0; a[t] < 9; t++) step(n, a, b);")
+    assert f"{reads} for (int t = 0; a[t] < 9; t++) {{ step(n, a, b); {reads} }} polygpu_release" in text
+    text = said(tmp_path, "do { step(n, a, b); } while (a[0] < 9);")
+    assert f"polygpu_keep(); do {{ step(n, a, b); {reads} }} while" in text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +104,7 @@ def test_what_touches_no_array_of_regions_is_left_alone(tmp_path: Path, statemen
 @pytest.mark.parametrize(
     "loop",
     [
-        "for (int t = 0; a[t] < 9; t++) step(n, a, b);",
+        "for (int t = 0; a[t] < 9; t++) { if (t == 2) continue; step(n, a, b); }",
         "again: step(n, a, b); if (x > 3) goto again; for (int t = 0; t < 9; t++) step(n, a, b);",
         "for (int t = 0; t < 9; t++) switch (t) { case 1: step(n, a, b); }",
         "for (int t = 0; t < 9; t++) b[t] = sum(n, a) + sum(n, b);",

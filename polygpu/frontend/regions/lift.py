@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
 from polygpu.frontend.regions.nests import Vetoed, find_nests
 from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
+from polygpu.frontend.residency.parts import is_part
 from polygpu.frontend.residency.plan import kept, may_keep
 from polygpu.frontend.text.clean import Clean, clean
 from polygpu.frontend.text.counting import count
@@ -73,6 +75,8 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
     diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
     if not scops and not any(d.severity == "error" for d in diagnostics):
         diagnostics.append(_nothing(context, detected))
+        if detected and is_part(context):
+            diagnostics[-1] = replace(diagnostics[-1], severity="warning")
     if any(d.severity == "error" for d in diagnostics):
         raise Diagnosed(*diagnostics)
     return Lifted(

@@ -20,7 +20,7 @@ from polygpu.frontend.residency.typing import type_of
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Array, Scop
 
-_STATEMENTS = (
+STATEMENTS = (
     c_ast.Compound, c_ast.If, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Case, c_ast.Default,
     c_ast.Label, c_ast.Return, c_ast.DeclList,
 )  # fmt: skip
@@ -42,18 +42,34 @@ class Touch:
 
 @dataclass(frozen=True)
 class Effects:
-    """`unknown` names what may do anything; `runs` is said of regions of the file that run."""
+    """`unknown` names what may do anything; `runs` is said of regions of the file that run.
+
+    `outside` are functions of other files that are called, and where: if polygpu looks after them there, all
+    that they do is run regions.
+    """
 
     touches: tuple[Touch, ...] = ()
     unknown: str = ""
     runs: bool = False
+    outside: tuple[tuple[str, str], ...] = ()
 
     def __or__(self, other: Effects) -> Effects:
         return Effects(
             tuple(dict.fromkeys((*self.touches, *other.touches))),
             self.unknown or other.unknown,
             self.runs or other.runs,
+            tuple(dict.fromkeys((*self.outside, *other.outside))),
         )
+
+    @property
+    def may_run(self) -> bool:
+        """Whether regions of any file may run."""
+        return self.runs or bool(self.outside)
+
+    @property
+    def hidden(self) -> str:
+        """What may do anything, functions of other files among it."""
+        return self.unknown or ", ".join(where for _, where in self.outside)
 
 
 NONE = Effects()
@@ -67,12 +83,14 @@ def together(effects: Iterable[Effects]) -> Effects:
 class Program:
     """A file, and its regions that run on the device; `reached` is asked of functions that run them.
 
-    `reached` answers whether the host's statements in that function are looked after, too.
+    `reached` answers whether the host's statements in that function are looked after, too. What is a `part`
+    of a program has other files beside it, whose regions may know whatever pointers may reach.
     """
 
     context: FileContext
     regions: tuple[Scop, ...]
     reached: Any = None
+    part: bool = False
     summaries: dict[str, Effects | None] = field(default_factory=dict)
     private: dict[Variable, bool] = field(default_factory=dict)
 
@@ -109,8 +127,11 @@ class Program:
     def matters(self, ctype: CType | None, variable: Variable | None = None) -> bool:
         """C99 6.5p7: whether an object of that type may be an element of what regions have on the device.
 
-        One in a declared `variable` is if they name it, or have it by a pointer.
+        One in a declared `variable` is if they name it, or have it by a pointer. A variable that is a number
+        or a pointer never stays there between calls, whoever has its address.
         """
+        if self.part:
+            return variable is None or not isinstance(variable.type, Basic | Pointer)
         names = _leaves(ctype)
         types = self.types if variable is None or self.is_named(variable) else self.pointed
         return names is None or bool(names & types) or "char" in types or ("char" in names and bool(types))
@@ -139,7 +160,7 @@ class Program:
 
     def _summary(self, name: str, definition: Any, scope: Scope) -> Effects:
         found = self.effects(definition.body, scope)
-        if found.runs:
+        if found.may_run:
             return Effects(runs=True) if self.reached(definition) else Effects(unknown=name)
         outside = (replace(t, variable=None, offset="") if t.offset else t for t in found.touches)
         touches = tuple(t for t in outside if t.variable is None or t.variable.place == "global")
@@ -154,7 +175,7 @@ class Program:
             return NONE
         if isinstance(node, c_ast.Decl):
             return self._declaration(node, scope)
-        if isinstance(node, _STATEMENTS):
+        if isinstance(node, STATEMENTS):
             if self.region(node) is not None:
                 return Effects(runs=True)
             inner = scope if isinstance(node, c_ast.DeclList) else scope.child()
@@ -335,8 +356,9 @@ class Reader:
             for argument in arguments:
                 yield from inner.reached(argument, known == "writes")
         elif not known:
-            line = self.program.context.at(node).line
-            yield Effects(unknown=f"{name} at line {line}")
+            where = f"{name} at line {self.program.context.at(node).line}"
+            outside = users and self.program.part
+            yield Effects(outside=((name, where),)) if outside else Effects(unknown=where)
 
     def reached(self, argument: Any, writes: bool) -> Iterator[Effects]:
         """What a function of the library does behind an argument."""

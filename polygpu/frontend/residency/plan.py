@@ -20,6 +20,7 @@ from polygpu.frontend.options import HostScope, Kept
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.residency.effects import Program
+from polygpu.frontend.residency.parts import exported, is_part, outside
 from polygpu.frontend.residency.repeats import repeats
 from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.residency.walk import LOOPS, Inserted, Walk, called, leaves, literal, parts
@@ -29,12 +30,14 @@ from polygpu.model.scop import Scop
 
 def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:
     """What the host file says where these regions of a file run on the device."""
-    planner = _Planner(Program(context, tuple(regions)), Text(context.expansion))
-    return planner.plan()
+    program = Program(context, tuple(regions), part=is_part(context))
+    return _Planner(program, Text(context.expansion)).plan()
 
 
 def may_keep(context: FileContext, regions: Sequence[Scop]) -> bool:
-    """Whether there is a loop that may run regions and is none, or a pragma about data."""
+    """Whether there is a loop that may run regions and is none, a pragma about data, or another file."""
+    if is_part(context):
+        return True
     program, running = Program(context, tuple(regions)), _running(context.root, {r.function for r in regions})
     bodies = [f.body for f in context.root.ext if isinstance(f, c_ast.FuncDef) and f.decl.name in running]
     parts = [node for body in bodies for node in nodes(body)]
@@ -73,25 +76,27 @@ class _Planner:
         self.program.reached = self.reached
 
     def plan(self) -> Kept:
-        context = self.program.context
+        context, part = self.program.context, self.program.part
         threaded = openmp.called_by_threads(context.root)
-        self.running = _running(context.root, {scop.function for scop in self.program.regions})
+        regions = {scop.function for scop in self.program.regions}
+        self.running = _running(context.root, regions | outside(context) if part else regions)
         for function in context.root.ext:
-            if (
-                not isinstance(function, c_ast.FuncDef)
-                or function.decl.name not in self.running - threaded.keys()
-            ):
+            if not isinstance(function, c_ast.FuncDef) or function.decl.name in threaded:
                 continue
-            if context.at(function).file == context.source.path and not _jumps_about(function):
+            mine = function.decl.name in self.running and context.at(function).file == context.source.path
+            if mine and not _jumps_about(function):
                 self._search(function)
-        return self._placed(self._needed()) or Kept()
+        others = [f.decl.name for f in exported(context) if f.decl.name not in threaded and self.reached(f)]
+        return self._placed(self._needed(others if part else ()), others if part else ()) or Kept()
 
-    def _needed(self) -> list[Walk]:
-        """The walks of loops that open scopes, and of functions that are called in them."""
-        return self._with_called(self.opened)
+    def _needed(self, exported: Iterable[str]) -> list[Walk]:
+        """The walks of loops that open scopes, of functions for other files, and of those called there."""
+        others = (self.functions[name] for name in exported)
+        return self._with_called([*self.opened, *(walk for walk in others if walk is not None)])
 
     def _with_called(self, walks: Iterable[Walk]) -> list[Walk]:
-        needed, names = list(walks), set[str]()
+        needed = list(walks)
+        names = {str(walk.function.decl.name) for walk in needed if not walk.opener}
         for walk in needed:
             for name in set().union(*map(called, walk.within)) - names:
                 names.add(name)
@@ -143,7 +148,7 @@ class _Planner:
                 self._open(function, [_Placed(one, None, inner)], " {", " }")
 
     def _runs(self, node: Any, scope: Scope) -> bool:
-        return self.program.effects(node, scope.copy()).runs
+        return self.program.effects(node, scope.copy()).may_run
 
     def _is_loop(self, node: Any, scope: Scope) -> bool:
         """Whether it is a loop that runs regions, and none itself."""
@@ -196,7 +201,7 @@ class _Planner:
             self.functions[name] = walk
         return self.functions[name] is not None
 
-    def _placed(self, walks: Sequence[Walk]) -> Kept | None:
+    def _placed(self, walks: Sequence[Walk], exported: Iterable[str]) -> Kept | None:
         """The texts at offsets of the source; None where one of them is not certain."""
         if not walks:
             return None
@@ -213,7 +218,7 @@ class _Planner:
                 offset = scop.end if scop.start < offset < scop.end else offset
             found[offset] = found.get(offset, "") + item.text
         regions = frozenset(name for walk in walks for name in walk.regions)
-        return Kept(tuple(sorted(found.items())), regions, tuple(self._scopes()))
+        return Kept(tuple(sorted(found.items())), regions, tuple(self._scopes()), tuple(sorted(exported)))
 
     def _scopes(self) -> Iterator[HostScope]:
         """Those whose arrays cross the bus once, and the calls of their regions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pycparser import c_ast, c_parser
@@ -13,7 +13,7 @@ from polygpu.frontend.names.scopes import Scope, Symbol, Variable
 from polygpu.frontend.names.types import Vector
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.directives import pragma_text
-from polygpu.frontend.residency.effects import NONE, Effects, Program, Reader, Touch, together
+from polygpu.frontend.residency.effects import NONE, STATEMENTS, Effects, Program, Reader, Touch, together
 from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
@@ -125,8 +125,8 @@ class Walk:
             return False
         return not self.program.is_private(variable)
 
-    def block(self, block: Any, brace: int, scope: Scope, loop: bool = False) -> None:
-        """All of a block, which may be the body of a loop."""
+    def block(self, block: Any, brace: int, scope: Scope, loop: bool = False, last: Effects = NONE) -> None:
+        """All of a block, which may be the body of a loop; this does `last` behind each iteration."""
         items = tuple(block.block_items or ())
         end = brace + 1
         self.dying.append((loop, []))
@@ -141,6 +141,8 @@ class Walk:
         jumps = items and isinstance(items[-1], c_ast.Return | c_ast.Break | c_ast.Continue)
         for name in () if jumps else names:
             self.end(end, f" polygpu_forget(&{name}, sizeof {name});")
+        for text in self._sayings(last, scope):
+            self.end(end, text)
 
     def _forgotten(self, start: int, all_blocks: bool) -> None:
         """Before a jump out of all blocks, or out of those in the innermost loop."""
@@ -153,6 +155,7 @@ class Walk:
     def _of_threads(self, statement: Statement, pragma: Any, scope: Scope) -> None:
         node = statement.nodes[0]
         effects = self.program.effects(node, scope.child())
+        effects = replace(effects, unknown=effects.hidden)
         later = re.search(r"\b(?:task|taskloop|nowait|async|depend)\b", pragma_text(pragma))
         if self.program.region(node) is not None:
             self.statement(statement, scope)
@@ -173,24 +176,48 @@ class Walk:
         inner = scope if declares else scope.child()
         effects = together(self.program.effects(part, inner) for part in statement.nodes)
         returns = self.opener and any(isinstance(n, c_ast.Return) for n in nodes(node))
-        ends = (effects.unknown or any(names for _, names in self.dying)) and leaves(node)
+        ends = (effects.hidden or any(names for _, names in self.dying)) and leaves(node)
+        if effects.outside and not effects.unknown and self._calls(statement, effects, before):
+            return
         if effects.runs or returns or ends:
             for part in statement.nodes:
                 self.structure(part, statement.start, before)
                 if declares:
                     before.declare(part, "local")
-        elif not isinstance(node, c_ast.If) or not self._by_branches(node, statement.start, scope):
-            self._plainly(statement, effects, before)
+        elif not isinstance(node, c_ast.If | LOOPS | c_ast.Compound) or not self._by_parts(
+            node, statement.start, scope, effects
+        ):
+            self._plainly(statement, replace(effects, unknown=effects.hidden), before)
 
-    def _by_branches(self, node: Any, start: int, scope: Scope) -> bool:
-        """Says what an `if` does in its branches, where that can be: few of them may be taken."""
-        outer, self.inserted = self.inserted, []
+    def _by_parts(self, node: Any, start: int, scope: Scope, effects: Effects) -> bool:
+        """Says what a statement does in its parts, where that can be and pays.
+
+        That is in the branches of an `if`, few of which may be taken, and where there are calls into other files.
+        """
+        if not isinstance(node, c_ast.If) and (effects.unknown or not effects.outside):
+            return False
+        outer, self.inserted, depth = self.inserted, [], len(self.dying)
         try:
             self.structure(node, start, scope)
         except NotPlainError:
             self.inserted = outer
+            del self.dying[depth:]
             return False
         self.inserted = outer + self.inserted
+        return True
+
+    def _calls(self, statement: Statement, effects: Effects, scope: Scope) -> bool:
+        """An expression or a declaration that calls functions of other files: whether it could be said.
+
+        They are like regions if polygpu has seen to it there, and else like all that nobody knows.
+        """
+        node = statement.nodes[0]
+        single = len(statement.nodes) == 1 and not isinstance(node, (*STATEMENTS, c_ast.Typedef))
+        if not single or (effects.touches and not self._touches_before(node, scope, effects.touches)):
+            return False
+        kept = " && ".join(dict.fromkeys(f"polygpu_keeps_{name}" for name, _ in effects.outside))
+        self._paused(statement, f"{kept} ? -1 : polygpu_pause({literal(effects.hidden)})")
+        self._touched(statement.start, effects, scope)
         return True
 
     def _region(self, scop: Scop, statement: Statement, scope: Scope) -> None:
@@ -207,23 +234,32 @@ class Walk:
             self._touched(statement.start, effects, scope)
             return
         self.disturbed |= not self.branches
-        why = literal(effects.unknown)
+        self._paused(statement, f"polygpu_pause({literal(effects.unknown)})")
+
+    def _paused(self, statement: Statement, pause: str) -> None:
+        """`pause` before the statement, and what makes it good behind."""
         if isinstance(statement.nodes[0], c_ast.Decl | c_ast.Typedef):
             name = f"polygpu_scopes_{statement.start}"
-            self.begin(statement.start, f" const int {name} = polygpu_pause({why});")
+            self.begin(statement.start, f" const int {name} = {pause};")
             self.end(statement.end, f" polygpu_resume({name});")
         else:
-            self.begin(statement.start, f" {{ const int polygpu_scopes = polygpu_pause({why});")
+            self.begin(statement.start, f" {{ const int polygpu_scopes = {pause};")
             self.end(statement.end, " polygpu_resume(polygpu_scopes); }")
 
     def _touched(self, start: int, effects: Effects, scope: Scope) -> None:
+        for text in self._sayings(effects, scope):
+            self.begin(start, text)
+
+    def _sayings(self, effects: Effects, scope: Scope) -> Iterator[str]:
+        """What is said before something with these effects, where `scope` is visible."""
         touches = [t for t in effects.touches if not _is_over(t, scope)]
         somewhere = {t.writes: t for t in reversed(touches) if not _is_visible(t, scope)}
+        self.disturbed |= bool(somewhere) and not self.branches
         if True in somewhere:
-            self._say(start, "0, 0", somewhere[True])
+            yield _saying("0, 0", somewhere[True])
             return
         if False in somewhere:
-            self._say(start, "0, 0", somewhere[False])
+            yield _saying("0, 0", somewhere[False])
         here = {(t.variable, t.writes, t.offset): t for t in reversed(touches) if _is_visible(t, scope)}
         for (variable, writes, offset), touch in here.items():
             if variable is None or (somewhere and not writes):
@@ -231,12 +267,7 @@ class Walk:
             name = variable.name
             place = name if offset == "0" else f"{name} + {offset}"
             what = f"{place}, sizeof *{name}" if offset else f"&{name}, sizeof {name}"
-            self._say(start, what, touch)
-
-    def _say(self, start: int, what: str, touch: Touch) -> None:
-        self.disturbed |= what == "0, 0" and not self.branches
-        verb = "writes" if touch.writes else "reads"
-        self.begin(start, f" polygpu_host_{verb}({what}, {literal(touch.why)});")
+            yield _saying(what, touch)
 
     def structure(self, node: Any, start: int, scope: Scope) -> None:
         """A statement that runs regions, returns from the scope, or must be taken apart."""
@@ -247,8 +278,10 @@ class Walk:
             case c_ast.If():
                 self._before(start, node.cond, scope)
                 self.branches += 1
-                self._within(node, start, scope)
-                self.branches -= 1
+                try:
+                    self._within(node, start, scope)
+                finally:
+                    self.branches -= 1
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 self._loop(node, start, inner)
             case c_ast.Return():
@@ -269,8 +302,13 @@ class Walk:
             for part in node.init.decls if isinstance(node.init, c_ast.DeclList) else (node.init,):
                 self._before(start, part, scope)
             self._check(symbol for symbol in scope.symbols.values())
-        self._quiet((node.cond, getattr(node, "next", None)), scope)
-        self._within(node, start, scope)
+        first = self.program.effects(node.cond, scope)
+        last = first | self.program.effects(getattr(node, "next", None), scope)
+        if last.hidden or (last.touches and (last.runs or _goes_on(node.stmt))):
+            raise NotPlainError("the test of a loop touches arrays")
+        if not isinstance(node, c_ast.DoWhile):
+            self._touched(start, first, scope)
+        self._within(node, start, scope, last)
 
     def _return(self, node: Any, start: int, scope: Scope) -> None:
         if self.opener:
@@ -278,41 +316,37 @@ class Walk:
             self._forgotten(start, all_blocks=True)
             self.begin(start, f" polygpu_release({why});")
             return
-        if any(names for _, names in self.dying) and self.program.effects(node.expr, scope).runs:
+        if any(names for _, names in self.dying) and self.program.effects(node.expr, scope).may_run:
             raise NotPlainError("a region runs where arrays end their life")
         self._forgotten(start, all_blocks=True)
         self._before(start, node.expr, scope)
 
-    def _within(self, node: Any, start: int, scope: Scope) -> None:
+    def _within(self, node: Any, start: int, scope: Scope, last: Effects = NONE) -> None:
         loop = isinstance(node, LOOPS)
         for part, first in parts(self.text, node, start):
             if isinstance(part, c_ast.Compound):
-                self.block(part, first, scope.child(), loop)
+                self.block(part, first, scope.child(), loop, last)
                 continue
             self.dying.append((loop, []))
-            self._braced(part, first, scope.child())
+            self._braced(part, first, scope.child(), last)
             self.dying.pop()
 
-    def _braced(self, node: Any, start: int, scope: Scope) -> None:
+    def _braced(self, node: Any, start: int, scope: Scope, last: Effects) -> None:
         """A statement where C wants one: with braces if something is said beside it."""
         outer, self.inserted = self.inserted, []
         end = self.text.end(start)
         self.statement(Statement(start, end, (node,)), scope)
+        for text in self._sayings(last, scope):
+            self.end(end, text)
         if self.inserted:
             self.begin(start, " {")
             self.end(end, " }")
         self.inserted = outer + self.inserted
 
-    def _quiet(self, parts: Iterable[Any], scope: Scope) -> None:
-        """What is computed again and again: nothing could be said before it."""
-        found = together(self.program.effects(part, scope) for part in parts)
-        if found.unknown or found.touches:
-            raise NotPlainError("the test of a loop touches arrays")
-
     def _before(self, start: int, node: Any, scope: Scope) -> None:
         """An expression or a declaration that is computed once, where things can be said before."""
         found = self.program.effects(node, scope)
-        if found.unknown:
+        if found.hidden:
             raise NotPlainError("something unknown is done between regions")
         if found.runs and found.touches and not self._touches_before(node, scope, found.touches):
             raise NotPlainError("arrays are touched in the statement that runs regions")
@@ -331,7 +365,7 @@ class Walk:
             return False
         found = self.program.effects(node.args, scope) if node.args else NONE
         mine, all_of_it = ({(t.writes, t.variable) for t in part} for part in (found.touches, touches))
-        return not found.runs and mine == all_of_it
+        return not found.may_run and mine == all_of_it
 
 
 def _expression(text: str, place: Any) -> Any:
@@ -345,6 +379,17 @@ def _expression(text: str, place: Any) -> Any:
     for node in nodes(definition):
         node.coord = place
     return definition.init
+
+
+def _saying(what: str, touch: Touch) -> str:
+    return f" polygpu_host_{'writes' if touch.writes else 'reads'}({what}, {literal(touch.why)});"
+
+
+def _goes_on(node: Any) -> bool:
+    """Whether `continue` may end an iteration of the loop that the statement is the body of."""
+    if isinstance(node, c_ast.Continue):
+        return True
+    return not isinstance(node, LOOPS) and any(_goes_on(child) for child in node)
 
 
 def _is_over(touch: Touch, scope: Scope) -> bool:
