@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from polygpu.frontend import FrontendOptions
+from polygpu.frontend import FrontendOptions, HostScope
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
@@ -66,7 +66,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The result: `files` maps a suffix of the stem to its text. `certificates` are the regions', if any."""
+    """The result: `files` maps a suffix of the stem to its text. `certificates` are the regions', if any.
+
+    In `scopes` of the host, arrays stay on the device between calls of regions.
+    """
 
     files: dict[str, str]
     diagnostics: tuple[Diagnostic, ...]
@@ -79,6 +82,7 @@ class Compilation:
     regions: tuple[CompiledRegion, ...]
     timings: tuple[tuple[str, float], ...]
     certificates: tuple[Certificate, ...] = ()
+    scopes: tuple[HostScope, ...] = ()
 
     @property
     def offloaded(self) -> int:

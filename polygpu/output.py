@@ -76,6 +76,7 @@ class Output:
             self.options,
             regions,
             tuple(self.passes.seconds.items()),
+            scopes=stays.scopes,
         )
 
     def _kept(self, lifted: Lifted, regions: tuple[CompiledRegion, ...]) -> Kept:
@@ -97,7 +98,8 @@ class Output:
         if self.options.offload != "auto":
             return regions, ()
         asked = {r.scop.name for r in regions if _is_marked(r.scop, lifted)}
-        return settled(offers(regions, self.device, self.typical), asked)
+        scopes = lifted.kept([r.scop for r in regions]).scopes
+        return settled(offers(regions, self.device, self.typical, scopes), asked)
 
 
 def _is_marked(scop: Scop, lifted: Lifted) -> bool:

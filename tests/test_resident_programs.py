@@ -147,7 +147,8 @@ def test_files_of_a_program_share_what_stays(
     original, compiled = built(tmp_path, target, first, OTHER_FILE)
     assert output(compiled) == output(original)
     because = {copy["because"] for copy in profile(compiled)["copies"]}
-    assert {"smooth at line 18", "line 9 writes b", "step at line 11"} <= because
+    assert "line 9 writes b" in because
+    assert not {"smooth at line 18", "step at line 11"} & because
 
 
 @pytest.mark.slow

@@ -37,15 +37,28 @@ class Decided:
 
 
 @dataclass(frozen=True)
+class HostScope:
+    """Regions between whose calls arrays stay on the device, and how often these run.
+
+    That is `times` the iterations of so many loops whose `unknown` lengths only a run tells.
+    """
+
+    regions: frozenset[str]
+    times: int = 1
+    unknown: int = 0
+
+
+@dataclass(frozen=True)
 class Kept:
     """What the host file says so that arrays stay on the device: texts at offsets of the source, in order.
 
-    `regions` are those that find arrays there. Other files may call the `exported` functions while arrays
-    are on the device.
+    `regions` are those that find arrays there. In `scopes` the host touches no array at each iteration.
+    Other files may call the `exported` functions while arrays are on the device.
     """
 
     inserted: tuple[tuple[int, str], ...] = ()
     regions: frozenset[str] = frozenset()
+    scopes: tuple[HostScope, ...] = ()
     exported: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:

@@ -97,6 +97,7 @@ class ProofFact:
 class PriceFact:
     """Seconds of a call on the device and on the host, by a rough model, where sizes that are known at run
     time only are those of `sizes`. With `faster` "from", `test` tells at run time where the device is faster.
+    Arrays are copied once in so many `calls`.
     """
 
     sizes: dict[str, int]
@@ -107,6 +108,7 @@ class PriceFact:
     allocations_s: float
     faster: Literal["always", "never", "from"]
     test: str = ""
+    calls: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,12 +296,12 @@ class Conversion:
 class Scop:
     """A region of `function`; `start` and `end` are character offsets in the text of `file`.
 
-    `mentions` are the function's own variables, parameters included, that the region names. `exposed` are
-    copies of scalars, with any whose value is assumed, and of pointers that stores may change. `given` are
-    parts of variables, and `whole` what scalars are made of that the region does not read themselves. An
-    array that is `reassociated` in a loop, by its number, may have its updates in another order there. To the
-    region of a `team` all threads of OpenMP's come, and one runs it. `numbers` are the variables among those
-    that it `mentions` which hold one, each with its `value` at the region's start where that is a constant.
+    `exposed` are copies of scalars, with any whose value is assumed, and of pointers that stores may change.
+    `given` are parts of variables, and `whole` what scalars are made of that the region does not read
+    themselves. An array that is `reassociated` in a loop, by its number, may have its updates in another
+    order there. To the region of a `team` all threads of OpenMP's come, and one runs it. `numbers` are the
+    function's own variables, parameters included, that the region names and that hold one, each with its
+    `value` at the region's start where that is a constant.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -319,7 +319,6 @@ class Scop:
     conversions: tuple[Conversion, ...] = ()
     functions: tuple[str, ...] = field(default=())  # C text of user functions the body calls
     no_alias: bool = False  # --assume-no-alias
-    mentions: tuple[str, ...] = ()
     exposed: tuple[Exposed, ...] = ()
     given: tuple[Given, ...] = ()
     whole: tuple[Scalar, ...] = ()

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod, sqrt
 from typing import Literal
 
+from polygpu.frontend import HostScope
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.work import box
 from polygpu.model.device import Device
@@ -15,7 +16,7 @@ from polygpu.model.expr import Binary, Cast, Expr, Int, Name
 from polygpu.model.offsets import product
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.offload.seconds import Ledger, Price
-from polygpu.offload.typical import scaled, typical
+from polygpu.offload.typical import STEPS, scaled, typical
 from polygpu.perf.lanes import uniform
 from polygpu.support.diagnostics import Diagnostic
 
@@ -26,16 +27,18 @@ _HALVINGS = 6  # of the ratio 2 between two scales of sizes: 1 %
 class Offer:
     """A region that may go to `device`. Of the sizes that are known at run time only, some are `stated`.
 
-    The names of sizes are those of the region's kernels.
+    The names of sizes are those of the region's kernels; `calls` and `beside` those of Ledger.
     """
 
     region: CompiledRegion
     device: Device
     stated: Mapping[str, int]
+    calls: int = 1
+    beside: bool = False
 
     @cached_property
     def ledger(self) -> Ledger:
-        return Ledger(self.region, self.device)
+        return Ledger(self.region, self.device, self.calls, self.beside)
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -116,9 +119,28 @@ def _without_ends(length: Expr) -> Expr:
     return length
 
 
-def offers(regions: Iterable[CompiledRegion], device: Device, stated: Mapping[str, int]) -> tuple[Offer, ...]:
-    """One a region; `stated` are typical sizes by their names in the source."""
-    return tuple(Offer(r, device, _renamed(r, stated)) for r in regions)
+def offers(
+    regions: Iterable[CompiledRegion],
+    device: Device,
+    stated: Mapping[str, int],
+    scopes: Iterable[HostScope] = (),
+) -> tuple[Offer, ...]:
+    """One a region; `stated` are typical sizes by their names in the source.
+
+    Arrays stay on the device between the regions of a scope if all of these run there.
+    """
+    found = {r.scop.name: Offer(r, device, _renamed(r, stated)) for r in regions}
+    for scope in scopes:
+        staying = [_staying(found[name], scope) for name in sorted(scope.regions & found.keys())]
+        if any(offer.faster != "never" for offer in staying):
+            staying = [o if o.faster != "never" else replace(o, beside=True) for o in staying]
+            if all(offer.faster != "never" for offer in staying):
+                found |= {offer.region.scop.name: offer for offer in staying}
+    return tuple(found.values())
+
+
+def _staying(offer: Offer, scope: HostScope) -> Offer:
+    return replace(offer, calls=max(offer.calls, scope.times * STEPS**scope.unknown))
 
 
 def _renamed(r: CompiledRegion, stated: Mapping[str, int]) -> dict[str, int]:

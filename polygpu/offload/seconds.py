@@ -29,7 +29,7 @@ _LAUNCHES = 2  # iterations of a loop of the host that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Seconds of a call. `bytes` are those of the arrays of the device, which each call allocates."""
+    """Seconds of a call. `bytes` are those of the arrays of the device, which the first call allocates."""
 
     host: float
     kernels: float
@@ -58,10 +58,16 @@ class _Launched:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What prices of a region are made of, at any sizes: values of its polyhedral parameters."""
+    """What prices of a region are made of, at any sizes: values of its polyhedral parameters.
+
+    Arrays stay on the device for so many `calls`. Where others that are `beside` it have them there, the host
+    has to get them, and to give them back.
+    """
 
     region: CompiledRegion
     device: Device
+    calls: int = 1
+    beside: bool = False
 
     @cached_property
     def work(self) -> tuple[Work, ...]:
@@ -93,15 +99,15 @@ class Ledger:
         held = {b.name: _bytes(b, values) for b in r.buffers}
         copied = [b for b in r.buffers if b.host]
         launched = self._launched(values)
+        copies = sum(self._copies(b, values) for b in copied)
+        computed = sum(n * self.operations[name] for name, n in runs.items()) / costs["host_rate"]
+        moved = sum(held[b.name] for b in copied) / costs["host_bandwidth"]
         return Price(
-            max(
-                sum(n * self.operations[name] for name, n in runs.items()) / costs["host_rate"],
-                sum(held[b.name] for b in copied) / costs["host_bandwidth"],
-            ),
+            max(computed, moved) + (copies if self.beside else 0.0),
             sum(self._kernel(statements, runs, held, launched[name]) for name, statements in self._kernels),
             sum(found.times for found in launched.values()) * costs["launch"],
-            sum(self._copies(b, values) for b in copied),
-            costs["allocation"],
+            copies / self.calls,
+            costs["allocation"] / self.calls,
             sum(held.values()),
         )
 

@@ -35,7 +35,7 @@ def emit(
     kept: Kept = _NOTHING,
 ) -> dict[str, str]:
     """The host file of the source `text`, and the device files, by the suffixes of their names."""
-    calls = tuple(replace(call_of(r), kept=r.scop.name in kept.regions) for r in regions)
+    calls = tuple(replace(call_of(r), kept=bool(kept)) for r in regions)
     host = emit_host(text, tuple(r.scop for r in regions), calls, kept, unit.source)
     return {"_host.c": host, **emit_device(unit, device, target)}
 

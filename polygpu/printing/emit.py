@@ -71,6 +71,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "kept": any(buffer.rows for buffer in buffers),
         "poisons": 'getenv("POLYGPU_POISON") != NULL',
         "sized": any(region.sized for region in regions),
+        "device_memory": "LLONG_MAX",
         "largest": LARGEST_SIZE,
         "wide": any(kernel.wide for region in regions for kernel in region.kernels),
         "weak": weak,

@@ -36,7 +36,7 @@ def explain(compilation: Compilation, sizes: Mapping[str, int] | None = None) ->
     stated = parse_assumptions(compilation.options.assume_typical) | dict(sizes or {})
     found = tuple(
         replace(_region(offer.region, device), price=_price(offer))
-        for offer in offers(compilation.regions, device, stated)
+        for offer in offers(compilation.regions, device, stated, compilation.scopes)
     )
     if compilation.certificates:
         found = tuple(
@@ -80,6 +80,7 @@ def _price(offer: Offer) -> PriceFact:
         price.allocations,
         offer.faster,
         test if offer.faster == "from" else "",
+        offer.calls,
     )
 
 

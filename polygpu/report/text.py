@@ -60,7 +60,8 @@ def _price(price: PriceFact | None) -> Iterator[Line]:
         "kernels": price.kernels_s,
         "launches": price.launches_s,
     }
-    device = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
+    once = {"copies": f" (once in {price.calls:,} calls)"} if price.calls > 1 else {}
+    device = ", ".join(f"{name} {duration(seconds)}{once.get(name, '')}" for name, seconds in parts.items())
     faster = {"always": "always", "never": "never", "from": f"where {price.test}"}[price.faster]
     yield line()
     yield line("  ", Span("price of a call", "label"), f", roughly{f', for {sizes}' if sizes else ''}")

@@ -95,7 +95,7 @@ int f(float *restrict x, int k)
 }
 """)
     done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
-    assert "polygpu_f_0((int *)&i, (float *)x);" in done.files["_host.c"]
+    assert "if (!polygpu_f_0((int *)&i, (float *)x)) {" in done.files["_host.c"]
 
 
 def test_a_gather_leaves_other_nests_alone(tmp_path: Path) -> None:

@@ -105,12 +105,14 @@ def choices(region: Region, value: Expr) -> tuple[Expr, ...]:
     found = [value]
     for read in dict.fromkeys(references(value)):
         each = region.choices.get(read.site, ())[: MOST_CHOICES + 1]
-        found = [
-            rewrite(e, lambda part, r=read, c=one: c if part == r else None) for e in found for one in each
-        ]
+        found = [_with(e, read, one) for e in found for one in each]
     forms = tuple(dict.fromkeys(map(region.affine.value, found[: MOST_CHOICES + 1])))
     known = tuple(form for form in forms if form is not None)
     return known if len(known) == len(forms) <= MOST_CHOICES else ()
+
+
+def _with(value: Expr, old: Expr, new: Expr) -> Expr:
+    return rewrite(value, lambda part: new if part == old else None)
 
 
 def _lasting(region: Region, found: tuple[Expr, ...]) -> tuple[Expr, ...]:

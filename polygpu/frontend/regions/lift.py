@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
         {file: source.text for file, source in sources.items()},
         detected,
         tuple(decided(context)),
-        partial(_kept, context, partial(_as_written, path, options, preprocessed, sources)),
+        partial(_kept, context, cache(partial(_as_written, path, options, preprocessed, sources))),
     )
 
 

@@ -161,7 +161,6 @@ def _scop(
         conversions=tuple(dict.fromkeys(region.conversions)),
         functions=texts(context, region.functions),
         no_alias=no_alias,
-        mentions=tuple(_mentions(extract)),
         numbers=tuple(_numbers(region, extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
         given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),

@@ -9,18 +9,19 @@ scope is paused. Functions that run regions have such calls whoever calls them: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope, function_scope
-from polygpu.frontend.options import Kept
+from polygpu.frontend.options import HostScope, Kept
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.residency.effects import Program
 from polygpu.frontend.residency.parts import exported, is_part, outside
+from polygpu.frontend.residency.repeats import repeats
 from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.residency.walk import LOOPS, Inserted, Walk, called, leaves, literal, parts
 from polygpu.frontend.text.nodes import nodes
@@ -69,6 +70,7 @@ class _Planner:
     text: Text
     opened: list[Walk] = field(default_factory=list)
     functions: dict[str, Walk | None] = field(default_factory=dict)  # None: not looked after
+    running: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.program.reached = self.reached
@@ -77,19 +79,24 @@ class _Planner:
         context, part = self.program.context, self.program.part
         threaded = openmp.called_by_threads(context.root)
         regions = {scop.function for scop in self.program.regions}
-        running = _running(context.root, regions | outside(context) if part else regions)
+        self.running = _running(context.root, regions | outside(context) if part else regions)
         for function in context.root.ext:
-            if not isinstance(function, c_ast.FuncDef) or function.decl.name not in running - threaded.keys():
+            if not isinstance(function, c_ast.FuncDef) or function.decl.name in threaded:
                 continue
-            if context.at(function).file == context.source.path and not _jumps_about(function):
+            mine = function.decl.name in self.running and context.at(function).file == context.source.path
+            if mine and not _jumps_about(function):
                 self._search(function)
         others = [f.decl.name for f in exported(context) if f.decl.name not in threaded and self.reached(f)]
         return self._placed(self._needed(others if part else ()), others if part else ()) or Kept()
 
     def _needed(self, exported: Iterable[str]) -> list[Walk]:
         """The walks of loops that open scopes, of functions for other files, and of those called there."""
-        needed, names = list(self.opened), set(exported)
-        needed += [walk for name in names if (walk := self.functions[name]) is not None]
+        others = (self.functions[name] for name in exported)
+        return self._with_called([*self.opened, *(walk for walk in others if walk is not None)])
+
+    def _with_called(self, walks: Iterable[Walk]) -> list[Walk]:
+        needed = list(walks)
+        names = {str(walk.function.decl.name) for walk in needed if not walk.opener}
         for walk in needed:
             for name in set().union(*map(called, walk.within)) - names:
                 names.add(name)
@@ -211,7 +218,21 @@ class _Planner:
                 offset = scop.end if scop.start < offset < scop.end else offset
             found[offset] = found.get(offset, "") + item.text
         regions = frozenset(name for walk in walks for name in walk.regions)
-        return Kept(tuple(sorted(found.items())), regions, tuple(sorted(exported)))
+        return Kept(tuple(sorted(found.items())), regions, tuple(self._scopes()), tuple(sorted(exported)))
+
+    def _scopes(self) -> Iterator[HostScope]:
+        """Those whose arrays cross the bus once, and the calls of their regions."""
+        for opened in self.opened:
+            walks = self._with_called([opened])
+            if not any(walk.disturbed for walk in walks):
+                unknown, times = max(repeats(node, self._reaches) for node in opened.within)
+                yield HostScope(frozenset(name for walk in walks for name in walk.regions), times, unknown)
+
+    def _reaches(self, node: Any) -> bool:
+        """Whether it is none of a region, and one runs within."""
+        region = self.program.region
+        within = any(region(n) is not None for n in nodes(node) if isinstance(n, LOOPS))
+        return region(node) is None and (within or bool(called(node) & self.running))
 
 
 def _merged(walks: Iterable[Sequence[Inserted]]) -> list[Inserted]:

@@ -83,6 +83,8 @@ class Walk:
     inserted: list[Inserted] = field(default_factory=list)
     regions: set[str] = field(default_factory=set)
     dying: list[tuple[bool, list[str]]] = field(default_factory=list)  # of each block; True: of a loop
+    branches: int = 0  # around the statement
+    disturbed: bool = False  # whether arrays may cross the bus wherever it comes by
 
     def begin(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
@@ -190,7 +192,8 @@ class Walk:
     def _by_parts(self, node: Any, start: int, scope: Scope, effects: Effects) -> bool:
         """Says what a statement does in its parts, where that can be and pays.
 
-        That is in the branches of an `if`, few of which may be taken, and where other files' functions are called.
+        That is in the branches of an `if`, few of which may be taken, and where there are calls into other
+        files.
         """
         if not isinstance(node, c_ast.If) and (effects.unknown or not effects.outside):
             return False
@@ -231,6 +234,7 @@ class Walk:
         if not effects.unknown:
             self._touched(statement.start, effects, scope)
             return
+        self.disturbed |= not self.branches
         self._paused(statement, f"polygpu_pause({literal(effects.unknown)})")
 
     def _paused(self, statement: Statement, pause: str) -> None:
@@ -251,6 +255,7 @@ class Walk:
         """What is said before something with these effects, where `scope` is visible."""
         touches = [t for t in effects.touches if not _is_over(t, scope)]
         somewhere = {t.writes: t for t in reversed(touches) if not _is_visible(t, scope)}
+        self.disturbed |= bool(somewhere) and not self.branches
         if True in somewhere:
             yield _saying("0, 0", somewhere[True])
             return
@@ -273,7 +278,11 @@ class Walk:
                 self.block(node, start, inner)
             case c_ast.If():
                 self._before(start, node.cond, scope)
-                self._within(node, start, scope)
+                self.branches += 1
+                try:
+                    self._within(node, start, scope)
+                finally:
+                    self.branches -= 1
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 self._loop(node, start, inner)
             case c_ast.Return():

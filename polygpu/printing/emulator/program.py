@@ -81,6 +81,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             downloads=True,
             poisons='!polygpu_sampled() && (POLYGPU_CHECK || getenv("POLYGPU_POISON") != NULL)',
             sized=any(region.sized for region in unit.regions),
+            device_memory=f"(polygpu_sampled() ? LLONG_MAX : {device.device_memory}LL)",
             largest=LARGEST_SIZE,
         )
     )

@@ -6,6 +6,8 @@
 #include <barrier>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -52,7 +54,14 @@ void hipLaunchKernelGGL(Kernel kernel, dim3 grid, dim3 block, unsigned, int, Arg
 
 enum hipError_t { hipSuccess, hipErrorUnknown, hipErrorMemoryAllocation };
 enum hipMemcpyKind { hipMemcpyHostToDevice, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice };
-using hipEvent_t = void *;
+enum hipMemoryType { hipMemoryTypeHost = 1, hipMemoryTypeUnregistered = 0 };
+struct hipPointerAttribute_t { hipMemoryType type; };
+
+// What is asked of a stream is done when somebody waits for it, and no sooner.
+struct hipStream { std::deque<std::function<void()>> left; long long asked = 0, done = 0; };
+struct hipEvent { hipStream *stream = nullptr; long long at = 0; };
+using hipStream_t = hipStream *;
+using hipEvent_t = hipEvent *;
 struct hipDeviceProp_t { char name[256]; };
 
 inline const char *hipGetErrorString(hipError_t) { return "unknown error"; }
@@ -60,10 +69,31 @@ inline hipError_t hipGetLastError() { return hipSuccess; }
 inline hipError_t hipDeviceSynchronize() { return hipSuccess; }
 inline hipError_t hipGetDevice(int *) { return hipSuccess; }
 inline hipError_t hipGetDeviceProperties(hipDeviceProp_t *found, int) { return strcpy(found->name, "threads"), hipSuccess; }
-inline hipError_t hipEventCreate(hipEvent_t *) { return hipSuccess; }
-inline hipError_t hipEventDestroy(hipEvent_t) { return hipSuccess; }
-inline hipError_t hipEventRecord(hipEvent_t) { return hipSuccess; }
-inline hipError_t hipEventSynchronize(hipEvent_t) { return hipSuccess; }
+inline hipError_t hipEventCreate(hipEvent_t *event) { return *event = new hipEvent, hipSuccess; }
+inline hipError_t hipEventDestroy(hipEvent_t event) { return delete event, hipSuccess; }
+inline hipError_t hipStreamCreate(hipStream_t *stream) { return *stream = new hipStream, hipSuccess; }
+inline hipError_t hipMallocHost(void **memory, size_t bytes) { return *memory = malloc(bytes), hipSuccess; }
+inline hipError_t hipPointerGetAttributes(hipPointerAttribute_t *found, const void *) { return found->type = hipMemoryTypeUnregistered, hipSuccess; }
+
+inline hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr)
+{
+    event->stream = stream;
+    event->at = stream ? stream->asked : 0;
+    return hipSuccess;
+}
+
+inline hipError_t hipEventSynchronize(hipEvent_t event)
+{
+    hipStream_t stream = event->stream;
+    while (stream && stream->done < event->at) {
+        stream->left.front()();
+        stream->left.pop_front();
+        ++stream->done;
+    }
+    return hipSuccess;
+}
+
+inline hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t event, unsigned) { return hipEventSynchronize(event); }
 inline hipError_t hipEventElapsedTime(float *ms, hipEvent_t, hipEvent_t) { return *ms = 1, hipSuccess; }
 inline hipError_t hipFree(void *memory) { return free(memory), hipSuccess; }
 
@@ -84,4 +114,12 @@ inline hipError_t hipMemcpy2D(void *to, size_t to_pitch, const void *from, size_
 inline hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind)
 {
     return hipMemcpy2D(to, bytes, from, bytes, bytes, 1, kind);
+}
+
+inline hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                                   size_t rows, hipMemcpyKind kind, hipStream_t stream)
+{
+    stream->left.push_back([=] { hipMemcpy2D(to, to_pitch, from, from_pitch, width, rows, kind); });
+    ++stream->asked;
+    return hipSuccess;
 }
