@@ -138,7 +138,7 @@ def _gathered(
     scop: Scop, block: Sequence[Statement], private: Set[str], users: Mapping[str, Set[str]]
 ) -> Iterator[tuple[Statement, ...]]:
     """The statements of a loop body in order, updates that follow each other as one."""
-    for together, run in groupby(block, lambda s: _is_update(scop, s) or _is_private(s, private)):
+    for together, run in groupby(block, lambda s: is_update(scop, s) or _is_private(s, private)):
         cluster = tuple(run)
         used = {a.reference.array for s in cluster for a in s.accesses} & private
         alone = all(users[array] <= {s.name for s in cluster} for array in used)
@@ -153,7 +153,8 @@ def _is_private(s: Statement, private: Set[str]) -> bool:
     return len(s.body) == 1 and isinstance(s.body[0], Store) and s.body[0].target.array in private
 
 
-def _is_update(scop: Scop, s: Statement) -> bool:
+def is_update(scop: Scop, s: Statement) -> bool:
+    """Whether all that a statement does is to update one element, by terms in any order."""
     match s.body:
         case (Store(target) as store,) if _repeats(s.iterators, target):
             may = _may(scop, s.loops, target.array, target.type)

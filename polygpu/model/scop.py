@@ -207,13 +207,22 @@ Number: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """The elements that `subscripts` are wherever `iterators` meet the conditions of `domain`."""
+
+    iterators: tuple[str, ...]
+    domain: tuple[Expr, ...]
+    subscripts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
     of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
     When `affine` is False subscripts depend on data: any element may be touched whose other subscripts are
-    what `forms` has for them. `guards` are affine conditions within the body, all of which hold wherever the
-    access happens.
+    what `forms` has for them, or those of a `course`. `guards` are affine conditions within the body, all of
+    which hold wherever the access happens.
     """
 
     reference: Reference
@@ -225,6 +234,7 @@ class Access:
     guards: tuple[Expr, ...] = ()
     exposed: bool = True
     forms: tuple[Expr | None, ...] = ()
+    course: Course | None = None
 
 
 @dataclass(frozen=True, slots=True)

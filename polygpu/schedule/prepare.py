@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 
 from polygpu.analysis import polyhedra
 from polygpu.analysis.assume import assume
@@ -31,6 +32,7 @@ from polygpu.schedule.sharing import sharing
 from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.passes import Passes
+from polygpu.support.position import Position
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,16 @@ class Prepared:
             return self
         scheduled = replace(self.scheduled, host=host)
         return replace(self, polyhedra=made.p, scheduled=scheduled, shares=True)
+
+    @property
+    def alone(self) -> frozenset[Position]:
+        """Where the statements stand that one thread runs by itself."""
+        lonely = [
+            self.polyhedra.statement(n) for n, k in sequential_loops(self.scheduled).items() if k == inf
+        ]
+        return frozenset(
+            place for s in lonely for place in (s.position, *(part.position for part in s.parts))
+        )
 
     @cached_property
     def in_source_order(self) -> Prepared:
