@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
+import islpy as isl
+
 from polygpu.analysis import polyhedra
 from polygpu.analysis.assume import assume
 from polygpu.analysis.conditions import Condition, conditions
@@ -22,6 +24,7 @@ from polygpu.analysis.expand import Expansion, decided_for, expand, whole
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.versions import told_apart
 from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
@@ -75,13 +78,10 @@ class Prepared:
 
     @property
     def alone(self) -> frozenset[Position]:
-        """Where the statements stand that one thread runs by itself."""
-        lonely = [
-            self.polyhedra.statement(n) for n, k in sequential_loops(self.scheduled).items() if k == inf
-        ]
-        return frozenset(
-            place for s in lonely for place in (s.position, *(part.position for part in s.parts))
-        )
+        """Where the statements stand of which one thread runs all instances, unless there is just one."""
+        names = [name for name, loops in sequential_loops(self.scheduled).items() if loops == inf]
+        lonely = [s for s in map(self.polyhedra.statement, names) if not is_single(s.domain)]
+        return frozenset(p for s in lonely for p in (s.position, *(part.position for part in s.parts)))
 
     @cached_property
     def in_source_order(self) -> Prepared:
@@ -124,9 +124,29 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
             p = without(p, dead)
             d = passes.run("dependences", lambda: compute(p))
     start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), (p, d), dead)
-    prepared = _ordered(start, end - time.monotonic(), passes)
+    prepared = _told_apart(start, _ordered(start, end - time.monotonic(), passes), end, passes)
     _check_repeats(prepared)
     return prepared
+
+
+def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) -> Prepared:
+    """The region with copies of what iterations store over, where fewer loops are one thread's by that."""
+    alone = found.alone
+    if not alone or end <= time.monotonic():
+        return found
+    names = [s.name for s in start.polyhedra.statements if s.position in alone]
+    p = passes.run("versions", lambda: told_apart(start.polyhedra, start.dependences, names))
+    if p is start.polyhedra:
+        return found
+    d = passes.run("dependences", lambda: compute(p))
+    again = replace(start, polyhedra=p, dependences=d, before=(p, d))
+    other = _ordered(again, end - time.monotonic(), passes)
+    return other if other.alone < alone else found
+
+
+def is_single(domain: isl.Set) -> bool:
+    """Whether there is at most one instance, for all sizes."""
+    return bool(domain.lexmin().is_equal(domain.lexmax()))
 
 
 def _check_repeats(prepared: Prepared) -> None:
