@@ -75,9 +75,7 @@ def copy_before(p: Polyhedra, copy: str, reads: Sequence[PolyAccess]) -> PolySta
     order = _alone(domain, p.statements[0].schedule.dim(D.out), len(elements), -1)
     text = f"{first.reference.array} as it was"
     body = (Store(target, source),)
-    return PolyStatement(
-        name, elements, (), domain, order, body, accesses, first.position, text, combines=True
-    )
+    return PolyStatement(name, elements, (), domain, order, body, accesses, first.position, text, copies=True)
 
 
 def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -> Polyhedra:

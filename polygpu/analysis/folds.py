@@ -396,7 +396,7 @@ class _Made:
 
     def _start(self, target: Reference, value: Expr) -> None:
         write = Access(target, True, True, True, self.fold.statement.position, target.array)
-        name = self._free(f"{self.fold.statement.name}_{target.array}_0")
+        name = self._free(f"{self.fold.statement.name}_{target.array}_start")
         self.starts.append(self._outside(name, (Store(target, value),), (write,)))
 
     def _outside(self, name: str, body: tuple[Action, ...], accesses: tuple[Access, ...]) -> Statement:

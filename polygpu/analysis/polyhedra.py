@@ -56,7 +56,7 @@ class PolyStatement:
     """A statement with its `domain`, its accesses and its place in the original order.
 
     `whole` names the statement of the scop when this is a piece of it (`analysis.index_sets`); what only
-    `combines` partial results is of none.
+    `combines` partial results is of none, nor is what `copies` elements as they were before the region.
     """
 
     name: str
@@ -71,6 +71,7 @@ class PolyStatement:
     whole: str = ""
     parts: tuple[Part, ...] = ()
     combines: bool = False
+    copies: bool = False
 
     @cached_property
     def actions(self) -> dict[Number, Action]:

@@ -30,6 +30,7 @@ from polygpu.analysis.polyhedra import (
     access_relation,
     array_tuple,
 )
+from polygpu.analysis.reductions import reductions
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.rewrite import map_references
 from polygpu.model.scop import Access, Array
@@ -41,11 +42,12 @@ _PIECES = 6  # of a statement
 def told_apart(p: Polyhedra, d: Dependences, names: Collection[str]) -> Polyhedra:
     """`p` with the values apart that the statements of these `names` read, and others of them store over."""
     roots = {_root(p.statement(n)) for n in names}
+    sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
     try:
-        cut = _in_pieces(p, d, roots)
-        found = cut
+        found = _in_pieces(p, d, roots, sums)
         for array in p.arrays:
-            if not array.extents and not array.structure:
+            summed = any(array.name == name for _, name in sums)
+            if not array.extents and not array.structure and not summed:
                 found = _single(p, found, array, roots)
     except isl.Error:  # dataflow that nobody knows
         return p
@@ -57,12 +59,15 @@ def _root(s: PolyStatement) -> str:
     return s.whole or s.name
 
 
-def _in_pieces(p: Polyhedra, d: Dependences, roots: Collection[str]) -> Polyhedra:
-    """`p` with statements that read values of several kinds as several ones."""
+def _in_pieces(
+    p: Polyhedra, d: Dependences, roots: Collection[str], sums: Collection[tuple[str, str]]
+) -> Polyhedra:
+    """`p` with statements that read values of several kinds as several ones, those that add to them aside."""
     found = p
     for s in (s for s in p.statements if _root(s) in roots):
         sets = [s.domain]
-        for a in (a for a in s.accesses if _is_read(a)):
+        reads = (a for a in s.accesses if _is_read(a) and (s.name, a.reference.array) not in sums)
+        for a in reads:
             for part in _kinds(p, d, s, a):
                 sets = [new for old in sets for new in (old.intersect(part), old.subtract(part))]
         sets = [coalesced(each) for each in sets if not each.is_empty()]
