@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
 
 import islpy as isl
 
@@ -30,7 +29,7 @@ from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
-from polygpu.schedule.nests import nests
+from polygpu.schedule.nests import looped, nests
 from polygpu.schedule.sharing import sharing
 from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -78,9 +77,9 @@ class Prepared:
 
     @property
     def alone(self) -> frozenset[Position]:
-        """Where the statements stand of which one thread runs all instances, unless there is just one."""
-        names = [name for name, loops in sequential_loops(self.scheduled).items() if loops == inf]
-        lonely = [s for s in map(self.polyhedra.statement, names) if not is_single(s.domain)]
+        """Where the statements stand that one thread runs in a loop."""
+        bodies = [nest.body for nest in nests(self.scheduled.host) if not nest.parallel]
+        lonely = [self.polyhedra.statement(name) for body in bodies for name in looped(body)]
         return frozenset(p for s in lonely for p in (s.position, *(part.position for part in s.parts)))
 
     @cached_property

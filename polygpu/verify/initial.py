@@ -10,12 +10,13 @@ that where the source reads this element, and finds what was there before the re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
 
-from polygpu.verify.events import Do
-from polygpu.verify.order import WHOLE
+from polygpu.verify.events import Do, Place
+from polygpu.verify.order import WHOLE, Order
 from polygpu.verify.session import Copied, Session
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.values import whole
@@ -45,20 +46,28 @@ def _is_copy(session: Session, a: Do) -> bool:
 
 def _copied(session: Session, copies: Sequence[Do], stores: dict[str, list[Do]]) -> Copied | None:
     last = max(a.point.launch.number for a in copies)
-    parts = [part for a in copies for part in _elements(session, a)]
-    arrays = {array for array, _ in parts}
+    parts = [part for a in copies for part in _parts(session, a)]
+    arrays = {part.place.array for part in parts}
     if len(arrays) != 1:
         return None
     (array,) = arrays
-    elements = reduce(isl.Map.union, (m for _, m in parts)).coalesce()
-    early = any(s.point.launch.number <= last for s in stores.get(array, []))
-    if early or not session.buffer(array).host or not elements.is_single_valued():
+    elements = reduce(isl.Map.union, (part.elements for part in parts)).coalesce()
+    first = all(_precedes(session, part, s) for part in parts for s in stores.get(array, []))
+    if not first or not session.buffer(array).host or not elements.is_single_valued():
         return None
     return Copied(array, elements, last)
 
 
-def _elements(session: Session, a: Do) -> Iterator[tuple[str, isl.Map]]:
-    """The arrays that an action copies from: elements of the temporary to those of an array."""
+@dataclass(frozen=True)
+class _Part:
+    """What is copied of what a `load` reads at `place`: elements of the temporary to those of an array."""
+
+    load: Do
+    place: Place
+    elements: isl.Map
+
+
+def _parts(session: Session, a: Do) -> Iterator[_Part]:
     assert a.target is not None
     origins = session.locals[a.point.launch.number].origins(a, a.reads[0])
     if not origins.unknown.is_empty() or a.target.index is None:
@@ -68,4 +77,16 @@ def _elements(session: Session, a: Do) -> Iterator[tuple[str, isl.Map]]:
         if o.loaded is None or o.loaded.index is None:
             raise UnanalysableError(f"not all of '{a.target.array}' is a copy")
         loaded = whole(o.pairs, a).apply_range(session.address(o.by, o.loaded, WHOLE))
-        yield o.loaded.array, stored.apply_range(loaded)
+        yield _Part(o.by, o.loaded, stored.apply_range(loaded))
+
+
+def _precedes(session: Session, part: _Part, store: Do) -> bool:
+    """Whether all that a load reads is read before a store changes it."""
+    here, there = part.load.point, store.point
+    if here.launch.number != there.launch.number:
+        return here.launch.number < there.launch.number
+    assert store.target is not None
+    read = session.address(part.load, part.place, WHOLE)
+    meet = read.apply_range(session.address(store, store.target, WHOLE).reverse())
+    trace = next(t for t in session.traces if t.launch.number == here.launch.number)
+    return bool(meet.is_subset(Order(trace, WHOLE).before(here, there)))
