@@ -17,6 +17,7 @@ from typing import TypeAlias
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
 from polygpu.analysis.folds import folded
+from polygpu.analysis.histograms import privatised
 from polygpu.analysis.reductions import chained, gathered, permitted, selected
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
@@ -32,7 +33,7 @@ from polygpu.support.isl_idioms import set_options
 from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
-_ABOUT_LOOPS = frozenset({"PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
+_ABOUT_LOOPS = frozenset({"PG102", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 Choose: TypeAlias = Callable[
     [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]
@@ -119,7 +120,7 @@ class File:
 
         first = prepared(scop)
         alone = first.alone if self.options.level else frozenset()
-        made = self.passes.run("fold", lambda: folded(scop, alone))
+        made = self.passes.run("fold", lambda: folded(privatised(scop, alone), alone))
         return first if made is scop else prepared(made)
 
     def _choice(

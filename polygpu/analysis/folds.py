@@ -22,16 +22,16 @@ equal value, `j_at` its first place in that row.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 
+from polygpu.analysis.inlined import behind, inlined, reads_any, with_values, within, written
 from polygpu.analysis.names import names_of
 from polygpu.analysis.reductions import is_update
 from polygpu.model.expr import (
     Binary,
-    Cast,
     Expr,
     Int,
     Name,
@@ -42,7 +42,7 @@ from polygpu.model.expr import (
     is_floating,
     type_of,
 )
-from polygpu.model.rewrite import map_actions, references, rewrite, scalars_in, substitute
+from polygpu.model.rewrite import map_actions, references, scalars_in, substitute
 from polygpu.model.scop import Access, Action, Array, Assumption, Branch, Course, Let, Scop, Statement, Store
 from polygpu.model.updates import EXTREMES, OTHER_SIDE, alike, neutral
 
@@ -118,7 +118,7 @@ def folded(scop: Scop, places: Collection[Position]) -> Scop:
 def _fold(scop: Scop, s: Statement) -> _Fold | None:
     """What may be folded, in as many loops as possible."""
     for level in range(len(s.iterators)):
-        plain = _inlined(scop, s, level)
+        plain = inlined(scop, with_values(s), level)
         branch = None if plain is None else _conditional(plain)
         if plain is not None and branch is not None and _alone(scop, s, plain, level):
             return _tested(scop, plain, level, branch)
@@ -143,21 +143,9 @@ def _is(e: Expr, target: Reference) -> bool:
     return isinstance(e, Reference) and alike(e, target)
 
 
-def _within(scop: Scop, s: Statement, level: int) -> Iterator[Statement]:
-    """The statements in the loop of `s` at `level`."""
-    depth = 2 * level + 2
-    return (
-        x for x in scop.statements if len(x.iterators) > level and x.schedule[:depth] == s.schedule[:depth]
-    )
-
-
-def _written(statements: Iterable[Statement]) -> set[str]:
-    return {a.reference.array for x in statements for a in x.accesses if a.write}
-
-
 def _alone(scop: Scop, old: Statement, s: Statement, level: int) -> bool:
     """Whether nothing else in the loop touches what is stored, or changes what is read, and it all stays."""
-    others = [x for x in _within(scop, old, level) if x is not old]
+    others = [x for x in within(scop, old, level) if x.name != old.name]
     stored = [a.reference for a in s.accesses if a.write]
     arrays, inner = {r.array for r in stored}, {*s.iterators[level:]}
     touched = {a.reference.array for x in others for a in x.accesses}
@@ -168,7 +156,7 @@ def _alone(scop: Scop, old: Statement, s: Statement, level: int) -> bool:
         affine
         and fixed
         and not arrays & touched
-        and not read & _written(others)
+        and not read & written(others)
         and _reachable(scop, s, inner)
     )
 
@@ -189,19 +177,15 @@ def _tested(scop: Scop, s: Statement, level: int, branch: Branch) -> _Fold | Non
     """The parts of the test, of which one may compare with what is stored."""
     stores = [a for a in branch.then if isinstance(a, Store)]
     stored = {a.target.array for a in stores}
-    if len(stored) < len(stores) or any(_reads(a.value, stored) for a in stores):
+    if len(stored) < len(stores) or any(reads_any(a.value, stored) for a in stores):
         return None
     tests = tuple(_conjuncts(branch.test))
-    asking = [t for t in tests if _reads(t, stored)]
+    asking = [t for t in tests if reads_any(t, stored)]
     plain = tuple(t for t in tests if t not in asking)
     if not asking:
         return _Fold(scop, s, level, plain, None, branch)
     compared = _comparison(asking[0], stores) if len(asking) == 1 else None
     return None if compared is None else _Fold(scop, s, level, plain, compared, branch)
-
-
-def _reads(e: Expr, arrays: Collection[str]) -> bool:
-    return any(r.array in arrays for r in references(e))
 
 
 def _conjuncts(test: Expr) -> Iterator[Expr]:
@@ -232,60 +216,6 @@ def _keeps(store: Store) -> bool:
     return type_of(store.value) == ctype and (is_floating(ctype) or ctype in _WIDE)
 
 
-def _inlined(scop: Scop, s: Statement, level: int) -> Statement | None:
-    """`s` with what earlier statements of the same loop body compute for it: `v = f(a[i]); if (v > t) t = v;`
-
-    None where it reads what the loop changes in another way.
-    """
-    inside = [x for x in _within(scop, s, level) if x is not s]
-    for _ in inside:
-        changed = _written(inside)
-        read = next((a for a in s.accesses if not a.write and a.reference.array in changed), None)
-        if read is None:
-            return s
-        found = _supplying(inside, s, read.reference)
-        if found is None:
-            return None
-        s = _with_value(s, read.reference, *found)
-    return s
-
-
-def _supplying(inside: Sequence[Statement], s: Statement, r: Reference) -> tuple[Store, Statement] | None:
-    """The only store to an array, before `s` in the same iteration, if it is what `r` reads."""
-    writers = [x for x in inside if r.array in _written((x,))]
-    if len(writers) != 1:
-        return None
-    match writers[0]:
-        case Statement(body=(Store(target) as store,)) as w if alike(target, r):
-            same = (w.iterators, w.domain, w.schedule[:-1]) == (s.iterators, s.domain, s.schedule[:-1])
-            return (
-                (store, w)
-                if same and w.schedule < s.schedule and not _reads(store.value, {r.array})
-                else None
-            )
-    return None
-
-
-def _with_value(s: Statement, r: Reference, store: Store, writer: Statement) -> Statement:
-    exact = type_of(store.value) == store.target.type
-    value = store.value if exact else Cast(store.target.type, store.value)
-
-    def changed(e: Expr) -> Expr | None:
-        return value if isinstance(e, Reference) and alike(e, r) else None
-
-    def action(a: Action) -> Action:
-        match a:
-            case Store(target, old):
-                return Store(target, rewrite(old, changed))
-            case Branch(test, then, otherwise):
-                return Branch(rewrite(test, changed), tuple(map(action, then)), tuple(map(action, otherwise)))
-        return a
-
-    mine = [a for a in s.accesses if a.write or not alike(a.reference, r)]
-    reads = [a for a in writer.accesses if not a.write]
-    return replace(s, body=tuple(map(action, s.body)), accesses=(*reads, *mine))
-
-
 @dataclass
 class _Made:
     """The statements that a fold becomes, one after another in place of its loops."""
@@ -304,11 +234,12 @@ class _Made:
 
     def scop(self) -> Scop:
         end = self._last()
+        made = (*self.starts, *self.nests, end)
         return replace(
             self.old,
             arrays=tuple(self.arrays),
             loops=tuple(self.loops),
-            statements=tuple(self._placed((*self.starts, *self.nests, end))),
+            statements=tuple(behind(self.old, self.fold.statement, self.fold.level, made)),
             assumptions=tuple(map(self._moved, self.old.assumptions)),
             reassociated=frozenset(self.reassociated),
         )
@@ -321,20 +252,6 @@ class _Made:
         names = _names(self.fold.statement.iterators, first.iterators)
         value, bound = (substitute(e, names) for e in (a.value, a.bound))
         return replace(a, statement=first.name, value=value, bound=bound)
-
-    def _placed(self, made: Sequence[Statement]) -> Iterator[Statement]:
-        """All statements, those `made` in this order right behind the loops of the fold."""
-        old, at = self.fold.statement, 2 * self.fold.level
-        place = old.schedule[at]
-        assert isinstance(place, int)
-        for s in self.old.statements:
-            here = s.schedule[at] if s.schedule[:at] == old.schedule[:at] else place
-            if s.name == old.name:
-                yield from (_at(x, at, place + k) for k, x in enumerate(made, 1))
-            elif isinstance(here, int) and here > place:
-                yield _at(s, at, here + len(made))
-            else:
-                yield s
 
     def _last(self) -> Statement:
         """The statement of the source in the iteration that decides."""
@@ -474,10 +391,6 @@ def _read(r: Reference, place: Position) -> Access:
 
 def _all(tests: Sequence[Expr]) -> Expr:
     return reduce(lambda a, b: Binary("&&", a, b), tests)
-
-
-def _at(s: Statement, position: int, place: int) -> Statement:
-    return replace(s, schedule=(*s.schedule[:position], place, *s.schedule[position + 1 :]))
 
 
 def _names(old: Sequence[str], new: Sequence[str]) -> dict[str, Expr]:
