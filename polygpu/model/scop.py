@@ -207,13 +207,22 @@ Number: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """The elements that `subscripts` are wherever `iterators` meet the conditions of `domain`."""
+
+    iterators: tuple[str, ...]
+    domain: tuple[Expr, ...]
+    subscripts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
     of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
     When `affine` is False subscripts depend on data: any element may be touched each of whose subscripts is
-    one of those in `forms`, where that has any for it. `guards` are affine conditions within the body, all of
-    which hold wherever the access happens.
+    one of those in `forms`, where that has any for it, or any on a `course`. `guards` are affine conditions
+    within the body, all of which hold wherever the access happens.
     """
 
     reference: Reference
@@ -225,6 +234,7 @@ class Access:
     guards: tuple[Expr, ...] = ()
     exposed: bool = True
     forms: tuple[tuple[Expr, ...], ...] = ()
+    course: Course | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from polygpu.verify.demand import Demand
 from polygpu.verify.dependences import check_dependences
 from polygpu.verify.elements import with_elements
 from polygpu.verify.final_copies import with_final_copies
+from polygpu.verify.initial import find_copies
 from polygpu.verify.instances import check_instances, check_left_out
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
@@ -87,6 +88,8 @@ def prove(
     check_races(session)
     uses = Uses()
     check_reductions(session, uses, reassociated)
+    with session.step(VALUES, ""):
+        find_copies(session)
     check_stores(session, uses)
     check_values(session, uses)
     check_arrivals(session)

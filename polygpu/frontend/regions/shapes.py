@@ -28,6 +28,7 @@ from polygpu.frontend.shape.selects import implied
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.rewrite import children, map_references, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
+from polygpu.model.updates import update
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 
 
@@ -63,7 +64,7 @@ def shape(reader: Reader) -> Shaped:
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
     visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
-    apart = _written_apart(region)
+    apart = _written_apart(region) | _updated(region)
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
@@ -155,6 +156,20 @@ def _written_apart(region: Region) -> frozenset[int]:
         for v, raw in visits
         if v.write and any(_keeps_apart(region, k, v.reference.array) for k in raw.loops)
     )
+
+
+def _updated(region: Region) -> frozenset[int]:
+    """The writes of statements that only add to an element, or the like: threads may do so in copies."""
+    bodies = (raw.body for raw in region.statements if raw.iterators)
+    stores = (_only_store(body) for body in bodies)
+    return frozenset(s.target.site for s in stores if s is not None and update(s) is not None)
+
+
+def _only_store(body: tuple[Action, ...]) -> Store | None:
+    match tuple(a for a in body if not isinstance(a, Let)):
+        case (Store() as store,) | (Branch(_, (Store() as store,), ()),):
+            return store
+    return None
 
 
 def _keeps_apart(region: Region, loop: int, array: str) -> bool:
