@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Select
-from polygpu.model.kernel import Buffer, Region
+from polygpu.model.kernel import Buffer, Region, Rows, Span
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import rewrite, substitute
 from polygpu.model.scop import Array, Exposed, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.printer import Names, print_expr
+from polygpu.printing.rows import PROTOTYPES, Packed
 from polygpu.support.position import basename
 
 _USER = Names(C)  # the user's own names, in the user's own file
@@ -61,6 +62,8 @@ class HostCall:
     text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
     `gain` is the test that offloading pays, "" for none: nothing is said where it fails.
     `dropped` are variables that the region names and the call does not. Arrays may be `kept` on the device.
+    Rows behind pointers are `packed` before the call; statements have `listed` memory that they must not be
+    part of, where that is not sure.
     """
 
     scop: str
@@ -72,6 +75,8 @@ class HostCall:
     dropped: tuple[str, ...] = ()
     gain: str = ""
     kept: bool = False
+    packed: tuple[Packed, ...] = ()
+    listed: tuple[str, ...] = ()
 
 
 def host_call(
@@ -88,7 +93,9 @@ def host_call(
     arrays = {array.name: array for array in scop.arrays}
     hosts = [buffer for buffer in region.buffers if buffer.host]
     scalars = tuple(scalar.name for scalar in region.scalars)
-    buffers = tuple(f"({pointer_type(b, _USER.dialect)}){_address(arrays[b.name])}" for b in hosts)
+    rows = {b.name: _packed(arrays[b.name], b) for b in hosts if b.rows}
+    passed_as = {b.name: rows[b.name].variable if b.rows else _address(arrays[b.name]) for b in hosts}
+    buffers = tuple(f"({pointer_type(b, _USER.dialect)}){passed_as[b.name]}" for b in hosts)
     passed = set(re.findall(r"\w+", " ".join((*scalars, *buffers))))
     return HostCall(
         scop=scop.name,
@@ -99,7 +106,41 @@ def host_call(
         overlaps=() if scop.no_alias else overlap_tests(scop, region),
         dropped=tuple(name for name in scop.mentions if name not in passed),
         gain=gain,
+        packed=tuple(rows.values()),
+        listed=() if scop.no_alias else tuple(_listed(scop, region, rows)),
     )
+
+
+def _packed(array: Array, buffer: Buffer) -> Packed:
+    return Packed(buffer, _address(array), _in_source(buffer), array.shown, print_user)
+
+
+def _listed(scop: Scop, region: Region, rows: Mapping[str, Packed]) -> Iterator[str]:
+    """Lists rows that are written, or that stores to other arrays may reach, and what they must not be."""
+    buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
+    arrays = [array for array in scop.arrays if array.name in buffers]
+    tables = [array for array in arrays if array.name in rows]
+    others: dict[str, None] = {}
+    together: dict[str, None] = {}
+    for a, b in product(tables, arrays):
+        written = buffers[a.name].copy_out or buffers[b.name].copy_out
+        if written and (a is b or _may_overlap(a, b)):
+            together[a.name] = None
+            (together if b.name in rows else others)[b.name] = None
+    for a, e in product(tables, scop.exposed):
+        if buffers[a.name].copy_out and _may_alias({e.type}, _types(a)):
+            others[e.name] = None
+    for name in together:
+        yield from rows[name].listing
+        if buffers[name].copy_out and "char" in next(_types(a) for a in tables if a.name == name):
+            yield from rows[name].pointers
+    for array in arrays:
+        if array.name in others:
+            start, size = _span(array, buffers[array.name])
+            yield f"polygpu_list_memory({start}, {size}, 0, {int(buffers[array.name].copy_out)});"
+    for e in scop.exposed:
+        if e.name in others:
+            yield f"polygpu_list_memory({e.address}, {e.size}, 0, 0);"
 
 
 def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
@@ -118,10 +159,18 @@ def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
             extents=tuple(map(expr, b.extents)),
             host_extents=tuple(e if e is None else expr(e) for e in b.host_extents),
             origin=tuple(map(expr, b.origin)),
+            rows=b.rows and _rows_with(b.rows, expr),
         )
 
     scalars = tuple(replace(s, name=names.get(s.name, s.name)) for s in region.scalars)
     return replace(region, scalars=scalars, buffers=tuple(map(buffer, region.buffers)))
+
+
+def _rows_with(rows: Rows, change: Callable[[Expr], Expr]) -> Rows:
+    def span(s: Span) -> Span:
+        return Span(change(s.first), change(s.end), s.test and change(s.test))
+
+    return replace(rows, touched=span(rows.touched), written=rows.written and span(rows.written))
 
 
 def _address(array: Array) -> str:
@@ -136,13 +185,15 @@ def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
     of_arrays = (
         _overlap(a.shown, _span(a, buffers[a.name]), b.shown, _span(b, buffers[b.name]))
         for a, b in combinations(arrays, 2)
-        if _may_overlap(a, b) and (buffers[a.name].copy_out or buffers[b.name].copy_out)
+        if not (a.pointers or b.pointers)
+        and _may_overlap(a, b)
+        and (buffers[a.name].copy_out or buffers[b.name].copy_out)
     )
     # What is only read is read once: no store may change it meanwhile.
     of_copies = (
         _overlap(e.name, (e.address, e.size), a.shown, _span(a, buffers[a.name]))
         for e, a in product(scop.exposed, arrays)
-        if _may_change(e, a) and buffers[a.name].copy_out
+        if not a.pointers and _may_change(e, a) and buffers[a.name].copy_out
     )
     return (*of_arrays, *of_copies)
 
@@ -265,19 +316,23 @@ def emit_host(
     mark = "\ufeff" if body.startswith("\ufeff") else ""
     said = {name for _, insertion in inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept and _tested(call) for call in calls) else set()
+    if any(call.kept and call.packed for call in calls):
+        said |= {"polygpu_host_reads", "polygpu_host_writes"}
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
     return mark + prologue(scops[0].file, calls, keeping) + body.removeprefix(mark)
 
 
 def _tested(call: HostCall) -> bool:
-    return bool(call.gain or call.conditions or call.overlaps)
+    return bool(call.gain or call.conditions or call.overlaps or call.packed)
 
 
 def prologue(path: str, calls: Iterable[HostCall], keeping: str = "") -> str:
     """What the replacements of the regions of the file at `path` need before them."""
     file, calls = basename(path), tuple(calls)
     helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
-    if any(call.conditions or call.overlaps for call in calls):
+    if any(call.packed for call in calls):
+        helpers += PROTOTYPES
+    if any(call.conditions or call.overlaps or call.packed for call in calls):
         helpers += "void polygpu_assumption_failed(const char *message);\n"
     prototypes = "".join(f"void {c.scop}({', '.join(c.parameters) or 'void'});\n" for c in calls)
     return f"/* Generated by polygpu from {file}. */\n{helpers}{keeping}{prototypes}{_line(1, file)}"
@@ -297,7 +352,7 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     indent = original[: len(original) - len(original.lstrip(" \t"))]
     run = f"{scop.name}({', '.join((*call.scalars, *call.buffers))});"
     tests = _tests(call)
-    if not tests and not call.gain:
+    if not tests and not call.gain and not call.packed:
         # One expression, since the region may be the body of an `if`; the casts keep compilers from
         # warning of iterators and temporaries that nothing uses any more.
         kept = "".join(f"(void){name}, " for name in call.dropped)
@@ -308,7 +363,10 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     said = [(call.gain, "")] if call.gain else []
     said += [(test, says + reason) for test, reason in tests]
     reasons = " :\n        ".join(f'!({test}) ?\n            "{_escaped(why)}"' for test, why in said)
+    decides = bool(tests or call.packed)
     chosen = f"    const char *polygpu_reason =\n        {reasons} : 0;\n" if tests else ""
+    if call.packed:
+        chosen = (chosen or f"    const char *polygpu_reason = {_quiet(call)};\n") + _staged(call, says)
     loud = "*polygpu_reason && !polygpu_said" if call.gain else "!polygpu_said"
     if call.kept:
         says_so = _escaped(f"line {scop.position.line} runs on the host")
@@ -320,13 +378,48 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
         f"        if ({loud}) {{\n"
         "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
     )
+    decision = "!polygpu_reason" if decides else call.gain
+    dropped = _indented(f"polygpu_drop_rows({p.variable});" for p in call.packed)
     return (
         f"{{\n{chosen}"
-        f"    if ({'!polygpu_reason' if tests else call.gain}) {{\n        {run}\n    }} else {{\n"
-        f"{spoken if tests else ''}{kept}"
+        f"    if ({decision}) {{\n{_around(call, run)}{dropped}    }} else {{\n"
+        f"{spoken if decides else ''}{dropped}{kept}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
         f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
     )
+
+
+def _quiet(call: HostCall) -> str:
+    return f'({call.gain}) ? 0 : ""' if call.gain else "0"
+
+
+def _staged(call: HostCall, says: str) -> str:
+    """Memory for rows, and the test that they are apart, which decide about `polygpu_reason` too."""
+    lines = [f"    {line}\n" for p in call.packed for line in p.declared]
+    for p in call.packed:
+        why = _escaped(f"{says}there is no memory for the rows of '{p.shown}'")
+        lines.append(f'    if (!polygpu_reason && !{p.variable})\n        polygpu_reason = "{why}";\n')
+    if call.listed:
+        why = _escaped(f"{says}rows of an array are not apart from each other, or from other arrays")
+        test = f'if (!polygpu_listed_apart())\n            polygpu_reason = "{why}";'
+        lines.append(f"    if (!polygpu_reason) {{\n{_indented((*call.listed, test))}    }}\n")
+    return "".join(lines)
+
+
+def _around(call: HostCall, run: str) -> str:
+    """The call between what packs rows and what unpacks them."""
+    unpacked = [line for p in call.packed for line in p.unpacking]
+    reads = (
+        ['polygpu_host_reads(0, 0, "rows behind pointers are packed");'] if call.kept and call.packed else []
+    )
+    writes = (
+        ['polygpu_host_writes(0, 0, "rows behind pointers are unpacked");'] if call.kept and unpacked else []
+    )
+    return _indented((*reads, *(line for p in call.packed for line in p.packing), run, *writes, *unpacked))
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"        {line}\n" for line in lines)
 
 
 def _tests(call: HostCall) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from polygpu.frontend.names.types import (
     element_of,
     rank,
     refusal_of,
+    tables,
 )
 from polygpu.frontend.read import calls, places, values
 from polygpu.frontend.read.state import (
@@ -53,6 +54,7 @@ from polygpu.model.expr import (
 )
 from polygpu.model.scop import Let, Store
 from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.position import Position
 
 _OF_INTEGERS = frozenset({"%", "&", "|", "^", "<<", ">>"})
 _OPERATORS = frozenset("+ - * / % << >> & | ^ && || == != < <= > >=".split())
@@ -194,17 +196,15 @@ class Reader:
         if "_Atomic" in qualifiers:
             message = f"'{shown}' is atomic"
             raise refusal("PG143", position, message, "use a plain type in the region", length)
+        if tables(ctype) and variable.place == "region":
+            raise self._rows_anywhere(variable, position, length)
         match element:
             case Opaque(what, _):
                 help_text = "use int, unsigned, long, char, float, double or a structure of these"
                 message = f"'{variable.name}' is of a type that regions cannot use: {what}"
                 raise refusal("PG140", position, message, help_text, length)
             case Pointer() | Vector():
-                message = f"'{variable.name}' is {described(ctype)}: its rows lie anywhere in memory"
-                help_text = (
-                    f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
-                )
-                raise refusal("PG145", position, message, help_text, length)
+                raise self._rows_anywhere(variable, position, length)
             case Qualified(record, _) if reason := refusal_of(record):
                 message = (
                     f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
@@ -214,6 +214,11 @@ class Reader:
                     why, help_text = self.region.reasons[variable.name]
                     message = f"{message}, and {why}"
                 raise refusal("PG146", position, message, help_text, length)
+
+    def _rows_anywhere(self, variable: Variable, position: Position, length: int) -> Diagnosed:
+        message = f"'{variable.name}' is {described(variable.type)}: its rows lie anywhere in memory"
+        help_text = f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
+        return refusal("PG145", position, message, help_text, length)
 
     def unary(self, node: c_ast.UnaryOp) -> Expr:
         match node.op:

@@ -8,7 +8,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe, described
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe, described, tables
 from polygpu.frontend.read import pointers
 from polygpu.frontend.read.state import Address, Iterator, Local, Lost, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
@@ -186,6 +186,8 @@ def _decayed(reader: Reading, target: Place, node: Any) -> Address:
     if isinstance(target.type, Vector) and not target.field:
         return Address(target.array, (*target.subscripts, Int(0)), target.type.element)
     if isinstance(target.type, Pointer):
+        if tables(target.array.variable.type) and not target.field:
+            return Address(target.array, (*target.subscripts, Int(0)), target.type.target)
         raise _pointer_in_memory(reader, node)
     message = f"too many subscripts: '{target.array.name}' has {len(target.subscripts)} here"
     raise refusal("PG147", reader.region.at(node), message, "check its declaration")
@@ -208,21 +210,24 @@ def _is_pointer(scope: Scope, node: Any) -> bool:
             return _is_pointer(scope, node.left) or _is_pointer(scope, node.right)
         case c_ast.UnaryOp(op="&") | c_ast.Cast():
             return True
-        case c_ast.ArrayRef():
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
             return not isinstance(_element_type(scope, node), Basic | type(None))
     return False
 
 
 def _element_type(scope: Scope, node: Any) -> CType | None:
     """The declared type of `A[i]...`, None where it is not as simple."""
-    if isinstance(node, c_ast.ID):
-        return getattr(scope.find(node.name), "type", None)
-    if isinstance(node, c_ast.ArrayRef):
-        match _element_type(scope, node.name):
-            case Vector(element, _, _, _):
-                return element
-            case Pointer(target, _):
-                return target
+    match node:
+        case c_ast.ID():
+            return getattr(scope.find(node.name), "type", None)
+        case c_ast.ArrayRef(name=base) | c_ast.UnaryOp(op="*", expr=base):
+            match _element_type(scope, base):
+                case Vector(element, _, _, _):
+                    return element
+                case Pointer(target, _):
+                    return target
+        case c_ast.BinaryOp(op="+" | "-"):
+            return _element_type(scope, node.left if _is_pointer(scope, node.left) else node.right)
     return None
 
 
@@ -238,6 +243,9 @@ def reference(reader: Reading, target: Place, node: Any, site: int) -> Reference
     """The model's reference to a scalar place."""
     if isinstance(target.type, Basic):
         return Reference(target.array.name, target.subscripts, target.type.name, target.field, site)
+    if isinstance(target.type, Pointer) and tables(target.array.variable.type):
+        message = f"'{source_text(node)}' is a pointer in memory: regions follow such pointers, and set none"
+        raise refusal("PG145", reader.region.at(node), message, "set it before the region")
     if isinstance(target.type, Pointer) and target.subscripts:
         raise _pointer_in_memory(reader, node)
     message = f"'{target.array.name}' is used as a whole here ({describe(target.type)})"

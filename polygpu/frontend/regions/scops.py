@@ -26,6 +26,7 @@ from polygpu.frontend.names.types import (
     element_of,
     fields_of,
     rank,
+    tables,
 )
 from polygpu.frontend.normal.forms import normal
 from polygpu.frontend.read import pointers, statements
@@ -387,7 +388,8 @@ def _array(
 ) -> Array:
     variable = array.variable
     element = element_of(variable.type)
-    storage = hoisted.storage if hoisted else _storage(variable)
+    pointers = tables(variable.type)
+    storage = "parameter" if pointers else hoisted.storage if hoisted else _storage(variable)
     structure = None
     if isinstance(element, Qualified):
         record = element.record
@@ -405,6 +407,7 @@ def _array(
         structure=structure,
         escapes=storage == "local" and escapes(extract.function.body, variable),
         derived=storage == "parameter" and (variable.place != "parameter" or variable.name in changed),
+        pointers=pointers,
     )
     if hoisted is None:
         return made
@@ -422,7 +425,7 @@ def _array(
 
 def _host(array: RawArray) -> str:
     depth, name = rank(array.variable.type), array.variable.name
-    return name if depth == 1 else f"&{name}{'[0]' * depth}"
+    return name if depth == 1 or tables(array.variable.type) else f"&{name}{'[0]' * depth}"
 
 
 def _live(array: RawArray, extract: Extract) -> bool:
