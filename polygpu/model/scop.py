@@ -61,8 +61,8 @@ class Given:
 
     `kind` is "scalar", a `type`, or "pointer", of which the value is read, "array", "table" (of pointers to
     rows) or "place", which are used where they are, or "test", of a pointer for NULL; a "subscript" leads to
-    others. `declaration` is that of the root, an array as a pointer; `pointers` are those on the way, each
-    with the subscript behind it.
+    others, and an "end" is at the pointer `type`, which is only compared. `declaration` is that of the root,
+    an array as a pointer; `pointers` are those on the way, each with the subscript behind it.
     """
 
     name: str

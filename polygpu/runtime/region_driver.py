@@ -191,6 +191,8 @@ def _setup(scop: Scop, taken: set[str]) -> Iterator[str]:
                 yield f"*({g.type} *)&{g.place} = {g.name};"
             case "pointer":
                 yield f"*(void **)&{g.place} = (void *){g.name};"
+            case "end":
+                yield f"*(void **)&{g.place} = (void *)({g.type});"
             case "table":
                 yield f"memcpy((void *)&{g.place}, {g.name}, sizeof {g.place});"
             case "array":

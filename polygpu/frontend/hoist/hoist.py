@@ -116,14 +116,14 @@ class Hoisted:
             if isinstance(step, Index) and (isinstance(ctype, Pointer) or not k)
         )
         name, ctype = self.variable.name, _name_of(path.type)
-        yield Given(name, self.kind, path.text, root.name, _declaration(root), pointers, ctype)
+        yield Given(name, self.kind, path.text, root.name, declaration_of(root), pointers, ctype)
 
 
 def _name_of(ctype: CType) -> str:
     return ctype.name if isinstance(ctype, Basic) else ""
 
 
-def _declaration(root: Variable) -> str:
+def declaration_of(root: Variable) -> str:
     """The variable as one that can be assigned; an array as a pointer to its elements."""
     node = deepcopy(root.node)
     ctype = node.type

@@ -24,7 +24,7 @@ from polygpu.frontend.names.types import (
     refusal_of,
     tables,
 )
-from polygpu.frontend.read import calls, places, values
+from polygpu.frontend.read import calls, places, pointers, values
 from polygpu.frontend.read.state import (
     Address,
     Binding,
@@ -38,6 +38,7 @@ from polygpu.frontend.read.state import (
 )
 from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
 from polygpu.frontend.read.values import converted
+from polygpu.frontend.shape.affine import subtract
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import (
     SIZES,
@@ -57,6 +58,7 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 _OF_INTEGERS = frozenset({"%", "&", "|", "^", "<<", ">>"})
+_BETWEEN_POINTERS = frozenset("- < <= > >= == !=".split())
 _OPERATORS = frozenset("+ - * / % << >> & | ^ && || == != < <= > >=".split())
 
 
@@ -269,8 +271,18 @@ class Reader:
     def binary(self, node: c_ast.BinaryOp) -> Expr:
         if node.op not in _OPERATORS:
             raise expression_refusal(node, self.region.at(node))
+        if node.op in _BETWEEN_POINTERS and all(
+            places.is_pointer(self.scope, n) for n in (node.left, node.right)
+        ):
+            return self._between(node)
         right = self.certain if node.op in ("&&", "||") else self.value
         return self.operation(node, node.op, self.value(node.left), right(node.right))
+
+    def _between(self, node: c_ast.BinaryOp) -> Expr:
+        """A comparison of pointers into one array, or their distance."""
+        right, left = pointers.together(self, self.address(node.right), self.address(node.left), node)
+        left, right = converted(left, "long"), converted(right, "long")
+        return subtract(left, right) if node.op == "-" else Binary(node.op, left, right)
 
     def operation(self, node: Any, op: str, left: Expr, right: Expr) -> Binary:
         """`left op right`, written at `node`. Raises Diagnosed for operands that C does not allow."""

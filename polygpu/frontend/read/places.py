@@ -71,12 +71,10 @@ def _element(reader: Reading, node: c_ast.ArrayRef) -> Place:
     if isinstance(node.name, c_ast.StructRef):
         return _member_element(reader, node)
     base, index = node.name, node.subscript
-    if isinstance(base, c_ast.Constant) and _is_pointer(reader.scope, index):
+    if isinstance(base, c_ast.Constant) and is_pointer(reader.scope, index):
         base, index = index, base  # 1[p] is p[1]
     elif (
-        isinstance(base, c_ast.ID)
-        and not _is_pointer(reader.scope, base)
-        and _is_pointer(reader.scope, index)
+        isinstance(base, c_ast.ID) and not is_pointer(reader.scope, base) and is_pointer(reader.scope, index)
     ):
         swapped = source_text(c_ast.ArrayRef(index, base))
         message = f"'{source_text(node)}' has the array in the brackets"
@@ -195,21 +193,25 @@ def _decayed(reader: Reading, target: Place, node: Any) -> Address:
 
 def _offset(reader: Reading, node: c_ast.BinaryOp, op: str) -> Address:
     base, distance = node.left, node.right
-    if op == "+" and not _is_pointer(reader.scope, base):
+    if op == "+" and not is_pointer(reader.scope, base):
         base, distance = distance, base
     return stepped(address(reader, base), op, reader.value(distance))
 
 
-def _is_pointer(scope: Scope, node: Any) -> bool:
-    """Whether the operand of a pointer sum is the pointer, judged by the first name in it."""
+def is_pointer(scope: Scope, node: Any) -> bool:
+    """Whether an operand is a pointer, judged by the first name in it."""
     match node:
         case c_ast.ID():
             symbol = scope.find(node.name)
             return isinstance(getattr(symbol, "type", None), Pointer | Vector)
+        case c_ast.BinaryOp(op="-"):
+            return is_pointer(scope, node.left) and not is_pointer(scope, node.right)
         case c_ast.BinaryOp():
-            return _is_pointer(scope, node.left) or _is_pointer(scope, node.right)
-        case c_ast.UnaryOp(op="&") | c_ast.Cast():
+            return is_pointer(scope, node.left) or is_pointer(scope, node.right)
+        case c_ast.UnaryOp(op="&"):
             return True
+        case c_ast.Cast():
+            return isinstance(scope.resolve(node.to_type), Pointer)
         case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
             return not isinstance(_element_type(scope, node), Basic | type(None))
     return False
@@ -227,7 +229,7 @@ def _element_type(scope: Scope, node: Any) -> CType | None:
                 case Pointer(target, _):
                     return target
         case c_ast.BinaryOp(op="+" | "-"):
-            return _element_type(scope, node.left if _is_pointer(scope, node.left) else node.right)
+            return _element_type(scope, node.left if is_pointer(scope, node.left) else node.right)
     return None
 
 

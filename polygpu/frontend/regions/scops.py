@@ -10,7 +10,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.hoist.hoist import Hoisted, hoist
+from polygpu.frontend.hoist.hoist import Hoisted, declaration_of, hoist
 from polygpu.frontend.names.constants import Constant
 from polygpu.frontend.names.constants_before import constants_before
 from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
@@ -40,7 +40,7 @@ from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
-from polygpu.model.scop import Array, Conversion, Exposed, Scalar, Scop, Structure
+from polygpu.model.scop import Array, Conversion, Exposed, Given, Scalar, Scop, Structure
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
@@ -129,7 +129,8 @@ def _scop(
         for s in region.scalars.values()
     }
     scalars, whole = _split(region, shaped, affine, known)
-    arrays = region.arrays.values()
+    ends = _ends(region, shaped, hoisted)
+    arrays = [array for array in region.arrays.values() if array.name not in ends]
     return Scop(
         name=name,
         function=extract.function.decl.name,
@@ -155,9 +156,28 @@ def _scop(
         no_alias=no_alias,
         mentions=tuple(_mentions(extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
-        given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
+        given=(
+            *dict.fromkeys(g for h in hoisted.values() for g in h.given if g.name not in ends),
+            *ends.values(),
+        ),
         whole=whole,
     )
+
+
+def _ends(region: Region, shaped: Shaped, hoisted: Mapping[str, Hoisted]) -> dict[str, Given]:
+    """The pointers that the region compares with others alone, and how they are set up, by their names."""
+    used = {access.reference.array for s in shaped.statements for access in s.accesses}
+    found = {}
+    for scalar, (first, second) in region.apart.items():
+        for one, other, op in ((first, second, "+"), (second, first, "-")):
+            if one.name not in used:
+                at = f"{other.name} {op} {scalar}"
+                own = [g for h in hoisted.values() for g in h.given if g.name == one.name]
+                variable = one.variable
+                place = Given(one.name, "", variable.name, variable.name, declaration_of(variable), ())
+                found[one.name] = replace(own[-1] if own else place, kind="end", type=at)
+                break
+    return found
 
 
 def _check(region: Region) -> None:
@@ -226,7 +246,8 @@ def _all_exposed(
     """What the region keeps copies of that stores may change meanwhile."""
     for s in region.scalars.values():
         if s.name not in hoisted and _exposed(s.variable, extract):
-            yield Exposed(s.name, f"&{s.name}", f"sizeof {s.name}", s.type)
+            name, ctype = s.variable.name, "pointer" if s.name in region.apart else s.type
+            yield Exposed(name, f"&{name}", f"sizeof {name}", ctype)
     for h in hoisted.values():
         for path in h.kept:
             if path.pointed or _exposed(path.root, extract):
