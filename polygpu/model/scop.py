@@ -59,9 +59,10 @@ class Scalar:
 class Given:
     """What the region calls `name` is at the lvalue `place` of the source's variable `root`.
 
-    `kind` is "scalar", a `type`, or "pointer", of which the value is read, "array" or "place", which are used
-    where they are, or "test", of a pointer for NULL; a "subscript" leads to others. `declaration` is that of
-    the root, an array as a pointer, and `pointers` are those on the way, each with the subscript behind it.
+    `kind` is "scalar", a `type`, or "pointer", of which the value is read, "array", "table" (of pointers to
+    rows) or "place", which are used where they are, or "test", of a pointer for NULL; a "subscript" leads to
+    others, and an "end" is at the pointer `type`, which is only compared. `declaration` is that of the root,
+    an array as a pointer; `pointers` are those on the way, each with the subscript behind it.
     """
 
     name: str
@@ -118,7 +119,8 @@ class Array:
     (declared inside the region: dead outside). `host` is the C expression that yields its address
     as a pointer to its first element (`&A[0][0]`, `p`, `&sum`). A local one `escapes` where pointers may
     point into it; a pointer is `derived` where the function may have made it from another pointer.
-    `source` is what the source has in its place where that is no variable of its name.
+    `source` is what the source has in its place where that is no variable of its name. The first `pointers`
+    subscripts are of arrays of pointers, which lead to rows anywhere in memory.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Array:
     escapes: bool = False
     derived: bool = False
     source: str = ""
+    pointers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

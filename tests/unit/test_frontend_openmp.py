@@ -144,7 +144,8 @@ def test_loops_that_a_team_shares_are_regions_of_their_own(block: str, tmp_path:
     assert said == []
     file = tmp_path / "in.c"
     host = compile_file(str(file), Options(target="emulator", offload="always")).files["_host.c"]
-    assert host.count("single copyprivate(polygpu_left)\n        polygpu_left = !polygpu_f_0(") == 1
+    assert host.count("#pragma omp barrier\n#pragma omp single copyprivate(polygpu_left)\n    {\n") == 1
+    assert host.count("polygpu_left = !polygpu_f_0(") == 1
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,8 @@ class Region:
     that is read changes after it. `bounding` are the names in the headers of loops. `inside` says of what
     loops within an instance set why they are no loops of the nest.
 
+    `apart` are pointers of which scalars say how far the first is behind the second.
+
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
     in `unclear` are declared where there is one: what is wrong with their uses follows from that.
     """
@@ -188,8 +190,9 @@ class Region:
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
     trials: int = 0
-    hosts: Mapping[str, str] = field(default_factory=dict)
+    hosts: dict[str, str] = field(default_factory=dict)
     reasons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    apart: dict[str, tuple[RawArray, RawArray]] = field(default_factory=dict)
     made: dict[Expr, Product] = field(default_factory=dict)
     products: Products = field(init=False)
     affine: Affine = field(init=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.hoist.hoist import Hoisted, hoist
+from polygpu.frontend.hoist.hoist import Hoisted, declaration_of, hoist
 from polygpu.frontend.names.constants import Constant
 from polygpu.frontend.names.constants_before import constants_before
 from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
@@ -26,6 +26,7 @@ from polygpu.frontend.names.types import (
     element_of,
     fields_of,
     rank,
+    tables,
 )
 from polygpu.frontend.normal.forms import normal
 from polygpu.frontend.read import pointers, statements
@@ -40,7 +41,7 @@ from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.frontend.regions.teams import Team, differing
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
-from polygpu.model.scop import Array, Conversion, Exposed, Scalar, Scop, Structure
+from polygpu.model.scop import Array, Conversion, Exposed, Given, Scalar, Scop, Structure
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
@@ -137,7 +138,8 @@ def _scop(
         for s in region.scalars.values()
     }
     scalars, whole = _split(region, shaped, affine, known)
-    arrays = region.arrays.values()
+    ends = _ends(region, shaped, hoisted)
+    arrays = [array for array in region.arrays.values() if array.name not in ends]
     return Scop(
         name=name,
         function=extract.function.decl.name,
@@ -163,9 +165,28 @@ def _scop(
         no_alias=no_alias,
         numbers=tuple(_numbers(region, extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
-        given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
+        given=(
+            *dict.fromkeys(g for h in hoisted.values() for g in h.given if g.name not in ends),
+            *ends.values(),
+        ),
         whole=whole,
     )
+
+
+def _ends(region: Region, shaped: Shaped, hoisted: Mapping[str, Hoisted]) -> dict[str, Given]:
+    """The pointers that the region compares with others alone, and how they are set up, by their names."""
+    used = {access.reference.array for s in shaped.statements for access in s.accesses}
+    found = {}
+    for scalar, (first, second) in region.apart.items():
+        for one, other, op in ((first, second, "+"), (second, first, "-")):
+            if one.name not in used:
+                at = f"{other.name} {op} {scalar}"
+                own = [g for h in hoisted.values() for g in h.given if g.name == one.name]
+                variable = one.variable
+                place = Given(one.name, "", variable.name, variable.name, declaration_of(variable), ())
+                found[one.name] = replace(own[-1] if own else place, kind="end", type=at)
+                break
+    return found
 
 
 def _check(region: Region) -> None:
@@ -242,7 +263,8 @@ def _all_exposed(
     """What the region keeps copies of that stores may change meanwhile."""
     for s in region.scalars.values():
         if s.name not in hoisted and _exposed(s.variable, extract):
-            yield Exposed(s.name, f"&{s.name}", f"sizeof {s.name}", s.type)
+            name, ctype = s.variable.name, "pointer" if s.name in region.apart else s.type
+            yield Exposed(name, f"&{name}", f"sizeof {name}", ctype)
     for h in hoisted.values():
         for path in h.kept:
             if path.pointed or _exposed(path.root, extract):
@@ -412,7 +434,8 @@ def _array(
 ) -> Array:
     variable = array.variable
     element = element_of(variable.type)
-    storage = hoisted.storage if hoisted else _storage(variable)
+    pointers = tables(variable.type)
+    storage = "parameter" if pointers else hoisted.storage if hoisted else _storage(variable)
     structure = None
     if isinstance(element, Qualified):
         record = element.record
@@ -430,6 +453,7 @@ def _array(
         structure=structure,
         escapes=storage == "local" and escapes(extract.function.body, variable),
         derived=storage == "parameter" and (variable.place != "parameter" or variable.name in changed),
+        pointers=pointers,
     )
     if hoisted is None:
         return made
@@ -447,7 +471,7 @@ def _array(
 
 def _host(array: RawArray) -> str:
     depth, name = rank(array.variable.type), array.variable.name
-    return name if depth == 1 else f"&{name}{'[0]' * depth}"
+    return name if depth == 1 or tables(array.variable.type) else f"&{name}{'[0]' * depth}"
 
 
 def _live(array: RawArray, extract: Extract) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from polygpu.frontend.names.liveness import mentions
-from polygpu.frontend.names.types import CType, Pointer, Vector, rank
+from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
@@ -182,6 +182,8 @@ def _keeps_apart(region: Region, loop: int, array: str) -> bool:
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
     """The declared extents in terms of constants and parameters; None for an unknown outermost one."""
     ctype: CType = array.variable.type
+    if tables(ctype):
+        return (None,) * rank(ctype)
     found: list[Expr | None] = []
     if isinstance(ctype, Pointer):
         found.append(None)
