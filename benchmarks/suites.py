@@ -217,7 +217,9 @@ def compiled(program: Program, source: str, target: str, copy: Path, asked: Aske
     try:
         diagnostics = json.loads(done.stderr)
     except ValueError:
-        return Compiled(source, seconds, problem=done.stderr.strip().splitlines()[-1][:200])
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        said = next((line for line in lines if "error" in line.lower()), lines[-1])
+        return Compiled(source, seconds, problem=said[:200])
     nests = tuple(nests_of((copy / source).read_text(errors="replace"), diagnostics))
     devices = (copy / output).glob(f"{Path(source).stem}_{target}.c*")
     kernels = sum(len(_KERNEL.findall(path.read_text())) for path in devices)
