@@ -214,3 +214,19 @@ def test_what_others_may_replace_or_cannot_call_says_nothing(tmp_path: Path, bef
         f"extern float u[9];\nvoid other(void);\n{before}void f(void) {{ }}\nvoid h(void) {{ other(); }}\n"
     )
     assert "f" not in lift(str(path), FrontendOptions(cc="")).kept(()).exported
+
+
+@pytest.mark.parametrize(
+    ("pointer", "expected"),
+    [
+        ("float *q = grid[0]; q[3] = x;", "0, 0"),
+        ("float *q = &grid[1][2]; q += 2; *q = x;", "&grid, sizeof grid"),
+        ("float *q; q = table + 4; if (t) q = (float *)table; q[3] = x;", "&table, sizeof table"),
+        ("float *q = table; q = a; q[3] = x;", "0, 0"),
+        ("float *q = table, **r = &q; q[3] = x;", "0, 0"),
+    ],
+)
+def test_a_pointer_into_known_arrays_touches_these(tmp_path: Path, pointer: str, expected: str) -> None:
+    loop = f"for (int t = 0; t < 9; t++) {{ step(n, a, table); {SWAP} {pointer} }}"
+    text = said(tmp_path, loop, "float table[8];\n")
+    assert f"polygpu_host_writes({expected}, " in text
