@@ -182,6 +182,11 @@ def test_a_function_with_memory_of_its_own_is_left_alone(tmp_path: Path, body: s
     assert 'polygpu_pause("own")' in text or "polygpu_keep" not in text or "struct" in body
 
 
+def test_of_an_array_whose_size_another_file_tells_no_size_is_said(tmp_path: Path) -> None:
+    loop = f"for (int t = 0; t < 9; t++) {{ step(n, a, table); {SWAP} table[t] = x; }}"
+    assert "polygpu_host_writes(0, 0, " in said(tmp_path, loop, "extern float table[];\n")
+
+
 def test_files_say_which_functions_look_after_arrays(tmp_path: Path) -> None:
     (tmp_path / "grid.h").write_text(
         "extern float u[9]; extern int n; void other(float *); void f(float *), g(int);\n"

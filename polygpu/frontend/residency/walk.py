@@ -428,8 +428,12 @@ def _is_over(touch: Touch, scope: Scope) -> bool:
 
 
 def _is_visible(touch: Touch, scope: Scope) -> bool:
+    """Whether the host file can name what is touched, and its size."""
     variable = touch.variable
-    return variable is not None and scope.find(variable.name) is variable
+    if variable is None or scope.find(variable.name) is not variable:
+        return False
+    unsized = isinstance(variable.type, Vector) and variable.type.extent is None and variable.initial is None
+    return bool(touch.offset) or not unsized
 
 
 def literal(text: str) -> str:
