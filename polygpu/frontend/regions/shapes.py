@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from polygpu.frontend.names.arguments import least_size
 from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
 from polygpu.frontend.read.expressions import Reader
@@ -69,7 +70,7 @@ def shape(reader: Reader) -> Shaped:
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
         with collecting(region.problems):
-            shaped.extents[array] = _extents(reader, array)
+            shaped.extents[array] = _with_size(region, array, own, _extents(reader, array))
         found = _flattened(region, array, own)
         if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
@@ -192,6 +193,18 @@ def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
         found.append(_extent(reader, array, ctype, outermost=not found))
         ctype = ctype.element
     return tuple(found)
+
+
+def _with_size(
+    region: Region, array: RawArray, visits: list[Visit], extents: tuple[Expr | None, ...]
+) -> tuple[Expr | None, ...]:
+    """The extents with the size that all calls give a parameter, where data decide on its elements."""
+    if extents != (None,) or array.variable.place != "parameter":
+        return extents
+    if all(region.affine.value(v.reference.subscripts[0]) is not None for v in visits):
+        return extents
+    size = least_size(region.context.root, region.context.scope, array.variable)
+    return extents if size is None else (Int(size),)
 
 
 def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> Expr | None:
