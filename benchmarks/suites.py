@@ -257,7 +257,7 @@ def built(program: Program, target: str, copy: Path) -> str:
         programs.call(("env", "-C", copy, "gcc", *flags, *beside, "-c", text, "-o", objects[-1]))
     name = str(copy / f"program_{target}")
     linker, *libraries = LINKER.get(target, ("gcc",))
-    flags = () if target == "cuda" else shlex.split(program.flags)
+    flags = () if target == "cuda" else tuple(shlex.split(program.flags))
     programs.call((linker, *objects, "-o", name, *flags, *libraries, "-lm"))
     return name
 

@@ -24,7 +24,6 @@ from polygpu.model.expr import (
     Expr,
     Int,
     Name,
-    Reference,
     Select,
     is_floating,
     limits,
