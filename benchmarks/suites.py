@@ -218,11 +218,28 @@ def compiled(program: Program, source: str, target: str, copy: Path, asked: Aske
         diagnostics = json.loads(done.stderr)
     except ValueError:
         return Compiled(source, seconds, problem=done.stderr.strip().splitlines()[-1][:200])
-    nests = tuple(nests_of((copy / source).read_text(errors="replace"), diagnostics))
+    lines = lines_compiled(program, source, copy)
+    nests = tuple(nests_of((copy / source).read_text(errors="replace"), diagnostics, lines))
     devices = (copy / output).glob(f"{Path(source).stem}_{target}.c*")
     kernels = sum(len(_KERNEL.findall(path.read_text())) for path in devices)
     problem = "" if done.returncode == 0 or nests else first_error(diagnostics)
     return Compiled(source, seconds, nests, kernels, problem)
+
+
+def lines_compiled(program: Program, source: str, copy: Path) -> frozenset[int]:
+    """Those of a source that the preprocessor leaves in."""
+    text = subprocess.run(
+        ("gcc", "-E", "-w", *program.language, source), cwd=copy, capture_output=True, text=True, check=False
+    ).stdout
+    found, file, line = set(), "", 0
+    for part in text.splitlines():
+        if mark := re.match(r'# (\d+) "([^"]*)"', part):
+            file, line = mark[2], int(mark[1])
+            continue
+        if file == source and part.strip():
+            found.add(line)
+        line += 1
+    return frozenset(found)
 
 
 def processor_time() -> float:
