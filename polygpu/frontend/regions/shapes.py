@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import choices
-from polygpu.frontend.shape.affine import Affine, counted, polynomial
+from polygpu.frontend.shape.affine import Affine, add, conjuncts, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
     Shape,
@@ -66,6 +66,7 @@ def shape(reader: Reader) -> Shaped:
     by_name = {array.name: array for array in region.arrays.values()}
     visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
     apart = _written_apart(region) | _updated(region)
+    region.least.update(_least(region, visits))
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
@@ -147,6 +148,22 @@ class _Finder:
             case _:
                 for part in children(expr):
                     yield from self.of(part)
+
+
+def _least(region: Region, visits: Iterable[Visit]) -> dict[str, frozenset[Expr]]:
+    """What iterators are not below, each as far as any statement says; none of which it is not plain."""
+    tests = [*(c for raw in region.statements for c in raw.domain), *(g for v in visits for g in v.guards)]
+    found: dict[str, set[Expr]] = {}
+    unclear: set[str] = set()
+    for test in dict.fromkeys(part for whole in tests for part in conjuncts(whole)):
+        match test:
+            case Binary(">=" | ">" as op, Name(name), low) | Binary("<=" | "<" as op, low, Name(name)):
+                found.setdefault(name, set()).add(low if "=" in op else add(low, Int(1)))
+            case Binary("<=" | "<", Name(), high) | Binary(">=" | ">", high, Name()):
+                unclear |= scalars_in(high)
+            case _:
+                unclear |= scalars_in(test)
+    return {name: frozenset(low) for name, low in found.items() if name in region.iterators - unclear}
 
 
 def _written_apart(region: Region) -> frozenset[int]:
@@ -260,7 +277,7 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     subscripts = [distributed(region.affine, subscript, iterators) for subscript in subscripts]
     sums = dict.fromkeys(found for subscript in subscripts for found in sums_in(subscript))
     return find_shape(
-        map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.parameter, iterators)]
+        map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.atom, iterators)]
     )
 
 
@@ -310,7 +327,7 @@ def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) ->
     subscripts = reference.subscripts
     if found is not None:
         whole = distributed(region.affine, subscripts[0], region.iterators | region.locals)
-        subscripts = subscripts_for(polynomial(whole), found)
+        subscripts = subscripts_for(polynomial(whole), found, region.least)
     forms = [region.affine.value(s) for s in subscripts]
     if found is None and None in forms:
         return reference
