@@ -291,10 +291,12 @@ class Region:
 class Unit:
     """All regions of one source file, for one device.
 
-    `scopes`: whether its host file opens scopes, in which arrays stay on the device between calls of regions.
+    `scopes`: whether its host file says what happens to arrays that stay on the device between calls of
+    regions. Those that are `kept` find them there.
     """
 
     source: str
     stem: str
     regions: tuple[Region, ...]
     scopes: bool = False
+    kept: frozenset[str] = frozenset()

@@ -45,7 +45,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
     down; `structures` and `helpers` what host code needs. `regions` and their kernels are RegionText and
     KernelText. Without `scopes` nothing stays on the device between calls.
     """
-    regions = [region_text(region, device, dialect, unit.scopes) for region in unit.regions]
+    regions = [region_text(region, device, dialect, region.name in unit.kept) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]
     structures = _structures(unit)
     functions = device_functions((text for region in unit.regions for text in region.functions), dialect)

@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Function
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.residency.data import is_about_data
 from polygpu.frontend.residency.walk import LOOPS, called
 from polygpu.frontend.text.nodes import nodes
 
@@ -17,14 +18,21 @@ from polygpu.frontend.text.nodes import nodes
 def is_part(context: FileContext) -> bool:
     """Whether it calls functions that other files define, or defines some that a header declares.
 
-    A file with neither loops nor `main` is for others, too.
+    A file with neither loops nor `main` is for others, too, and so is one with pragmas about data.
     """
+    if maps_data(context):
+        return True
     defined = [node for node in context.root.ext if isinstance(node, c_ast.FuncDef)]
     if defined and not any(f.decl.name == "main" or _has_loops(f) for f in defined):
         return True
     return bool(outside(context) & called(context.root)) or any(
         _is_declared(context, f) for f in exported(context)
     )
+
+
+def maps_data(context: FileContext) -> bool:
+    """Whether it has pragmas about data on the device."""
+    return any(is_about_data(node) for node in nodes(context.root))
 
 
 def _has_loops(function: Any) -> bool:

@@ -192,7 +192,7 @@ class Walk:
     def _by_parts(self, node: Any, start: int, scope: Scope, effects: Effects) -> bool:
         """Says what a statement does in its parts, where that can be and pays.
 
-        That is in the branches of an `if`, few of which may be taken, and where there are calls into other files.
+        That is in the branches of an `if`, few of which may be taken, and where other files are called.
         """
         if not isinstance(node, c_ast.If) and (effects.unknown or not effects.outside):
             return False
@@ -225,7 +225,7 @@ class Walk:
         self.regions.add(scop.name)
         reader, place = Reader(self.program, scope), statement.nodes[0].coord
         hosts = [*(s.source for s in scop.scalars), *(a.host for a in scop.arrays if a.source)]
-        read = (e for text in hosts for e in reader.value(_expression(text, place)))
+        read = (e for text in hosts for e in reader.value(expression(text, place)))
         self._touched(statement.start, together(read), scope)
 
     def _plainly(self, statement: Statement, effects: Effects, scope: Scope) -> None:
@@ -368,7 +368,7 @@ class Walk:
         return not found.may_run and mine == all_of_it
 
 
-def _expression(text: str, place: Any) -> Any:
+def expression(text: str, place: Any) -> Any:
     """The C expression as a tree. Raises NotPlainError where it has types of the user's."""
     if text.isidentifier():
         return c_ast.ID(text, place)
