@@ -1,6 +1,6 @@
 """Suites of programs that others wrote, unmodified: what of them runs on the device, and whether it is equal.
 
-python benchmarks/suites.py DIRECTORY... [--targets emulator,opencl] [--programs MG,tsvc] [--detail]
+python benchmarks/suites.py DIRECTORY... [--targets emulator,opencl,cuda] [--programs MG,tsvc] [--detail]
        [--flags='--reassociate'] [--json FILE]
 
 Each DIRECTORY is a checkout of a suite of `suites.toml`, or a folder of C files with a main each; programs
@@ -38,9 +38,17 @@ from polygpu.runtime.compare import compare_outputs, remaining
 from polygpu.runtime.whole import has_main
 
 TABLE = Path(__file__).with_name("suites.toml")
-DEVICE_FILE = {"emulator": "_emulator.c", "opencl": "_opencl.c"}
-DEVICE_FLAGS = {"emulator": ("-O2", "-fopenmp", "-march=native"), "opencl": ("-O2",)}
-LIBRARIES = {"emulator": ("-fopenmp", "-lm"), "opencl": ("-lOpenCL", "-lm")}
+DEVICE_FILE = {"emulator": "_emulator.c", "opencl": "_opencl.c", "cuda": "_cuda.cu"}
+DEVICE_COMPILER = {
+    "emulator": ("gcc", "-O2", "-fopenmp", "-march=native", "-ffp-contract=off", "-w"),
+    "opencl": ("gcc", "-O2", "-w"),
+    "cuda": ("nvcc", "-arch=native", "-O3", "-fmad=false", "-w"),
+}
+LINKER = {
+    "emulator": ("gcc", "-fopenmp"),
+    "opencl": ("gcc", "-lOpenCL"),
+    "cuda": ("nvcc", "-arch=native", "-Xcompiler=-fopenmp"),
+}
 HOST_FLAGS = ("-O1", "-ffp-contract=off", "-w")
 HEADINGS = "nests  device  1 thread  host  refused  kernels  cpu s (max)      to device, back    equal"
 _KERNEL = re.compile(r"const polygpu_kernel_info \w+_info =|^__kernel\b", re.MULTILINE)
@@ -242,17 +250,15 @@ def built(program: Program, target: str, copy: Path) -> str:
         pairs.append((source, str(host) if host.exists() else source))
         if host.exists():
             objects.append(f"{device}.o")
-            programs.call(
-                ("gcc", *DEVICE_FLAGS[target], "-ffp-contract=off", "-w", "-c", device, "-o", objects[-1])
-            )
+            programs.call((*DEVICE_COMPILER[target], "-c", device, "-o", objects[-1]))
     for source, text in pairs:
         objects.append(str(copy / f"{target}_{len(objects)}.o"))
         beside = ("-iquote", str(Path(source).parent))
         programs.call(("env", "-C", copy, "gcc", *flags, *beside, "-c", text, "-o", objects[-1]))
     name = str(copy / f"program_{target}")
-    programs.call(
-        ("gcc", *shlex.split(program.flags), *objects, "-o", name, *LIBRARIES.get(target, ("-lm",)))
-    )
+    linker, *libraries = LINKER.get(target, ("gcc",))
+    flags = () if target == "cuda" else shlex.split(program.flags)
+    programs.call((linker, *objects, "-o", name, *flags, *libraries, "-lm"))
     return name
 
 
@@ -400,7 +406,7 @@ def details(rows: Iterable[Row]) -> Iterator[str]:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("checkouts", nargs="+", type=Path, metavar="DIRECTORY")
-    parser.add_argument("--targets", default="emulator", help="emulator,opencl")
+    parser.add_argument("--targets", default="emulator", help="emulator,opencl,cuda")
     parser.add_argument("--programs", default="", help="names with commas between them")
     parser.add_argument("--flags", default="", help="more options of polygpu compile, in one word")
     parser.add_argument("--seconds", type=float, default=300.0, help="for each file, and for each run")

@@ -1,7 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-select, chain, gather, cluster                                            a region
+select, chain, gather, cluster, fold                                      a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
@@ -16,6 +16,8 @@ from typing import TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
+from polygpu.analysis.folds import folded
+from polygpu.analysis.histograms import privatised
 from polygpu.analysis.reductions import chained, gathered, permitted, selected
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
@@ -25,13 +27,13 @@ from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ran
 from polygpu.model.scop import Scop
 from polygpu.output import Output
 from polygpu.printing.calls import default_device
-from polygpu.schedule.prepare import prepare
+from polygpu.schedule.prepare import Prepared, prepare
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import set_options
+from polygpu.support.isl_idioms import STEPS_A_SECOND, set_options, steps
 from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
-_ABOUT_LOOPS = frozenset({"PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
+_ABOUT_LOOPS = frozenset({"PG102", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
 
 Choose: TypeAlias = Callable[
     [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]
@@ -92,14 +94,12 @@ class File:
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
-        scop = chained(selected(permitted(scop, decisions, self.options.reassociate)))
-        scop = gathered(scop, decisions)
-        scop = self.passes.run("cluster", lambda: clustered(scop, decisions))
+        scop = gathered(chained(selected(permitted(scop, decisions, self.options.reassociate))), decisions)
         realiser = self.realisers.get(scop)
         if realiser is None:
-            before = sum(self.passes.seconds.values())
-            prepared = prepare(scop, self.values, left, self.passes)
-            left -= sum(self.passes.seconds.values()) - before
+            start = steps()
+            prepared = self._prepared(scop, decisions, left)
+            left -= (steps() - start) / STEPS_A_SECOND
             realiser = self.realisers[scop] = Realiser(prepared, self.device, self.passes, self.typical)
         if self.options.level == 0:
             return realiser.realise(decisions, len(CARE) - 1, left)
@@ -110,6 +110,18 @@ class File:
             self.chosen[key] = self._choice(realiser, decisions, left)
         found = self.chosen[key]
         return replace(realiser.realise((*found, *decisions), care, left), chosen=frozenset(found))
+
+    def _prepared(self, scop: Scop, decisions: tuple[Decision, ...], budget: float) -> Prepared:
+        """The region with what is one thread's as folds, if threads can share them."""
+
+        def prepared(plain: Scop) -> Prepared:
+            scop = self.passes.run("cluster", lambda: clustered(plain, decisions))
+            return prepare(scop, self.values, budget, self.passes)
+
+        first = prepared(scop)
+        alone = first.alone if self.options.level else frozenset()
+        made = self.passes.run("fold", lambda: folded(privatised(scop, alone), alone))
+        return first if made is scop else prepared(made)
 
     def _choice(
         self, realiser: Realiser, decisions: tuple[Decision, ...], left: float

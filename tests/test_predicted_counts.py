@@ -148,7 +148,7 @@ def test_more_iterations_than_fit_are_sampled(
 def test_too_much_to_look_at_is_sampled() -> None:
     region = compiled("trmm", "8800gtx").regions[0].region
     device = compiled("trmm", "8800gtx").device
-    sizes = dict.fromkeys(programs.parameters_of("trmm"), 300)
+    sizes = dict.fromkeys(programs.parameters_of("trmm"), 400)
     exact, few = predict(region, device, sizes), predict(region, device, sizes, work=Work(0))
     assert not exact.sampled
     assert few.sampled

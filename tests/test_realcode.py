@@ -13,6 +13,7 @@ import pytest
 
 from polygpu import cli
 from polygpu.frontend import lift
+from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
 PROGRAMS = sorted((Path(__file__).parent / "realcode").glob("*.c"))
@@ -40,13 +41,20 @@ def test_what_belongs_on_the_device_is_there(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("target", ["emulator", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_the_output_is_the_originals(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    path: Path,
+    target: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    if target == "cuda" and not toolchain.has_cuda_device():
+        pytest.skip("no CUDA device")
     monkeypatch.chdir(tmp_path)
     flags = (said(path, "flags") or "").split()
-    command = ["run", "--target", "emulator", "--offload", "always", "--check", *flags, str(path)]
+    command = ["run", "--target", target, "--offload", "always", "--check", *flags, str(path)]
     status = cli.invoke(command)
     found = capfd.readouterr()
     nothing = bool(said(path, "open")) or not said(path, "device")

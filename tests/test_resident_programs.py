@@ -13,6 +13,7 @@ from benchmarks import programs
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
 from polygpu.printing import dialects
+from polygpu.runtime import toolchain
 from tests.new_dialect.polygpu_hip import HIP
 from tests.support_kernels import require_opencl
 
@@ -64,8 +65,25 @@ void smooth(int n, const float *restrict a, float *restrict b) {
     for (int j = 1; j < n - 1; j++) b[i * n + j] = 0.5f * (a[(i - 1) * n + j] + a[(i + 1) * n + j]);
 }
 """
-LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm"), "hip": ("-lm",)}
+GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.slow])
+TARGETS = ["emulator", "opencl", "hip", GPU]
+LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm"), "hip": ("-lm",), "cuda": ("-lm",)}
 SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
+
+FLAGS = ("-O1", "-w", "-ffp-contract=off", "-DPOLYGPU_COUNTERS=0", "-pthread")
+COMPILERS = {
+    ".c": ("gcc", *FLAGS),
+    ".cpp": ("g++", "-std=c++20", "-fno-strict-aliasing", "-I", SHIM, *FLAGS),
+    ".cu": ("nvcc", "-arch=native", "-fmad=false", "-w"),
+}
+
+
+def require(target: str) -> None:
+    """Skips the test where nothing runs what is compiled for the target."""
+    if target == "opencl":
+        require_opencl()
+    if target == "cuda" and not toolchain.has_cuda_device():
+        pytest.skip("no CUDA device")
 
 
 def built(folder: Path, target: str, *texts: str) -> tuple[Path, Path]:
@@ -77,16 +95,14 @@ def built(folder: Path, target: str, *texts: str) -> tuple[Path, Path]:
         for suffix, content in compile_file(str(source), Options(target=target, level=0)).files.items():
             path = source.with_name(f"{source.stem}{suffix}")
             path.write_text(content)
-            files += [path] if suffix.endswith((".c", ".cpp")) else []
+            files += [path] if suffix.endswith((".c", ".cpp", ".cu")) else []
     original, compiled = folder / "original", folder / "compiled"
-    flags = ("-O1", "-w", "-ffp-contract=off", "-DPOLYGPU_COUNTERS=0")
-    programs.call(("gcc", *flags, *sources, "-o", original, "-lm"))
+    programs.call((*COMPILERS[".c"], *sources, "-o", original, "-lm"))
     objects = [path.with_suffix(".o") for path in files]
     for path, made in zip(files, objects, strict=True):
-        shim = ("g++", "-std=c++20", "-fno-strict-aliasing", "-DPOLYGPU_CHUNK=4096", "-I", SHIM)
-        compiler = shim if path.suffix == ".cpp" else ("gcc",)
-        programs.call((*compiler, *flags, "-pthread", "-c", path, "-o", made))
-    programs.call(("g++", "-pthread", *objects, "-o", compiled, *LIBRARIES[target]))
+        programs.call((*COMPILERS[path.suffix], "-c", path, "-o", made))
+    linker = toolchain.find_nvcc() if target == "cuda" else ("g++", "-pthread")
+    programs.call((*linker, *objects, "-o", compiled, *LIBRARIES[target]))
     return original, compiled
 
 
@@ -102,10 +118,9 @@ def output(program: Path) -> str:
     return programs.call((program,), POLYGPU_POISON="1", PATH=os.environ["PATH"]).stdout
 
 
-@pytest.mark.parametrize("target", ["emulator", pytest.param("opencl", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("target", ["emulator", pytest.param("opencl", marks=pytest.mark.slow), GPU])
 def test_arrays_of_a_time_loop_cross_the_bus_once_each_way(tmp_path: Path, target: str) -> None:
-    if target == "opencl":
-        require_opencl()
+    require(target)
     original, compiled = built(tmp_path, target, TIME_LOOP.replace("OTHER", ""))
     assert output(compiled) == output(original)
     found = profile(compiled)
@@ -122,13 +137,12 @@ def test_arrays_of_a_time_loop_cross_the_bus_once_each_way(tmp_path: Path, targe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["emulator", "opencl", "hip"])
+@pytest.mark.parametrize("target", TARGETS)
 def test_files_of_a_program_share_what_stays(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
-    if target == "opencl":
-        require_opencl()
+    require(target)
     first = TIME_LOOP.replace("OTHER", "if (t % 3 == 0) smooth(n, a, b); if (t == 7) a[n + 2] += 1;")
     original, compiled = built(tmp_path, target, first, OTHER_FILE)
     assert output(compiled) == output(original)
@@ -138,14 +152,13 @@ def test_files_of_a_program_share_what_stays(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["emulator", "opencl", "hip"])
+@pytest.mark.parametrize("target", TARGETS)
 def test_a_file_without_scopes_beside_one_that_keeps_arrays(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is the first to run, so that it writes the profile of both."""
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
-    if target == "opencl":
-        require_opencl()
+    require(target)
     first = TIME_LOOP.replace("OTHER", "if (t % 3 == 0) smooth(n, a, b);")
     first = first.replace("  for (int t", "  smooth(n, a, b);\n  for (int t")
     original, compiled = built(tmp_path, target, first, PLAIN_FILE)
@@ -184,14 +197,13 @@ int main(void) {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["emulator", "opencl", "hip"])
+@pytest.mark.parametrize("target", TARGETS)
 def test_arrays_of_several_shapes_change_on_the_device(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row of 50 elements is 64 long on the device where the array has rows, else 50."""
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
-    if target == "opencl":
-        require_opencl()
+    require(target)
     original, compiled = built(tmp_path, target, LAYOUTS)
     assert output(compiled) == output(original)
     regions = profile(compiled)["regions"]

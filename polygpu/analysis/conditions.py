@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import islpy as isl
@@ -10,7 +11,8 @@ from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, Pol
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Position, limits
 from polygpu.model.scop import COUNTED, LARGEST_SIZE, Conversion
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import coalesced
+from polygpu.support.isl_idioms import coalesced, common
+from polygpu.support.recent import Same
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,17 @@ class Condition:
 
 
 def conditions(p: Polyhedra) -> tuple[Condition, ...]:
-    """The tests the call of the region needs, those that always hold left out.
+    """The tests the call of the region needs, without those that always hold, or that others of a kind imply.
 
     Raises Diagnosed when an access of a declared array is out of bounds whenever it runs, or a conversion
     changes a value whenever it is computed at all.
     """
-    found = [*_guessed_shapes(p), *_bounds(p), *strongest(_converted(p))]
-    return tuple({str(c.holds): c for c in reversed(found)}.values())[::-1]
+    found = [*strongest(_distinct([*_guessed_shapes(p), *_bounds(p)])), *strongest(_converted(p))]
+    return tuple(_distinct(found))
+
+
+def _distinct(found: list[Condition]) -> list[Condition]:
+    return list({str(c.holds): c for c in reversed(found)}.values())[::-1]
 
 
 def _guessed_shapes(p: Polyhedra) -> list[Condition]:
@@ -106,6 +112,14 @@ def sizes_of(p: Polyhedra) -> isl.Set:
         test = Binary("&&", Binary("<=", least, name), Binary("<=", name, most))
         found = found.intersect(builder.condition(test))
     return found.params()
+
+
+def within(p: Polyhedra, others: Iterable[Condition]) -> isl.Set:
+    """The sizes with which the region runs on the device, where `others` are all that is tested."""
+    tests = [c.holds for c in others]
+    start = sizes_of(p).intersect(p.context)
+    found: isl.Set = p.recent.get((within, *map(Same, tests)), lambda: common(start, tests))
+    return found
 
 
 def unless(

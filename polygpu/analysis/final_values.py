@@ -8,7 +8,9 @@ For each element the last write in the original order is found as an integer set
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import islpy as isl
 
@@ -22,7 +24,7 @@ from polygpu.analysis.polyhedra import (
 )
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.scop import Access, Store
-from polygpu.support.isl_idioms import D, c_name, pieces
+from polygpu.support.isl_idioms import D, c_name, coalesced, pieces
 
 
 def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) -> PolyStatement | None:
@@ -40,6 +42,40 @@ def copy_back(p: Polyhedra, array: str, expanded: str, levels: tuple[int, ...]) 
     if outer is None or writer.schedule.dim(D.out) < 2 * len(elements) + 1:
         return None
     return _copy(p, writer, access, function.domain(), expanded, tuple(outer))
+
+
+def copy_of_last(p: Polyhedra, array: str, names: Mapping[str, str]) -> PolyStatement | None:
+    """The same where each statement has an array of `names` for its values, by all of its iterators."""
+    writers = [(s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    last = _last_writes(writers)
+    if last is None:
+        return None
+    writer, access, function = last
+    elements = _elements(access)
+    outer = _outer_iterations(function, tuple(range(len(writer.iterators))), elements)
+    if outer is None or writer.schedule.dim(D.out) < 2 * len(elements) + 1:
+        return None
+    return _copy(p, writer, access, function.domain(), names[writer.name], tuple(outer))
+
+
+def copy_before(p: Polyhedra, copy: str, reads: Sequence[PolyAccess]) -> PolyStatement:
+    """The statement `copy[e] = array[e]` for all elements that are read, before all others."""
+    first, elements = reads[0], _elements(reads[0])
+    name = f"B_{copy}"
+    space = statement_space(p.parameters, name, elements)
+    relations = (a.relation.range() for a in reads)
+    domain = coalesced(reduce(isl.Set.union, relations)).reset_tuple_id().set_tuple_name(name)
+    here = tuple(map(Name, elements))
+    source = replace(first.reference, subscripts=here)
+    target = replace(source, array=copy)
+    accesses = (
+        _access(p, space, domain, source, False, first),
+        _access(p, space, domain, target, True, first),
+    )
+    order = _alone(domain, p.statements[0].schedule.dim(D.out), len(elements), -1)
+    text = f"{first.reference.array} as it was"
+    body = (Store(target, source),)
+    return PolyStatement(name, elements, (), domain, order, body, accesses, first.position, text, copies=True)
 
 
 def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -> Polyhedra:
@@ -139,14 +175,14 @@ def _outer_iterations(
     found: list[Expr] = []
     for k in levels:
         parts = pieces(whole.get_pw_aff(k))
-        value = _expression(parts[0][1], elements) if len(parts) == 1 else None
+        value = affine_expression(parts[0][1], elements) if len(parts) == 1 else None
         if value is None:
             return None
         found.append(value)
     return found
 
 
-def _expression(aff: isl.Aff, names: tuple[str, ...]) -> Expr | None:
+def affine_expression(aff: isl.Aff, names: tuple[str, ...]) -> Expr | None:
     """An affine function without divisions as an expression."""
     if aff.dim(D.div) or not aff.get_denominator_val().is_one():
         return None
@@ -174,7 +210,11 @@ def _access(
 
 def _last(p: Polyhedra, domain: isl.Set, length: int, rank: int) -> isl.Map:
     """After all other statements: one past the last position at the top."""
-    top = p.positions
+    return _alone(domain, length, rank, p.positions)
+
+
+def _alone(domain: isl.Set, length: int, rank: int, top: int) -> isl.Map:
+    """At position `top` of the source's order, in loops over all dimensions."""
     local = isl.LocalSpace.from_space(domain.get_space())
     order: isl.Map | None = None
     for k in range(length):

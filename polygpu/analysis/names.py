@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
 from polygpu.model.rewrite import actions, map_scop, rewrite, sides, with_sides
-from polygpu.model.scop import Action, Let, Scop, Statement
+from polygpu.model.scop import Access, Action, Let, Scop, Statement
 
 # What lowering calls its own values: after an array, an iterator or another of these names.
 _SUFFIXED = re.compile(r"(?:_(?:all|column|first|g|in|n\d+|next|pitch|r|row|s\d*|slot|tile|u))+")
@@ -87,9 +87,15 @@ class _Renaming:
                 return self.name(p)
         return p
 
+    def access(self, a: Access) -> Access:
+        if a.course is None:
+            return a
+        return replace(a, course=replace(a.course, iterators=self.names(a.course.iterators)))
+
     def statement(self, s: Statement) -> Statement:
         return replace(
             s,
+            accesses=tuple(map(self.access, s.accesses)),
             iterators=self.names(s.iterators),
             schedule=tuple(map(self.position, s.schedule)),
             body=tuple(map(self.action, s.body)),

@@ -26,12 +26,12 @@ from polygpu.model.expr import (
     is_floating,
 )
 from polygpu.model.rewrite import numbered
-from polygpu.model.scop import Access, Action, Array, Let, Number, Part, Scop, Statement
+from polygpu.model.scop import Access, Action, Array, Course, Let, Number, Part, Scop, Statement
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
 from polygpu.support.recent import Recent
 
-_RECENT = 256  # answers
+_RECENT = 1024  # answers
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PolyStatement:
     """A statement with its `domain`, its accesses and its place in the original order.
 
     `whole` names the statement of the scop when this is a piece of it (`analysis.index_sets`); what only
-    `combines` partial results is of none.
+    `combines` partial results is of none, nor is what `copies` elements as they were before the region.
     """
 
     name: str
@@ -71,6 +71,7 @@ class PolyStatement:
     whole: str = ""
     parts: tuple[Part, ...] = ()
     combines: bool = False
+    copies: bool = False
 
     @cached_property
     def actions(self) -> dict[Number, Action]:
@@ -113,10 +114,18 @@ class Polyhedra:
     )
 
     def statement(self, name: str) -> PolyStatement:
-        return next(s for s in self.statements if s.name == name)
+        return self._statements[name]
+
+    @cached_property
+    def _statements(self) -> dict[str, PolyStatement]:
+        return {s.name: s for s in self.statements}
 
     def array(self, name: str) -> Array:
-        return next(a for a in self.arrays if a.name == name)
+        return self._arrays[name]
+
+    @cached_property
+    def _arrays(self) -> dict[str, Array]:
+        return {a.name: a for a in self.arrays}
 
     def source_names(self) -> dict[str, str]:
         """The iterators of all statements, unique in the scop, as the source calls them."""
@@ -283,18 +292,37 @@ def access_relation(
 def _somewhere(
     builder: AffineBuilder, domain: isl.Set, access: Access, extents: tuple[Expr | None, ...]
 ) -> isl.Map:
-    """All elements, or those of the rows that some subscripts tell."""
+    """All elements, or those of a course, or those of which subscripts tell."""
+    if access.course is not None:
+        return _along(builder, domain, access.course)
     line = isl.Set.universe(builder.space.params().set_from_params().add_dims(D.set, 1))
     anywhere = isl.Map.from_domain_and_range(domain, line)
     parts = [anywhere] * len(access.reference.subscripts)
-    if any(form is not None for form in access.forms):
-        for k, (form, extent) in enumerate(zip(access.forms, extents, strict=True)):
-            if form is not None:
-                parts[k] = isl.Map.from_pw_aff(builder.value(form)).intersect_domain(domain)
+    if any(access.forms):
+        for k, (forms, extent) in enumerate(zip(access.forms, extents, strict=True)):
+            if forms:
+                each = (isl.Map.from_pw_aff(builder.value(form)) for form in forms)
+                parts[k] = reduce(isl.Map.union, each).intersect_domain(domain)
             elif extent is not None:
                 ends = isl.Map.from_pw_aff(builder.value(extent)).intersect_domain(domain)
                 parts[k] = ends.apply_range(isl.Map("{ [end] -> [i] : 0 <= i < end }"))
     return reduce(isl.Map.flat_range_product, parts)
+
+
+def _along(builder: AffineBuilder, domain: isl.Set, course: Course) -> isl.Map:
+    """Instances to all elements of a course."""
+    own = builder.space.dim(D.set)
+    space = builder.space.add_dims(D.set, len(course.iterators))
+    for k, name in enumerate(course.iterators):
+        space = space.set_dim_name(D.set, own + k, isl_name(name))
+    within = AffineBuilder(space)
+    inside = isl.Set.universe(space)
+    for condition in course.domain:
+        inside = inside.intersect(within.condition(condition))
+    parts = (isl.Map.from_pw_aff(within.value(s)) for s in course.subscripts)
+    relation = reduce(isl.Map.flat_range_product, parts).intersect_domain(inside)
+    found = relation.project_out(D.in_, own, len(course.iterators))
+    return found.set_tuple_name(D.in_, domain.get_tuple_name()).intersect_domain(domain)
 
 
 def build(scop: Scop) -> Polyhedra:

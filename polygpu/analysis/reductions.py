@@ -25,7 +25,7 @@ from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
 from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
 from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
 from polygpu.model.updates import update
-from polygpu.support.isl_idioms import union_of
+from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 from polygpu.support.position import basename
 
 _MOST = 16  # updates that become one
@@ -80,7 +80,11 @@ def _selected(scop: Scop, s: Statement) -> Statement:
         case (Branch(test, (Store(target, value),), ()),) if _repeats(s.iterators, target):
             store = Store(target, Select(test, value, target))
             sometimes = any(a.guards for a in s.accesses)  # elements beyond need not exist
-            if sometimes or update(store) is None or not _may(scop, s.loops, target.array, target.type):
+            if (
+                sometimes
+                or update(store) is None
+                or not may_reorder(scop, s.loops, target.array, target.type)
+            ):
                 return s
             return replace(s, body=(store,), accesses=tuple(_unconditional(s, target)))
     return s
@@ -138,7 +142,7 @@ def _gathered(
     scop: Scop, block: Sequence[Statement], private: Set[str], users: Mapping[str, Set[str]]
 ) -> Iterator[tuple[Statement, ...]]:
     """The statements of a loop body in order, updates that follow each other as one."""
-    for together, run in groupby(block, lambda s: _is_update(scop, s) or _is_private(s, private)):
+    for together, run in groupby(block, lambda s: is_update(scop, s) or _is_private(s, private)):
         cluster = tuple(run)
         used = {a.reference.array for s in cluster for a in s.accesses} & private
         alone = all(users[array] <= {s.name for s in cluster} for array in used)
@@ -153,10 +157,11 @@ def _is_private(s: Statement, private: Set[str]) -> bool:
     return len(s.body) == 1 and isinstance(s.body[0], Store) and s.body[0].target.array in private
 
 
-def _is_update(scop: Scop, s: Statement) -> bool:
+def is_update(scop: Scop, s: Statement) -> bool:
+    """Whether all that a statement does is to update one element, by terms in any order."""
     match s.body:
         case (Store(target) as store,) if _repeats(s.iterators, target):
-            may = _may(scop, s.loops, target.array, target.type)
+            may = may_reorder(scop, s.loops, target.array, target.type)
             return may and update(store) is not None
     return False
 
@@ -192,7 +197,7 @@ def _plain_update(scop: Scop, s: Statement) -> tuple[Reference, str] | None:
     match s.body:
         case (Store(target, value) as store,) if _repeats(s.iterators, target):
             operator, exact = update(store), type_of(value) == target.type or not is_floating(target.type)
-            may = _may(scop, s.loops, target.array, target.type)
+            may = may_reorder(scop, s.loops, target.array, target.type)
             if operator in ("+", "*", "&", "|", "^") and exact and may:
                 return replace(target, site=-1), operator
     return None
@@ -221,7 +226,7 @@ def _repeats(iterators: tuple[str, ...], target: Reference) -> bool:
     return bool(iterators) and iterators[-1] not in scalars_in(*target.subscripts)
 
 
-def _may(scop: Scop, loops: tuple[int, ...], array: str, ctype: str) -> bool:
+def may_reorder(scop: Scop, loops: tuple[int, ...], array: str, ctype: str) -> bool:
     """Whether updates of an array in these loops may be reordered."""
     return not is_floating(ctype) or any((k, array) in scop.reassociated for k in loops)
 
@@ -236,7 +241,7 @@ def reductions(p: Polyhedra, sources: Mapping[str, str], permitted: bool = True)
             array, operator = store.target.array, update(store)
             if operator is None or not _updates_only(s, store):
                 continue
-            if not permitted or _may(p.scop, s.loops, sources.get(array, array), store.target.type):
+            if not permitted or may_reorder(p.scop, s.loops, sources.get(array, array), store.target.type):
                 yield Reduction(s.name, array, operator, store.target)
 
 
@@ -270,15 +275,9 @@ def _without(s: PolyStatement, arrays: set[str]) -> PolyStatement:
 
 def _around(p: Polyhedra, array: str, names: set[str]) -> isl.UnionMap:
     """The conflicts over an array between updates and all that are not of the same statement."""
-    order, found = p.schedule(), isl.UnionMap("{ }")
-    for name in sorted(names):
-        updates = _touched(p.statement(name), array, True)
-        for other in (s for s in p.statements if s.name != name):
-            for write in (True, False):
-                there = _touched(other, array, write)
-                found = found.union(conflicts(updates, there, order)).union(conflicts(there, updates, order))
-    return found
-
-
-def _touched(s: PolyStatement, array: str, write: bool) -> isl.UnionMap:
-    return union_of([a.relation for a in s.accesses if a.reference.array == array and a.write == write])
+    order = p.schedule()
+    accesses = [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array]
+    there = union_of([a.relation for _, a in accesses])
+    updates = union_of([a.relation for s, a in accesses if a.write and s.name in names])
+    both = conflicts(updates, there, order).union(conflicts(there, updates, order))
+    return union_of([m for m in maps(both) if tuple_name(m, D.in_) != tuple_name(m, D.out)])

@@ -84,7 +84,8 @@ _SOURCE_OPTIONS = (
                  help="Let threads share floating-point sums, products and extremes: another order "
                  "rounds in another way."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
-                 metavar="SECONDS", help="Search at most so long for a schedule of a region."),
+                 metavar="SECONDS", help="Search at most so long for a schedule of a region, counted in "
+                 "steps: the same source has the same schedule everywhere."),
     click.option("--decide", "decisions", multiple=True, metavar="[PLACE:]KEY(...)",
                  help="Take decisions yourself, as in 'tile(i: 64, j: 128)'; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",

@@ -12,11 +12,20 @@ from polygpu.analysis.elements import declared
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, array_tuple
 from polygpu.lower.scan import test_of, value_of
 from polygpu.model.expr import Binary, Expr, Int, Name, Select
-from polygpu.model.kernel import ArrayArgument, Buffer
+from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.linear import add, maximum, simplify
 from polygpu.model.scop import Array
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, TooLongError, bounded_hull, coalesced, maps, tuple_name
+from polygpu.support.isl_idioms import (
+    D,
+    TooLongError,
+    bounded_hull,
+    coalesced,
+    identifier,
+    isl_name,
+    maps,
+    tuple_name,
+)
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -67,7 +76,7 @@ def _layout_in_time(p: Polyhedra, d: Dependences, array: Array) -> Layout:
 
 
 def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
-    if array.storage != "region" and any(e is None for e in array.extents[1:]):
+    if array.storage != "region" and not array.pointers and any(e is None for e in array.extents[1:]):
         raise Diagnosed(_missing_extent(array))
     touched = _touched(p, array)
     extents: list[Expr] = []
@@ -80,18 +89,20 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     shift = tuple(origin) if any(o != Int(0) for o in origin) else ()
     read_in, written = _directions(p, d, array, touched)
     host = array.storage != "region"
+    declared = (None, *extents[1:]) if array.pointers else array.extents
     buffer = Buffer(
         name=array.name,
         type=array.element,
         extents=tuple(extents),
-        host_extents=array.extents if host else tuple(extents),
+        host_extents=declared if host else tuple(extents),
         origin=shift,
         pitch=pitch,
         host=host,
         copy_in=host and read_in,
         copy_out=host and written and array.live_out,
         structure=array.structure,
-        last=_last(p, array, touched, origin) if host else (),
+        last=_last(p, array, touched, origin) if host and not array.pointers else (),
+        rows=_rows(p, array, touched) if array.pointers else None,
     )
     sizes: dict[str, Expr] = {
         f"{array.name}_n{k}": e for k, e in enumerate(extents) if not isinstance(e, Int | Name)
@@ -199,6 +210,50 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
     found = tuple(value_of(side, context) for side in sides)
     ends = all(add(at, 1) == size for at, size in zip(found[1:], array.extents[1:], strict=True))
     return () if ends else found
+
+
+def _rows(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Rows:
+    """What the region may touch of each row that pointers lead to, and what of it it may write."""
+    counters = tuple(f"polygpu_{k}" for k in range(array.pointers))
+    union = reduce(isl.Set.union, touched)
+    around = p.context.intersect(_counted(union.project_out(D.set, array.pointers, 1), counters))
+    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name]
+    written = [a.relation.range().reset_tuple_id() for a in writes]
+    return Rows(
+        counters,
+        _span(union, counters, around),
+        _span(reduce(isl.Set.union, written), counters, around) if written else None,
+    )
+
+
+def _counted(rows: isl.Set, counters: tuple[str, ...]) -> isl.Set:
+    """The values that counters have where they go from 0, or what is below it, to the largest subscript."""
+    rank = rows.dim(D.set)
+    passed = isl.Map("{ [i] -> [k] : 0 <= k <= i or i <= k < 0 }")
+    lines = (rows.project_out(D.set, k + 1, rank - k - 1).project_out(D.set, 0, k) for k in range(rank))
+    hulls = (isl.Set.from_basic_set(line.apply(passed).simple_hull()) for line in lines)
+    return reduce(
+        isl.Set.intersect, (_at(line, (name,)).params() for line, name in zip(hulls, counters, strict=True))
+    )
+
+
+def _at(elements: isl.Set, counters: tuple[str, ...]) -> isl.Set:
+    """With the first subscripts as parameters."""
+    first = elements.dim(D.param)
+    elements = elements.move_dims(D.param, first, D.set, 0, len(counters))
+    for k, name in enumerate(counters):
+        elements = elements.set_dim_id(D.param, first + k, identifier(isl_name(name)))
+    return elements
+
+
+def _span(elements: isl.Set, counters: tuple[str, ...], around: isl.Set) -> Span:
+    """From the first to the last element of each row, where `around` holds."""
+    row = coalesced(_at(elements, counters))
+    if row.is_empty():
+        return Span(Int(0), Int(0), None)
+    inside = around.intersect(row.params())
+    low, high = value_of(row.dim_min(0), inside), value_of(row.dim_max(0), inside)
+    return Span(low, add(high, 1), test_of(row.params(), around))
 
 
 def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Set]) -> tuple[bool, bool]:

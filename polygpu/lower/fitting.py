@@ -13,7 +13,7 @@ from functools import cached_property, partial, reduce
 
 import islpy as isl
 
-from polygpu.analysis.conditions import Condition, sizes_of
+from polygpu.analysis.conditions import Condition, within
 from polygpu.analysis.intervals import Interval
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
 from polygpu.lower.known import Beyond, Known
@@ -83,7 +83,7 @@ class FittingTests:
     @cached_property
     def known(self) -> Names:
         """What each parameter lies between, where the region runs on the device."""
-        return _sizes(self.p, self.others)
+        return _ends(self.p, within(self.p, self.others))
 
     @cached_property
     def held(self) -> tuple[Expr, ...]:
@@ -117,7 +117,8 @@ class FittingTests:
         # without what others imply
         kept = (c for c in self.others if not any(other.holds.is_subset(c.holds) for other in mine))
         tests = (*kept, *mine)
-        return Fitting(limit, tests, _sized(self.p, tests))
+        inside = common(within(self.p, self.others), (c.holds for c in mine))
+        return Fitting(limit, tests, _sized(self.p, inside))
 
     def _fits(self, region: Region, names: Limited, limit: int, exact: bool) -> bool:
         """Whether all that is computed in `region` fits where parameters with `names` are within `limit`."""
@@ -138,16 +139,15 @@ class FittingTests:
         return reduce(Known.where, self.held, Known(_within(self.known, names, limit), exact=exact))
 
 
-def _sized(p: Polyhedra, tests: Iterable[Condition]) -> tuple[str, ...]:
-    """The int parameters that `tests` leave free beyond LARGEST_SIZE."""
-    free = _sizes(p, tests)
+def _sized(p: Polyhedra, inside: isl.Set) -> tuple[str, ...]:
+    """The int parameters that are free beyond LARGEST_SIZE."""
+    free = _ends(p, inside)
     ints = {s.name for s in p.scop.scalars if s.affine and s.type == "int"}
     return tuple(name for name, ends in free.items() if name in ints and LARGEST_SIZE in map(abs, ends))
 
 
-def _sizes(p: Polyhedra, others: Iterable[Condition]) -> Names:
-    """What each parameter lies between, where the region runs on the device."""
-    inside = common(sizes_of(p).intersect(p.context), (c.holds for c in others))
+def _ends(p: Polyhedra, inside: isl.Set) -> Names:
+    """What each parameter lies between."""
     line = isl.Map.from_domain(inside.from_params())
     found: Names = {}
     for name in p.parameters:

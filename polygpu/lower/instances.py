@@ -29,7 +29,7 @@ class Instance:
         arguments = tuple(simplify(a) for a in self.leaf.arguments)
         inside = None if self.guarded else self._inside(arguments)
         code = [(number, out) for number, a in enumerate(s.body) for out in self._action(a, values)]
-        if s.combines:
+        if s.combines or s.copies:
             return tuple(out for _, out in code)
         return tuple(
             replace(out, origin=Origin(s.whole or s.name, number, arguments, inside)) for number, out in code

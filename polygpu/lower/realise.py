@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -32,13 +31,14 @@ from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Nest
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import bounded, hurried
+from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, hurried, steps
 from polygpu.support.passes import Passes
 from polygpu.support.recent import Recent, Same
 
 _NO_CODE = "PG314"
 _UNSHARED = 3  # the level of care from which each sum is one thread's
-_STEPS = 3_000_000  # of isl, for any part of a region; the largest kernels known take 0.3 million
+_IN_SOURCE_ORDER = 4  # and that from which the order is the source's
+_STEPS = 100_000_000  # of isl, for a region; the largest kernels known take some million
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ class Realiser:
     grids: Recent[Grid] = field(default_factory=lambda: Recent(RECENT))
     padded: Recent[Padded] = field(default_factory=lambda: Recent(RECENT))
     tests: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of each order
+    alike: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of orders that test the same
     decided: Recent[Prepared] = field(default_factory=lambda: Recent(8))
     expanded: Recent[Realiser] = field(default_factory=lambda: Recent(8))
     shared: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
@@ -146,37 +147,39 @@ class Realiser:
         return RegionLowering(self.prepared.polyhedra, self.layouts)
 
     def realise(
-        self, decisions: tuple[Decision, ...] = (), care: int = 0, budget: float = inf
+        self, decisions: tuple[Decision, ...] = (), care: int = 0, budget: float = inf, tested: bool = True
     ) -> CompiledRegion:
         """The region's kernels, in the source's order where those of its schedule take isl longer than
-        `budget` seconds, or where int does not hold what they compute.
+        `budget` seconds (counted in steps of it), or where int does not hold what they compute: unless
+        `tested`, it is taken to.
 
         Raises RefusedError for a decision on a line that its nest cannot follow, and Diagnosed where there
         is no code of either order.
         """
-        end = time.monotonic() + budget
+        end = steps() + budget * STEPS_A_SECOND
         whole = self._expanded(decisions, budget)
         prepared = whole._decided(decisions)
         shares = whole._sharing(prepared, decisions) if care < _UNSHARED else None
         try:
             if shares is not None:
-                return shares._realised(shares.prepared, decisions, care, end)
+                return shares._realised(shares.prepared, decisions, care, end, tested)
         except Diagnosed as problem:
             if problem.diagnostics[0].id != _NO_CODE:
                 raise
-        return whole._realised(prepared, decisions, care, end)
+        return whole._realised(prepared, decisions, care, end, tested)
 
     def _realised(
-        self, prepared: Prepared, decisions: tuple[Decision, ...], care: int, end: float
+        self, prepared: Prepared, decisions: tuple[Decision, ...], care: int, end: float, tested: bool
     ) -> CompiledRegion:
-        """The region's kernels, which have until `end`."""
+        """The region's kernels, which have until the step `end`."""
         lowering = self.lowering
         found: list[tuple[int, CompiledRegion]] = []
         made = False
-        orders = [] if prepared.shares else [prepared.in_source_order]
-        for order in (prepared, *orders) if care < 4 else orders:
-            seconds = max(end - time.monotonic(), 1.0) if order is prepared else inf
+        for order in _orders(prepared, care):
+            seconds = max((end - steps()) / STEPS_A_SECOND, 1.0) if order is prepared else inf
             region = self._in_time(order, lowering, decisions, care, seconds)
+            if region is not None and not tested:
+                return self._padded(region)
             made = made or region is not None
             fitting = self._fitting(region) if region is not None else None
             if region is not None and fitting is not None:
@@ -212,17 +215,22 @@ class Realiser:
 
     def _tests_of(self, order: Prepared) -> FittingTests:
         def made() -> FittingTests:
-            p = order.polyhedra
-            others = coordinate_tests(p, order.scheduled.host, order.conditions)
-            return FittingTests(p, (*order.conditions, *others))
+            p, known = order.polyhedra, order.conditions
+            others = coordinate_tests(p, order.scheduled.host, known)
+            key = Same(p), Same(known), tuple(str(c.holds) for c in others)
+            return self.alike.get(key, lambda: FittingTests(p, (*known, *others)))
 
         return self.tests.get(Same(order), made)
 
     def _tested(self, r: CompiledRegion, fitting: Fitting) -> CompiledRegion:
         """The region with the tests that its call needs, and padded."""
+        made = self._padded(replace(r, conditions=fitting.tests))
+        return replace(made, region=replace(made.region, sized=fitting.sized))
+
+    def _padded(self, r: CompiledRegion) -> CompiledRegion:
         padded = self.passes.run("pad", lambda: tuple(map(self._pad, r.region.kernels, r.grids, r.asked)))
-        region = replace(r.region, sized=fitting.sized, kernels=tuple(k.kernel for k in padded))
-        return replace(r, padded=padded, region=region, conditions=fitting.tests)
+        region = replace(r.region, kernels=tuple(k.kernel for k in padded))
+        return replace(r, padded=padded, region=region)
 
     def _pad(self, kernel: Kernel, grid: Grid, asked: Wanted) -> Padded:
         if asked.find("pad") is not None:
@@ -243,7 +251,7 @@ class Realiser:
         """
         refused: list[RefusedError] = []
         try:
-            with hurried(seconds), bounded(_STEPS):
+            with hurried(seconds), bounded(min(_STEPS, seconds * STEPS_A_SECOND)):
                 while True:
                     try:
                         return self._attempt(order, lowering, decisions, care, refused)
@@ -273,8 +281,7 @@ class Realiser:
 
         program = self.passes.run("map", lambda: map_host(p, host, grid))
         region = self.passes.run("lower", lambda: _lower(lowering, program, asked))
-        conditions = self._tests_of(order).others
-        return CompiledRegion(order, program, tuple(asked), tuple(refused), (), region, conditions)
+        return CompiledRegion(order, program, tuple(asked), tuple(refused), (), region, order.conditions)
 
     def _map(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
         key = Same(nest), name, asked.decisions, asked.care
@@ -284,6 +291,14 @@ class Realiser:
         grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
         check_padding(grid, asked)
         return grid
+
+
+def _orders(prepared: Prepared, care: int) -> Iterator[Prepared]:
+    """That of the schedule, and the source's, which takes time to find."""
+    if care < _IN_SOURCE_ORDER or prepared.shares:
+        yield prepared
+    if not prepared.shares:
+        yield prepared.in_source_order
 
 
 def _lower(lowering: RegionLowering, program: Program, asked: list[Wanted]) -> Region:

@@ -17,19 +17,14 @@ from polygpu.lower.registers import at_points, cleared, element
 from polygpu.mapping.program import Axis, Reduced
 from polygpu.model.expr import (
     Binary,
-    Cast,
     Expr,
     Int,
-    Literal,
     Name,
     Reference,
-    Unary,
-    is_floating,
-    limits,
 )
 from polygpu.model.kernel import Assign, Barrier, If, SharedArray, Statement
 from polygpu.model.linear import add, multiply, simplify
-from polygpu.model.updates import EXTREMES, FUNCTIONS, combined
+from polygpu.model.updates import combined, neutral
 
 _LANES = 32  # of a group, on any device: another number would be another order
 
@@ -115,28 +110,3 @@ def _thread(c: KernelContext, axis: Axis) -> Expr:
 
 def _type(c: KernelContext, r: Reduced) -> str:
     return c.layouts[r.array.array].buffer.type
-
-
-def neutral(operator: str, ctype: str) -> Expr:
-    """What changes nothing of any value, the sign of a zero included."""
-    if operator in FUNCTIONS:
-        return Literal("NAN", ctype)
-    if operator in EXTREMES:
-        return _least(ctype) if operator in (">", ">=") else _most(ctype)
-    if not is_floating(ctype):
-        return Cast(ctype, Int({"*": 1, "&": -1, "&&": 1}.get(operator, 0)))
-    suffix = "f" if ctype == "float" else ""
-    return Literal(f"1.0{suffix}", ctype) if operator == "*" else Unary("-", Literal(f"0.0{suffix}", ctype))
-
-
-def _least(ctype: str) -> Expr:
-    if is_floating(ctype):
-        return Unary("-", Literal("INFINITY", ctype))
-    least, _ = limits(ctype)
-    return Cast(ctype, Binary("-", Int(least + 1), Int(1)) if least else Int(0))
-
-
-def _most(ctype: str) -> Expr:
-    if is_floating(ctype):
-        return Literal("INFINITY", ctype)
-    return Cast(ctype, Int(-1 if ctype.startswith("unsigned") else limits(ctype)[1]))

@@ -12,7 +12,7 @@ from polygpu.lower.buffers import Layout
 from polygpu.lower.checked_scan import scan
 from polygpu.lower.kernels import lower
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
-from polygpu.mapping.program import Each, Fixed, Grid, HostTree, InOrder, Program
+from polygpu.mapping.program import Each, Fixed, Grid, HostTree, InOrder, Program, restricted
 from polygpu.model.expr import Expr, Name, Unary
 from polygpu.model.kernel import (
     HostFor,
@@ -76,14 +76,9 @@ class RegionLowering:
 
     def _values(self, loop: Each, outer: tuple[Fixed, ...]) -> isl.Set:
         rows = loop.fixed.member.rows
-        parts = (self._domain(s, outer).apply(isl.Map.from_pw_aff(row)) for s, row in sorted(rows.items()))
+        domains = ((restricted(self.p, s, outer), row) for s, row in sorted(rows.items()))
+        parts = (domain.apply(isl.Map.from_pw_aff(row)) for domain, row in domains)
         return bounded_hull(reduce(isl.Set.union, parts))
-
-    def _domain(self, statement: str, fixed: tuple[Fixed, ...]) -> isl.Set:
-        domain = self.p.statement(statement).domain
-        for f in fixed:
-            domain = f.restrict(domain, statement)
-        return domain
 
     def _kernel(self, grid: Grid) -> tuple[Kernel, Launch]:
         return self.kernels.get(Same(grid), lambda: lower(grid, self.layouts))

@@ -11,6 +11,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import KERNELS, KEYS, SPACES, Decision
 from polygpu.schedule.nests import nests
+from polygpu.schedule.prepare import is_single
 from polygpu.schedule.sharing import sharing
 from polygpu.schedule.tree import Shared, single_iterator
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -73,8 +74,8 @@ def _kept(r: CompiledRegion, shared: Shared) -> Iterator[str]:
 
 def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     """A warning for each source loop whose iterations one thread runs."""
-    alone = [grid for grid in r.grids if not grid.axes]
-    numbers = {k for m in alone for s in m.statements for k in r.polyhedra.statement(s).loops[len(m.outer) :]}
+    alone = [(len(m.outer), r.polyhedra.statement(s)) for m in r.grids if not m.axes for s in m.statements]
+    numbers = {k for outer, s in alone if not is_single(s.domain) for k in s.loops[outer:]}
     if not numbers:
         return []
     verdicts = loop_verdicts(r.polyhedra, r.dependences)

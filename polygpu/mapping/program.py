@@ -33,6 +33,7 @@ from polygpu.mapping.footprint import Side
 from polygpu.model.expr import Expr, Reference
 from polygpu.schedule.tree import Member, Node, sequence
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, identifier
+from polygpu.support.recent import Same
 
 ReferenceKey: TypeAlias = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
 Buffering: TypeAlias = Literal["none", "prefetch", "ring"]
@@ -283,6 +284,18 @@ class Fixed:
         return domain.intersect(row.ge_set(value)).intersect(row.le_set(last))
 
 
+def restricted(p: Polyhedra, statement: str, fixed: tuple[Fixed, ...]) -> isl.Set:
+    """The instances of `statement` in one iteration of what is `fixed`."""
+    if not fixed:
+        return p.statement(statement).domain
+    *before, last = fixed
+    key = restricted, statement, *((Same(f.member), f.name, f.width) for f in fixed)
+    found: isl.Set = p.recent.get(
+        key, lambda: last.restrict(restricted(p, statement, tuple(before)), statement)
+    )
+    return found
+
+
 @dataclass(frozen=True)
 class Grid:
     """A kernel: `axes` in grid order, the last on threadIdx.x; `outer` are the host loops around it.
@@ -375,10 +388,7 @@ class Grid:
 
     def domain(self, statement: str, fixed: tuple[Fixed, ...] = ()) -> isl.Set:
         """Instances of `statement` in one iteration of the host loops, and of `fixed`."""
-        domain = self.p.statement(statement).domain
-        for f in (*self.outer, *fixed):
-            domain = f.restrict(domain, statement)
-        return domain
+        return restricted(self.p, statement, (*self.outer, *fixed))
 
     def context(self) -> isl.Set:
         """What holds of the parameters and the host loops' indices whenever the kernel runs.

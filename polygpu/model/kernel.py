@@ -241,6 +241,26 @@ HostStatement: TypeAlias = HostFor | HostIf | Launch
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """Columns `first` up to but not including `end` of the rows for which `test` holds, None for all."""
+
+    first: Expr
+    end: Expr
+    test: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of the host that pointers lead to. `counters` are the subscripts that find one, in `touched` and
+    `written`, which say what the region may touch of it, and write; nothing is written where that is None.
+    """
+
+    counters: tuple[str, ...]
+    touched: Span
+    written: Span | None
+
+
+@dataclass(frozen=True, slots=True)
 class Buffer:
     """A device array of the region.
 
@@ -248,6 +268,8 @@ class Buffer:
     or more dimensions. `host` is False for the compiler's own temporaries. The element with all
     subscripts equal to `origin` is the first of the device copy. Host rows are `host_extents` long. Copies
     between host and device end with the element `last`, if it is given: the caller's memory may end there.
+
+    Where the host has `rows` behind pointers, it packs what lies within `extents` of them, and passes that.
     """
 
     name: str
@@ -261,6 +283,12 @@ class Buffer:
     copy_out: bool
     structure: Structure | None = None
     last: tuple[Expr, ...] = ()
+    rows: Rows | None = None
+
+    @property
+    def host_origin(self) -> tuple[Expr, ...]:
+        """The subscripts of the element in what the host passes with which the device copy begins."""
+        return () if self.rows else self.origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,3 +328,8 @@ class Unit:
     regions: tuple[Region, ...]
     scopes: bool = False
     kept: frozenset[str] = frozenset()
+
+
+def packs(unit: Unit) -> bool:
+    """Whether its host file packs rows behind pointers."""
+    return any(buffer.rows for region in unit.regions for buffer in region.buffers)

@@ -236,8 +236,11 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
         return replace(a, extents=tuple(e if e is None else affine(e) for e in a.extents))
 
     def access(a: Access) -> Access:
-        forms = tuple(f if f is None else affine(f) for f in a.forms)
-        return replace(a, reference=place(a.reference), guards=all_of(a.guards), forms=forms)
+        forms = tuple(map(all_of, a.forms))
+        course = a.course and replace(
+            a.course, domain=all_of(a.course.domain), subscripts=all_of(a.course.subscripts)
+        )
+        return replace(a, reference=place(a.reference), guards=all_of(a.guards), forms=forms, course=course)
 
     def statement(s: Statement) -> Statement:
         body, accesses = map_actions(s.body, value, place), tuple(map(access, s.accesses))

@@ -59,9 +59,10 @@ class Scalar:
 class Given:
     """What the region calls `name` is at the lvalue `place` of the source's variable `root`.
 
-    `kind` is "scalar", a `type`, or "pointer", of which the value is read, "array" or "place", which are used
-    where they are, or "test", of a pointer for NULL; a "subscript" leads to others. `declaration` is that of
-    the root, an array as a pointer, and `pointers` are those on the way, each with the subscript behind it.
+    `kind` is "scalar", a `type`, or "pointer", of which the value is read, "array", "table" (of pointers to
+    rows) or "place", which are used where they are, or "test", of a pointer for NULL; a "subscript" leads to
+    others, and an "end" is at the pointer `type`, which is only compared. `declaration` is that of the root,
+    an array as a pointer; `pointers` are those on the way, each with the subscript behind it.
     """
 
     name: str
@@ -118,7 +119,8 @@ class Array:
     (declared inside the region: dead outside). `host` is the C expression that yields its address
     as a pointer to its first element (`&A[0][0]`, `p`, `&sum`). A local one `escapes` where pointers may
     point into it; a pointer is `derived` where the function may have made it from another pointer.
-    `source` is what the source has in its place where that is no variable of its name.
+    `source` is what the source has in its place where that is no variable of its name. The first `pointers`
+    subscripts are of arrays of pointers, which lead to rows anywhere in memory.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Array:
     escapes: bool = False
     derived: bool = False
     source: str = ""
+    pointers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +210,22 @@ Number: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """The elements that `subscripts` are wherever `iterators` meet the conditions of `domain`."""
+
+    iterators: tuple[str, ...]
+    domain: tuple[Expr, ...]
+    subscripts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One reference of a statement. A `must` write happens in every instance, be it by this access or by one
     of the other branch; a read that is not `exposed` finds what the same instance has written before it.
 
-    When `affine` is False subscripts depend on data: any element may be touched whose other subscripts are
-    what `forms` has for them. `guards` are affine conditions within the body, all of which hold wherever the
-    access happens.
+    When `affine` is False subscripts depend on data: any element may be touched each of whose subscripts is
+    one of those in `forms`, where that has any for it, or any on a `course`. `guards` are affine conditions
+    within the body, all of which hold wherever the access happens.
     """
 
     reference: Reference
@@ -224,7 +236,8 @@ class Access:
     text: str
     guards: tuple[Expr, ...] = ()
     exposed: bool = True
-    forms: tuple[Expr | None, ...] = ()
+    forms: tuple[tuple[Expr, ...], ...] = ()
+    course: Course | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +312,9 @@ class Scop:
     `exposed` are copies of scalars, with any whose value is assumed, and of pointers that stores may change.
     `given` are parts of variables, and `whole` what scalars are made of that the region does not read
     themselves. An array that is `reassociated` in a loop, by its number, may have its updates in another
-    order there.
+    order there. To the region of a `team` all threads of OpenMP's come, and one runs it. `numbers` are the
+    function's own variables, parameters included, that the region names and that hold one, each with its
+    `value` at the region's start where that is a constant.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -321,15 +336,23 @@ class Scop:
     given: tuple[Given, ...] = ()
     whole: tuple[Scalar, ...] = ()
     reassociated: frozenset[tuple[int, str]] = frozenset()
+    team: bool = False
+    numbers: tuple[Scalar, ...] = ()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:
     """The accesses of which only a pragma says that iterations of a loop keep them apart."""
+    written = {
+        (k, a.reference.array) for s in scop.statements for a in s.accesses if a.write for k in s.loops
+    }
     return tuple(
         a
         for s in scop.statements
         for a in s.accesses
-        if not a.affine and any(keeps_apart(scop, k, a.reference.array) for k in s.loops)
+        if not a.affine
+        and any(
+            (k, a.reference.array) in written and keeps_apart(scop, k, a.reference.array) for k in s.loops
+        )
     )
 
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygpu.model.expr import Binary, Call, Expr, Reference, Select, is_floating, type_of
+from polygpu.model.expr import (
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Int,
+    Literal,
+    Reference,
+    Select,
+    Unary,
+    is_floating,
+    limits,
+    type_of,
+)
 from polygpu.model.rewrite import children, references, with_children
 from polygpu.model.scop import Store
 
@@ -15,7 +28,7 @@ OPERATORS = frozenset({"+", "*", "&", "|", "^", "&&", "||"}) | FUNCTIONS
 """Commutative, and associative up to rounding, in each type that `update` lets them have."""
 
 _TRUTH = frozenset({"&&", "||"})  # which make 1 of all that is true, wherever they are executed at all
-_OTHER_SIDE = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+OTHER_SIDE = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def update(store: Store) -> str | None:
@@ -59,21 +72,21 @@ def _extreme(value: Expr, target: Reference) -> str | None:
     match value:
         case Select(Binary(op, left, right), yes, no) if op in EXTREMES:
             if _is(left, target):
-                op, left, right = _OTHER_SIDE[op], right, left
+                op, left, right = OTHER_SIDE[op], right, left
             if _is(left, target) or not _is(right, target) or _reads(left, target):
                 return None
-            if _alike(yes, left) and _is(no, target):
+            if alike(yes, left) and _is(no, target):
                 return op
-            if _alike(no, left) and _is(yes, target) and not is_floating(target.type):
-                return _OTHER_SIDE[op]
+            if alike(no, left) and _is(yes, target) and not is_floating(target.type):
+                return OTHER_SIDE[op]
     return None
 
 
 def _is(value: Expr, target: Reference) -> bool:
-    return isinstance(value, Reference) and _alike(value, target)
+    return isinstance(value, Reference) and alike(value, target)
 
 
-def _alike(one: Expr, other: Expr) -> bool:
+def alike(one: Expr, other: Expr) -> bool:
     """Whether both are the same, wherever they stand in the source."""
     return _unnumbered(one) == _unnumbered(other)
 
@@ -110,3 +123,28 @@ def _path(value: Expr, target: Reference) -> tuple[str, ...] | None:
 def _step(op: str, old: Expr, term: Expr, target: Reference) -> tuple[str, ...] | None:
     path = _path(old, target)
     return None if path is None or _reads(term, target) else (op, *path)
+
+
+def neutral(operator: str, ctype: str) -> Expr:
+    """What changes nothing of any value, the sign of a zero included."""
+    if operator in FUNCTIONS:
+        return Literal("NAN", ctype)
+    if operator in EXTREMES:
+        return _least(ctype) if operator in (">", ">=") else _most(ctype)
+    if not is_floating(ctype):
+        return Cast(ctype, Int({"*": 1, "&": -1, "&&": 1}.get(operator, 0)))
+    suffix = "f" if ctype == "float" else ""
+    return Literal(f"1.0{suffix}", ctype) if operator == "*" else Unary("-", Literal(f"0.0{suffix}", ctype))
+
+
+def _least(ctype: str) -> Expr:
+    if is_floating(ctype):
+        return Unary("-", Literal("INFINITY", ctype))
+    least, _ = limits(ctype)
+    return Cast(ctype, Binary("-", Int(least + 1), Int(1)) if least else Int(0))
+
+
+def _most(ctype: str) -> Expr:
+    if is_floating(ctype):
+        return Literal("INFINITY", ctype)
+    return Cast(ctype, Int(-1 if ctype.startswith("unsigned") else limits(ctype)[1]))

@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from polygpu.model.device import Device
-from polygpu.model.kernel import Kernel, Unit
+from polygpu.model.kernel import Kernel, Unit, packs
 from polygpu.model.scop import LARGEST_SIZE
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
@@ -68,6 +68,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),
         "scopes": unit.scopes,
+        "packs": packs(unit),
         "kept": any(buffer.rows for buffer in buffers),
         "poisons": 'getenv("POLYGPU_POISON") != NULL',
         "sized": any(region.sized for region in regions),

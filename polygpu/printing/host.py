@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from polygpu.frontend import Kept
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Select
-from polygpu.model.kernel import Buffer, Region
+from polygpu.model.kernel import Buffer, Region, Rows, Span
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import rewrite, substitute
 from polygpu.model.scop import Array, Exposed, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.printer import Names, print_expr
+from polygpu.printing.rows import PROTOTYPES, Packed
 from polygpu.support.position import basename
 
 _USER = Names(C)  # the user's own names, in the user's own file
@@ -39,6 +40,8 @@ _KEEPING = {
     "polygpu_unmap": f"void polygpu_unmap{_MAPS}int all, const char *why);\n",
     "polygpu_update": f"void polygpu_update{_MAPS}int back, const char *why);\n",
 }
+# Threads may still be at what stands before the region, and each of them tests what it needs.
+_ONE_FOR_ALL = "#pragma omp barrier\n#pragma omp single copyprivate(polygpu_left)\n"
 _DISJOINT = """\
 static inline int polygpu_disjoint(const void *p, long long m, const void *q, long long n)
 {
@@ -66,7 +69,8 @@ class HostCall:
     `parameters` are those of the prototype, `scalars` and `buffers` the arguments in that order, as C
     text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
     `gain` is the test that offloading pays, "" for none: nothing is said where it fails.
-    Arrays may be `kept` on the device.
+    Arrays may be `kept` on the device. Rows behind pointers are `packed` before the call; statements have
+    `listed` memory that they must not be part of, where that is not sure.
     """
 
     scop: str
@@ -77,6 +81,8 @@ class HostCall:
     overlaps: tuple[Overlap, ...] = ()
     gain: str = ""
     kept: bool = False
+    packed: tuple[Packed, ...] = ()
+    listed: tuple[str, ...] = ()
 
 
 def host_call(
@@ -93,7 +99,9 @@ def host_call(
     arrays = {array.name: array for array in scop.arrays}
     hosts = [buffer for buffer in region.buffers if buffer.host]
     scalars = tuple(scalar.name for scalar in region.scalars)
-    buffers = tuple(f"({pointer_type(b, _USER.dialect)}){_address(arrays[b.name])}" for b in hosts)
+    rows = {b.name: _packed(arrays[b.name], b) for b in hosts if b.rows}
+    passed_as = {b.name: rows[b.name].variable if b.rows else _address(arrays[b.name]) for b in hosts}
+    buffers = tuple(f"({pointer_type(b, _USER.dialect)}){passed_as[b.name]}" for b in hosts)
     return HostCall(
         scop=scop.name,
         parameters=region_parameters(named or region, _USER.dialect),
@@ -102,7 +110,41 @@ def host_call(
         conditions=tuple(conditions),
         overlaps=() if scop.no_alias else overlap_tests(scop, region),
         gain=gain,
+        packed=tuple(rows.values()),
+        listed=() if scop.no_alias else tuple(_listed(scop, region, rows)),
     )
+
+
+def _packed(array: Array, buffer: Buffer) -> Packed:
+    return Packed(buffer, _address(array), _in_source(buffer), array.shown, print_user)
+
+
+def _listed(scop: Scop, region: Region, rows: Mapping[str, Packed]) -> Iterator[str]:
+    """Lists rows that are written, or that stores to other arrays may reach, and what they must not be."""
+    buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
+    arrays = [array for array in scop.arrays if array.name in buffers]
+    tables = [array for array in arrays if array.name in rows]
+    others: dict[str, None] = {}
+    together: dict[str, None] = {}
+    for a, b in product(tables, arrays):
+        written = buffers[a.name].copy_out or buffers[b.name].copy_out
+        if written and (a is b or _may_overlap(a, b)):
+            together[a.name] = None
+            (together if b.name in rows else others)[b.name] = None
+    for a, e in product(tables, scop.exposed):
+        if buffers[a.name].copy_out and _may_alias({e.type}, _types(a)):
+            others[e.name] = None
+    for name in together:
+        yield from rows[name].listing
+        if buffers[name].copy_out and "char" in next(_types(a) for a in tables if a.name == name):
+            yield from rows[name].pointers
+    for array in arrays:
+        if array.name in others:
+            start, size = _span(array, buffers[array.name])
+            yield f"polygpu_list_memory({start}, {size}, 0, {int(buffers[array.name].copy_out)});"
+    for e in scop.exposed:
+        if e.name in others:
+            yield f"polygpu_list_memory({e.address}, {e.size}, 0, 0);"
 
 
 def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
@@ -121,10 +163,18 @@ def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
             extents=tuple(map(expr, b.extents)),
             host_extents=tuple(e if e is None else expr(e) for e in b.host_extents),
             origin=tuple(map(expr, b.origin)),
+            rows=b.rows and _rows_with(b.rows, expr),
         )
 
     scalars = tuple(replace(s, name=names.get(s.name, s.name)) for s in region.scalars)
     return replace(region, scalars=scalars, buffers=tuple(map(buffer, region.buffers)))
+
+
+def _rows_with(rows: Rows, change: Callable[[Expr], Expr]) -> Rows:
+    def span(s: Span) -> Span:
+        return Span(change(s.first), change(s.end), s.test and change(s.test))
+
+    return replace(rows, touched=span(rows.touched), written=rows.written and span(rows.written))
 
 
 def _address(array: Array) -> str:
@@ -139,13 +189,15 @@ def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
     of_arrays = (
         _overlap(a.shown, _span(a, buffers[a.name]), b.shown, _span(b, buffers[b.name]))
         for a, b in combinations(arrays, 2)
-        if _may_overlap(a, b) and (buffers[a.name].copy_out or buffers[b.name].copy_out)
+        if not (a.pointers or b.pointers)
+        and _may_overlap(a, b)
+        and (buffers[a.name].copy_out or buffers[b.name].copy_out)
     )
     # What is only read is read once: no store may change it meanwhile.
     of_copies = (
         _overlap(e.name, (e.address, e.size), a.shown, _span(a, buffers[a.name]))
         for e, a in product(scop.exposed, arrays)
-        if _may_change(e, a) and buffers[a.name].copy_out
+        if not a.pointers and _may_change(e, a) and buffers[a.name].copy_out
     )
     return (*of_arrays, *of_copies)
 
@@ -269,6 +321,7 @@ def emit_host(
     mark = "\ufeff" if body.startswith("\ufeff") else ""
     said = {name for _, insertion in kept.inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept for call in calls) else set()
+    said |= {"polygpu_host_reads"} if any(call.kept and call.packed for call in calls) else set()
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
     return mark + prologue(path or scops[0].file, calls, keeping + _marks(kept)) + body.removeprefix(mark)
 
@@ -287,7 +340,9 @@ def prologue(path: str, calls: Iterable[HostCall], keeping: str = "") -> str:
     """What the replacements of the regions of the file at `path` need before them."""
     file, calls = basename(path), tuple(calls)
     helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
-    if any(call.conditions or call.overlaps for call in calls):
+    if any(call.packed for call in calls):
+        helpers += PROTOTYPES
+    if any(call.conditions or call.overlaps or call.packed for call in calls):
         helpers += "void polygpu_assumption_failed(const char *message);\n"
     prototypes = "".join(f"int {c.scop}({', '.join(c.parameters) or 'void'});\n" for c in calls)
     return f"/* Generated by polygpu from {file}. */\n{helpers}{keeping}{prototypes}{_line(1, file)}"
@@ -322,18 +377,65 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
         kept = f'        polygpu_host_writes(0, 0, "{says_so}");\n'
     else:
         kept = ""
-    left = "polygpu_reason || " if tests else f"!({call.gain}) || " if call.gain else ""
     spoken = (
         "        static int polygpu_said;\n"
         f"        if ({loud}) {{\n"
         "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
     )
+    left = "polygpu_reason || " if tests else f"!({call.gain}) || " if call.gain else ""
+    if scop.team or call.packed:
+        if call.packed:
+            chosen = (chosen or f"    const char *polygpu_reason = {_quiet(call)};\n") + _staged(call, says)
+        head = _attempt(call, chosen, run, spoken if chosen else "", scop.team) + kept
+    else:
+        head = f"{chosen}    if ({left}{run}) {{\n{spoken if tests else ''}{kept}"
     return (
-        f"{{\n{chosen}    if ({left}{run}) {{\n"
-        f"{spoken if tests else ''}{kept}"
+        f"{{\n{head}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
         f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
     )
+
+
+def _attempt(call: HostCall, chosen: str, run: str, spoken: str, team: bool) -> str:
+    """What leaves in `polygpu_left` whether the region is left to do, and the head of what does it here.
+
+    Of a team one thread asks the device, for which all wait: each learns what became of it.
+    """
+    unpacked = [line for p in call.packed for line in p.unpacking]
+    if call.kept and unpacked:
+        unpacked.insert(0, 'polygpu_host_writes(0, 0, "rows behind pointers are unpacked");')
+    asks = [line for p in call.packed for line in p.packing]
+    if call.kept and call.packed:
+        asks.insert(0, 'polygpu_host_reads(0, 0, "rows behind pointers are packed");')
+    asks.append(f"polygpu_left = {run};")
+    asks += ["if (!polygpu_left) {", *unpacked, "}"] if unpacked else []
+    allowed = "!polygpu_reason" if chosen else call.gain
+    asked = f"    if ({allowed}) {{\n{_indented(asks)}    }}\n" if allowed else _indented(asks)
+    dropped = _indented(f"polygpu_drop_rows({p.variable});" for p in call.packed)
+    one = _ONE_FOR_ALL if team else ""
+    tried = f"    {{\n{chosen}{spoken}{asked}{dropped}    }}\n"
+    return f"    int polygpu_left = 1;\n{one}{tried}    if (polygpu_left) {{\n"
+
+
+def _quiet(call: HostCall) -> str:
+    return f'({call.gain}) ? 0 : ""' if call.gain else "0"
+
+
+def _staged(call: HostCall, says: str) -> str:
+    """Memory for rows, and the test that they are apart, which decide about `polygpu_reason` too."""
+    lines = [f"    {line}\n" for p in call.packed for line in p.declared]
+    for p in call.packed:
+        why = _escaped(f"{says}there is no memory for the rows of '{p.shown}'")
+        lines.append(f'    if (!polygpu_reason && !{p.variable})\n        polygpu_reason = "{why}";\n')
+    if call.listed:
+        why = _escaped(f"{says}rows of an array are not apart from each other, or from other arrays")
+        test = f'if (!polygpu_listed_apart())\n            polygpu_reason = "{why}";'
+        lines.append(f"    if (!polygpu_reason) {{\n{_indented((*call.listed, test))}    }}\n")
+    return "".join(lines)
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"        {line}\n" for line in lines)
 
 
 def _tests(call: HostCall) -> list[tuple[str, str]]:

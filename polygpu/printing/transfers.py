@@ -65,9 +65,9 @@ def transfers(buffer: Buffer) -> Iterator[Transfer]:
 
 def is_kept(buffer: Buffer) -> bool:
     """Whether the array may stay on the device: what is copied of it lies together on the host."""
-    if not (buffer.host and buffer.extents and (buffer.copy_in or buffer.copy_out)):
+    if not (buffer.host and buffer.extents and (buffer.copy_in or buffer.copy_out)) or buffer.rows:
         return False
-    origin = buffer.origin or (Int(0),) * len(buffer.extents)
+    origin = buffer.host_origin or (Int(0),) * len(buffer.extents)
     inner = zip(buffer.extents[1:], buffer.host_extents[1:], origin[1:], strict=True)
     return all(extent == host and start == Int(0) for extent, host, start in inner)
 
@@ -75,7 +75,7 @@ def is_kept(buffer: Buffer) -> bool:
 def _box(buffer: Buffer) -> Transfer:
     """A box of `extents` at `origin` of the host array; dimensions the box spans fully are merged."""
     extents, host = buffer.extents or (Int(1),), buffer.host_extents or (Int(1),)
-    origin = buffer.origin or (Int(0),) * len(extents)
+    origin = buffer.host_origin or (Int(0),) * len(extents)
     rank = len(extents)
     outer = max(rank - 2, 0)
     while outer and extents[outer] == host[outer] and origin[outer] == Int(0):

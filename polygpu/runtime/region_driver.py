@@ -32,6 +32,8 @@ class Parameter:
 
     `flat` arrays are pointers to elements in the source, `scalar` ones variables. The elements of `distinct`
     ones are all numbers below their count: by promise, iterations write what these say to different places.
+    Where the source has pointers to rows, `inner` are the lengths of dimensions behind the outer one, each
+    with the place of subscript 0.
     """
 
     array: Array
@@ -40,6 +42,7 @@ class Parameter:
     first: str
     flat: bool
     distinct: bool = False
+    inner: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -61,7 +64,7 @@ class Parameter:
     @property
     def shape(self) -> list[str]:
         """The first outer index and the inner extents; nothing of a variable."""
-        inner = [_long(e) for e in self.array.extents[1:] if e is not None]
+        inner = [_long(e) for e in self.array.extents[1:] if e is not None] + [n for n, _ in self.inner]
         return [] if self.scalar else [self.first, *inner]
 
     @property
@@ -102,6 +105,8 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     passed = [(name, ctype) for name, ctype, _ in computed]
     arrays = {a.name for a in scop.arrays}
     taken = arrays | {name for name, _ in (*scalars, *passed)}
+    idle = [s for s in scop.numbers if s.name not in taken]
+    named = taken | {s.name for s in idle}
     values = {
         # the user's own main gets out of the way
         "file": str(Path(scop.file).resolve()).replace("\\", "\\\\").replace('"', '\\"'),
@@ -116,8 +121,10 @@ def driver(region: CompiledRegion, text: str) -> Driver:
         "computed": computed,
         "setup": list(_setup(scop, taken)),
         "given": scop.given,
+        "tables": any(p.inner for p in parameters),
         "assumed": [(s.name, s.type, value) for s, value in region.prepared.assumed.items()],
-        "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in taken],
+        "idle": [(s.name, s.type, "0" if s.value is None else print_user(s.value)) for s in idle],
+        "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in named],
     }
     template = environment().get_template("verify/driver.c.j2")
     live = [p for p in parameters if p.array.live_out]
@@ -187,6 +194,10 @@ def _setup(scop: Scop, taken: set[str]) -> Iterator[str]:
                 yield f"*({g.type} *)&{g.place} = {g.name};"
             case "pointer":
                 yield f"*(void **)&{g.place} = (void *){g.name};"
+            case "end":
+                yield f"*(void **)&{g.place} = (void *)({g.type});"
+            case "table":
+                yield f"memcpy((void *)&{g.place}, {g.name}, sizeof {g.place});"
             case "array":
                 yield f"memcpy((void *)&{g.place}, {g.name}, polygpu_bytes_{g.name});"
             case "place":
@@ -215,10 +226,17 @@ def _parameter(array: Array, buffers: tuple[Buffer, ...]) -> Parameter:
         return Parameter(array, _long(array.extents[0]), width, "0", "[0]" not in array.host)
     buffer = next((b for b in buffers if b.name == array.name), None)
     if buffer is None:
-        return Parameter(array, "1", width, "0", "[0]" not in array.host)
-    first = buffer.origin[0] if buffer.origin else Int(0)
-    rows = f"{_long(buffer.extents[0])} + polygpu_above({_long(first)})"
-    return Parameter(array, rows, width, f"polygpu_below({_long(first)})", "[0]" not in array.host)
+        inner = (("1", "0"),) * array.pointers
+        return Parameter(array, "1", width, "0", "[0]" not in array.host, inner=inner)
+    (rows, first), *others = (_reach(buffer, k) for k in range(1 + array.pointers))
+    width = " * ".join(f"({n})" for n, _ in others) or width
+    return Parameter(array, rows, width, first, "[0]" not in array.host, inner=tuple(others))
+
+
+def _reach(buffer: Buffer, k: int) -> tuple[str, str]:
+    """How many subscripts of a dimension there are, from 0 or what is below it, and the place of 0."""
+    first = _long(buffer.origin[k] if buffer.origin else Int(0))
+    return f"{_long(buffer.extents[k])} + polygpu_above({first})", f"polygpu_below({first})"
 
 
 def _long(expr: Expr) -> str:
@@ -229,6 +247,8 @@ def _declared(p: Parameter) -> str:
     """The parameter under the source's name; variables come by address."""
     if p.scalar:
         return f"{p.element} *polygpu_at_{p.name}"
+    if p.inner:
+        return f"{p.element} {'*' * len(p.inner)}*{p.name}"
     if p.flat:
         return f"{p.element} *restrict {p.name}"
     inner = "".join(f"[{print_user(e)}]" for e in p.array.extents[1:] if e is not None)
@@ -237,6 +257,10 @@ def _declared(p: Parameter) -> str:
 
 def _argument(p: Parameter) -> str:
     name = f"polygpu_new_{p.name}"
+    if p.inner:
+        counts, firsts = zip((p.rows, p.first), *p.inner, strict=True)
+        lists = (f"(long long[]){{{', '.join(part)}}}" for part in (counts, firsts))
+        return f"polygpu_table((char *){name}, sizeof *{name}, {len(p.inner)}, {', '.join(lists)})"
     return name if p.scalar else f"(void *)({name} + {p.first} * ({p.width}))"
 
 

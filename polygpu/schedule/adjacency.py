@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
-from time import perf_counter
 from typing import TypeAlias
 
 import islpy as isl
@@ -21,7 +20,7 @@ from polygpu.schedule.adjacent_rows import AdjacentRows, RowFinder
 from polygpu.schedule.directions import Demand, demand, directions
 from polygpu.schedule.farkas import Layout, dependence_cones
 from polygpu.schedule.integer_system import OperationsExceededError, Vector, rank
-from polygpu.support.isl_idioms import D, maps, tuple_name
+from polygpu.support.isl_idioms import D, maps, steps, tuple_name
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,8 @@ def solve(
 
     `candidates` replaces step 1's classification (keys of references that may be accessed directly, for
     instance because their reuse is by a sequential loop only). None when no candidate can be satisfied,
-    when none was found in `cap` tries or by `deadline`, a perf_counter(), or when isl spends too long on one.
+    when none was found in `cap` tries or by `deadline`, a number of steps(), or when isl spends too long on
+    one.
     """
     known, reuse = classify(instances, references)
     chosen = known if candidates is None else tuple(r for r in references if r.key in candidates)
@@ -239,7 +239,7 @@ class _Search:
 
     @property
     def spent(self) -> bool:
-        return len(self.attempts) >= self.cap or perf_counter() > self.deadline
+        return len(self.attempts) >= self.cap or steps() > self.deadline
 
     def rows(self, choice: Choice) -> AdjacentRows | None:
         if choice not in self.attempts and not self.spent:

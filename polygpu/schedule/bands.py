@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
-from time import perf_counter
 from typing import Any
 
 import islpy as isl
@@ -13,7 +12,18 @@ import islpy as isl
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.schedule.tree import Band, Leaf, Member, Node, Sequence, band, sequence
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import CONTEXT, D, bounded, maps, pieces, pw_name, sets, union_pw_affs
+from polygpu.support.isl_idioms import (
+    CONTEXT,
+    STEPS_A_SECOND,
+    D,
+    bounded,
+    maps,
+    pieces,
+    pw_name,
+    sets,
+    steps,
+    union_pw_affs,
+)
 
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
@@ -36,8 +46,8 @@ def schedule(
     next to nothing, with bounds that int does not hold. Then bands need not begin with a parallel loop.
 
     Raises `isl.Error` when isl gives up ("unable to carry dependences" happens), finds only such coefficients
-    or would take too long, and TimeoutError after `seconds`: in the integer programs of a large problem it
-    may go on for hours, and counts no steps on the way.
+    or would take too long, and TimeoutError after the steps of `seconds`: in the integer programs of a large
+    problem it may go on for hours, and counts no steps on the way.
     """
     if _size(domain, validity) > _SIZE:
         raise isl.Error("too many dependences to schedule")
@@ -49,11 +59,11 @@ def schedule(
         .set_proximity(proximity)
     )
     limit = seconds if _size(domain, validity) > _SMALL else inf
-    start = perf_counter()
+    end = steps() + limit * STEPS_A_SECOND
     found = _computed(constraints, limit, domain)
     if _is_steep(found):
         with _no_parallel_loop_first():
-            found = _computed(constraints, limit - (perf_counter() - start), domain)
+            found = _computed(constraints, (end - steps()) / STEPS_A_SECOND, domain)
     if _is_steep(found):
         raise isl.Error("coefficients of the schedule are too large")
     return found

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 
 import islpy as isl
 
-from polygpu.analysis.conditions import Condition, sizes_of, strongest, unless
+from polygpu.analysis.conditions import Condition, strongest, unless, within
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.scop import COUNTED
 from polygpu.schedule.tree import Band, Host, HostLoop, HostSequence, Leaf, Member, Nest, Node, Sequence
-from polygpu.support.isl_idioms import D, common, pieces
+from polygpu.support.isl_idioms import D, pieces
 
 _REASON = "a sum of iterators, by which kernels are ordered, is beyond the range of int"
 
 
 def coordinate_tests(p: Polyhedra, host: Host, others: Iterable[Condition]) -> tuple[Condition, ...]:
     """The tests that the call of a region needs beside the `others`. Iterators alone fit, by C."""
-    sizes = common(sizes_of(p), (other.holds for other in others))
+    sizes = within(p, others)
     found: list[Condition] = []
     for member in _members(host):
         for name, row in member.rows.items():

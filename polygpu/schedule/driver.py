@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
 
 import islpy as isl
 
@@ -35,7 +34,7 @@ from polygpu.schedule.tree import (
     between,
     sequence,
 )
-from polygpu.support.isl_idioms import isl_name, union_set_of
+from polygpu.support.isl_idioms import STEPS_A_SECOND, isl_name, steps, union_set_of
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,10 @@ class Scheduled:
 def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     """A legal host program for `p`.
 
-    After `budget` seconds, components keep the source's order, or isl's; `unsearched` has their statements.
+    After as many steps as `budget` seconds have, components keep the source's order, or isl's; `unsearched`
+    has their statements.
     """
-    start = perf_counter()
+    end = steps() + budget * STEPS_A_SECOND
     unsearched: list[str] = []
     dependences = d.all
     domains = {s.name: s.domain for s in p.statements}
@@ -71,7 +71,7 @@ def schedule(p: Polyhedra, d: Dependences, budget: float = inf) -> Scheduled:
     parts: list[Node] = []
     answers: list[tuple[tuple[str, ...], AdjacencySolution | None]] = []
     for component in components(instances, dependences):
-        node, solution, cut = _component(p, component, dependences, domains, start + budget)
+        node, solution, cut = _component(p, component, dependences, domains, end)
         unsearched.extend(component if cut else ())
         parts.append(node)
         answers.append((component, solution))
@@ -116,13 +116,13 @@ def _component(
     domains: dict[str, isl.Set],
     deadline: float,
 ) -> tuple[Node, AdjacencySolution | None, bool]:
-    """Its schedule, algorithm 1's answer, and whether time ran out."""
+    """Its schedule, algorithm 1's answer, and whether steps ran out, whose number is `deadline`."""
     inside = between(dependences, names, names, domains)
     # half of what is left: the rest is for the search
-    plain, cut = _plain(p, names, inside, (deadline - perf_counter()) / 2)
-    solution = _solve(p, names, inside, deadline) if perf_counter() < deadline else None
+    plain, cut = _plain(p, names, inside, (deadline - steps()) / STEPS_A_SECOND / 2)
+    solution = _solve(p, names, inside, deadline) if steps() < deadline else None
     if solution is None:
-        return plain, None, cut or perf_counter() >= deadline
+        return plain, None, cut or steps() >= deadline
     node = _node(p, names, solution)
     scope = _scope(p, inside)
     if _parallelism(node, scope) < _parallelism(plain, scope):

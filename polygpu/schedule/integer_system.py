@@ -15,7 +15,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import CONTEXT
+from polygpu.support.isl_idioms import TooLongError, bounded
 
 Vector: TypeAlias = tuple[int, ...]
 
@@ -31,25 +31,12 @@ class OperationsExceededError(Exception):
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Raises OperationsExceededError after so many steps of isl: unlike a clock, the same on every machine.
-
-    Only for calls that raise when isl fails; others would go on with a null value. A limit that is already
-    set stays in force instead.
-    """
-    if CONTEXT.get_max_operations():
-        yield
-        return
-    CONTEXT.reset_operations()
-    CONTEXT.set_max_operations(operations)
+    """Raises OperationsExceededError after so many steps of isl, which are the same on every machine."""
     try:
-        yield
-    except isl.Error as error:
-        if "maximal number of operations" in str(error):
-            raise OperationsExceededError from error
-        raise
-    finally:
-        CONTEXT.set_max_operations(0)
-        CONTEXT.reset_operations()
+        with bounded(operations):
+            yield
+    except TooLongError as error:
+        raise OperationsExceededError from error
 
 
 def dot(left: Sequence[int], right: Sequence[int]) -> int:

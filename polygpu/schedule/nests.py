@@ -113,6 +113,17 @@ def nests(host: Host) -> list[Nest]:
             return [n for c in children for n in nests(c)]
 
 
+def looped(node: Node) -> list[str]:
+    """The statements that are in a loop of a kernel's body."""
+    match node:
+        case Leaf():
+            return []
+        case Sequence(children):
+            return [name for child in children for name in looped(child)]
+        case Band():
+            return list(node.statements)
+
+
 def outer_members(host: Host, nest: Nest) -> list[Member]:
     """The host loops around `nest`, outermost first."""
     match host:

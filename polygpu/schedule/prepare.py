@@ -7,10 +7,11 @@ Decisions that change a schedule make another one of what is prepared: `expanded
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+import islpy as isl
 
 from polygpu.analysis import polyhedra
 from polygpu.analysis.assume import assume
@@ -21,16 +22,19 @@ from polygpu.analysis.expand import Expansion, decided_for, expand, whole
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.versions import told_apart
 from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
 from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
-from polygpu.schedule.nests import nests
+from polygpu.schedule.nests import looped, nests
 from polygpu.schedule.sharing import sharing
 from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.isl_idioms import STEPS_A_SECOND, steps
 from polygpu.support.passes import Passes
+from polygpu.support.position import Position
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,13 @@ class Prepared:
         scheduled = replace(self.scheduled, host=host)
         return replace(self, polyhedra=made.p, scheduled=scheduled, shares=True)
 
+    @property
+    def alone(self) -> frozenset[Position]:
+        """Where the statements stand that one thread runs in a loop."""
+        bodies = [nest.body for nest in nests(self.scheduled.host) if not nest.parallel]
+        lonely = [self.polyhedra.statement(name) for body in bodies for name in looped(body)]
+        return frozenset(p for s in lonely for p in (s.position, *(part.position for part in s.parts)))
+
     @cached_property
     def in_source_order(self) -> Prepared:
         """The same in the source's own order, whose code is simple."""
@@ -98,9 +109,9 @@ class Prepared:
 def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes) -> Prepared:
     """Raises Diagnosed for what polyhedra show to be wrong, or to be out of reach.
 
-    The search for a schedule ends after `budget` seconds.
+    The search for a schedule ends after as many steps as `budget` seconds have.
     """
-    end = time.monotonic() + budget
+    end = steps() + budget * STEPS_A_SECOND
     known, assumed = assume(scop, values)
     free, renamed = with_free_names(known)
     p = passes.run("polyhedra", lambda: polyhedra.build(free))
@@ -112,9 +123,29 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
             p = without(p, dead)
             d = passes.run("dependences", lambda: compute(p))
     start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), (p, d), dead)
-    prepared = _ordered(start, end - time.monotonic(), passes)
+    prepared = _told_apart(start, _ordered(start, (end - steps()) / STEPS_A_SECOND, passes), end, passes)
     _check_repeats(prepared)
     return prepared
+
+
+def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) -> Prepared:
+    """The region with copies of what iterations store over, where fewer loops are one thread's by that."""
+    alone = found.alone
+    if not alone or end <= steps():
+        return found
+    names = [s.name for s in start.polyhedra.statements if s.position in alone]
+    p = passes.run("versions", lambda: told_apart(start.polyhedra, start.dependences, names))
+    if p is start.polyhedra:
+        return found
+    d = passes.run("dependences", lambda: compute(p))
+    again = replace(start, polyhedra=p, dependences=d, before=(p, d))
+    other = _ordered(again, (end - steps()) / STEPS_A_SECOND, passes)
+    return other if other.alone < alone else found
+
+
+def is_single(domain: isl.Set) -> bool:
+    """Whether there is at most one instance, for all sizes."""
+    return bool(domain.lexmin().is_equal(domain.lexmax()))
 
 
 def _check_repeats(prepared: Prepared) -> None:
@@ -131,14 +162,14 @@ def _check_repeats(prepared: Prepared) -> None:
 
 def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
     """The region with small temporaries, or with large ones where these save host loops."""
-    end = time.monotonic() + budget
+    end = steps() + budget * STEPS_A_SECOND
     lean = _order(start, budget, passes, generous=False)
     if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
         return lean
     p, d, asked = start.polyhedra, start.dependences, start.decisions
     if passes.run("expand", lambda: expand(p, d, True, asked))[1] == lean.expansions:
         return lean
-    left = end - time.monotonic()
+    left = (end - steps()) / STEPS_A_SECOND
     if left <= 0:
         return lean
     large = _order(start, left, passes, generous=True)
@@ -147,13 +178,13 @@ def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
 
 def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Prepared:
     p, d = start.polyhedra, start.dependences
-    end = time.monotonic() + budget
+    end = steps() + budget * STEPS_A_SECOND
     with patience(budget / 2):
         p, expansions = passes.run("expand", lambda: expand(p, d, generous, start.decisions))
         if expansions:
             d = passes.run("dependences", lambda: compute(p))
         p, d, splits = passes.run("split", lambda: split(p, d))
-    left = end - time.monotonic()
+    left = (end - steps()) / STEPS_A_SECOND
     scheduled = passes.run("schedule", lambda: schedule(p, d, left))
     return replace(
         start, polyhedra=p, dependences=d, expansions=expansions, splits=splits, scheduled=scheduled

@@ -52,7 +52,13 @@ def choose(
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
     drawn, effort = (MANY, Effort(inf)) if thorough else (0, Effort(LEFT))
-    return Chooser(realiser, sizes, decisions, drawn, effort).chosen(r)
+    quick = Chooser(realiser, sizes, decisions, drawn, replace(effort), tested=False)
+    found = quick.chosen(r)
+    return (
+        found
+        if quick.fits(()) and quick.fits(found)
+        else replace(quick, effort=effort, tested=True).chosen(r)
+    )
 
 
 def _free(r: CompiledRegion) -> Iterator[Nest]:
@@ -92,6 +98,7 @@ class Chooser:
     """Chooses for the nests of a region at the `sizes` of a typical call, beside its other `decisions`.
 
     After the few choices that rules propose, `drawn` ones are looked at, as long as there is `effort` left.
+    Unless `tested`, int is taken to hold what their kernels compute: finding out takes longer than pricing.
     """
 
     realiser: Realiser
@@ -99,6 +106,7 @@ class Chooser:
     decisions: tuple[Decision, ...]
     drawn: int = 0
     effort: Effort = field(default_factory=Effort)
+    tested: bool = True
 
     @property
     def device(self) -> Device:
@@ -118,6 +126,16 @@ class Chooser:
             made = other._made(())
             nests = _taken(other._of_nests(made)) if made is not None else nests
         return (*kernels, *nests)
+
+    def fits(self, found: tuple[Decision, ...]) -> bool:
+        """Whether the region has the order of its schedule with what was `found`, tested or not."""
+        try:
+            made = [
+                self.realiser.realise((*found, *self.decisions), tested=tested) for tested in (True, False)
+            ]
+        except Diagnosed:
+            return False
+        return made[0].prepared is made[1].prepared
 
     def _kernels(self, r: CompiledRegion) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
         """Decisions about kernels, and those for their nests."""
@@ -244,7 +262,7 @@ class Chooser:
             return None
         self.effort.left -= _MADE
         try:
-            return self.realiser.realise((*more, *self.decisions))
+            return self.realiser.realise((*more, *self.decisions), tested=self.tested)
         except Diagnosed:  # refused, or isl finds no code for it
             return None
 

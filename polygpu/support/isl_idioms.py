@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import reduce
 from math import inf
-from time import monotonic
+from time import process_time
 from typing import TypeVar
 
 import islpy as isl
@@ -60,13 +61,62 @@ class TooLongError(isl.Error):
     """isl has used up its steps, or there is no time left."""
 
 
+STEPS_A_SECOND = 2_000_000  # where isl is slow; elsewhere it does twice or three times as many
+SLOW = 2  # times the processor time that a number of steps should take: then there are steps that are long
+_PROBED = 1 << 14, 1 << 7  # steps: what most work does not take, and what is not told from nothing
+
+
+@dataclass
+class _Clock:
+    """`past` steps were done before isl counted from 0; there is an error at `end`."""
+
+    past: float = 0
+    end: float = inf
+
+
+_CLOCK = _Clock()
 _DEADLINE = ContextVar("_DEADLINE", default=inf)
+
+
+def steps() -> float:
+    """A clock that isl's work moves on, alike on all machines: how many steps it has done, to a third."""
+    pass_by(_counted())
+    return _CLOCK.past
+
+
+def pass_by(work: float) -> None:
+    """Moves the clock on from where isl's count began."""
+    _CLOCK.past += work
+    CONTEXT.reset_operations()
+    CONTEXT.set_max_operations(0 if _CLOCK.end == inf else max(1, int(_CLOCK.end - _CLOCK.past)))
+
+
+def _counted() -> float:
+    """How many steps isl has counted since it began at 0, which it says only by failing at so many."""
+    most, least = _PROBED
+    while _fails_at(most):
+        most *= 2
+    while most > least and not _fails_at(most // 2):
+        most //= 2
+    return 0.75 * most if most > least else most
+
+
+def _fails_at(operations: int) -> bool:
+    CONTEXT.set_max_operations(operations)
+    try:
+        isl.Val(1)
+    except isl.Error:
+        return True
+    return False
 
 
 @contextmanager
 def hurried(seconds: float) -> Iterator[None]:
-    """No `bounded` work starts inside once so many seconds have passed: it raises TooLongError instead."""
-    token = _DEADLINE.set(min(_DEADLINE.get(), monotonic() + seconds))
+    """What should take so many seconds: what takes steps that are long is not begun inside.
+
+    `bounded` work that begins after `SLOW` times as many of the processor raises TooLongError.
+    """
+    token = _DEADLINE.set(min(_DEADLINE.get(), process_time() + SLOW * seconds))
     try:
         yield
     finally:
@@ -75,21 +125,20 @@ def hurried(seconds: float) -> Iterator[None]:
 
 def in_time() -> None:
     """Raises TooLongError where the time that `hurried` gives is over."""
-    if monotonic() > _DEADLINE.get():
+    if process_time() >= _DEADLINE.get():
         raise TooLongError("time is up")
 
 
 @contextmanager
-def bounded(operations: int) -> Iterator[None]:
-    """isl.Error inside as soon as isl has done `operations` steps (about 1 us each) on one problem.
+def bounded(operations: float) -> Iterator[None]:
+    """TooLongError as soon as isl has done `operations` steps inside, or those of a limit around.
 
-    After a limit within another one, the outer one counts from 0 again. Also isl.Error where the time that
-    `hurried` gives is over.
+    Also where the time that `hurried` gives is over. Inside, isl's functions raise what islpy makes of that.
     """
     in_time()
-    outer = CONTEXT.get_max_operations()
-    CONTEXT.reset_operations()
-    CONTEXT.set_max_operations(operations)
+    outer = _CLOCK.end
+    _CLOCK.end = min(outer, steps() + operations)
+    pass_by(0)
     try:
         yield
     except Exception:
@@ -100,8 +149,8 @@ def bounded(operations: int) -> Iterator[None]:
         if exhausted():
             raise TooLongError("too many steps")
     finally:
-        CONTEXT.set_max_operations(outer)
-        CONTEXT.reset_operations()
+        _CLOCK.end = outer
+        steps()
 
 
 def exhausted() -> bool:

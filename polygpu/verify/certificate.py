@@ -14,14 +14,15 @@ from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
-from polygpu.support.isl_idioms import common, set_options
+from polygpu.support.isl_idioms import TooLongError, common, hurried, set_options
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
-from polygpu.verify.budget import Budget, Operations, OutOfBudgetError, Seconds
+from polygpu.verify.budget import Budget
 from polygpu.verify.demand import Demand
 from polygpu.verify.dependences import check_dependences
 from polygpu.verify.elements import with_elements
 from polygpu.verify.final_copies import with_final_copies
+from polygpu.verify.initial import find_copies
 from polygpu.verify.instances import check_instances, check_left_out
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
@@ -69,11 +70,12 @@ def prove(
     p = with_final_copies(without(whole, dead), region)
     session = Session(region, Source(p), [], budget)
     try:
-        with budget.walk():
-            found = trace(region, session.source, context, session.computed, budget.deadline)
-            session.traces.extend(found)
-    except (UnclearError, OutOfBudgetError) as error:
+        with budget.step(needed=True):
+            session.traces.extend(trace(region, session.source, context, session.computed))
+    except UnclearError as error:
         return _open(str(error))
+    except TooLongError:
+        return _open("budget")
     except isl.Error as error:  # an assertion of isl's own that some sets break
         return _open(f"isl: {error}")
     except MismatchError as error:
@@ -86,6 +88,8 @@ def prove(
     check_races(session)
     uses = Uses()
     check_reductions(session, uses, reassociated)
+    with session.step(VALUES, ""):
+        find_copies(session)
     check_stores(session, uses)
     check_values(session, uses)
     check_arrivals(session)
@@ -132,7 +136,8 @@ def _proofs(session: Session) -> Iterator[Proof]:
 
 
 def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collection[str] = ()) -> Certificate:
-    """The certificate of a compiled region, from its source and its Kernel IR alone, in `budget` seconds.
+    """The certificate of a compiled region, from its source and its Kernel IR alone, in as many steps
+    of isl as `budget` seconds have, and in twice as many seconds in any case.
 
     It holds for the parameters that pass the tests the host makes before it calls the region, and with
     which the source's declarations mean something: no extent is negative, and none but the first is 0.
@@ -140,7 +145,7 @@ def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collecti
     Sums, products and so on whose terms are added to elements of arrays of integers, or of those that are
     `reassociated`, here or by the source, may have them in another order: the certificate says which have.
     """
-    return _certified(region, Seconds(time.monotonic() + budget), reassociated)
+    return _certified(region, Budget.of(budget), reassociated)
 
 
 def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collection[str] = ()) -> Certificate:
@@ -153,7 +158,7 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
     shared = sum(a.name.endswith("_parts") for k in region.region.kernels for a in k.shared)
     soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others + _QUICK_SUM * shared
     most = soon if quick else _FULL_KERNEL * kernels
-    return _certified(region, Operations(max(_NEEDED, most), most), reassociated)
+    return _certified(region, Budget(max(_NEEDED, most), most), reassociated)
 
 
 def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str]) -> Certificate:
@@ -164,7 +169,8 @@ def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[
     p = polyhedra.build(free)
     context = common(with_elements(p), (c.holds for c in region.conditions))
     source = _assuming(p, context)
-    made = prove(source, region.prepared.dead, region.region, context, budget, reassociated)
+    with hurried(budget.seconds):
+        made = prove(source, region.prepared.dead, region.region, context, budget, reassociated)
     return replace(made, seconds=time.monotonic() - start)
 
 

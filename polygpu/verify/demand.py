@@ -108,7 +108,10 @@ class Demand:
 
     @cached_property
     def _first(self) -> dict[str, dict[Number, list[Number]]]:
-        return {s.name: first_writes(self.source.p, s) for s in self.source.p.statements}
+        return {
+            s.name: first_writes(self.source.p, s, self.source.happens[s.name])
+            for s in self.source.p.statements
+        }
 
     @cached_property
     def _lasting(self) -> list[Slot]:

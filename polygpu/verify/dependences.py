@@ -96,7 +96,7 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     if s.relation is None or t.relation is None:
         promised = session.source.promised(s.statement, t.statement, s.reference.array)
         parts = parts if promised is None else tuple(part.subtract(promised) for part in parts)
-        if session.buffer(first.place.array).host and s.array == t.array == first.place.array:
+        if all(_in_place(session, use) for use in (first, second)):
             meeting = touching(session.p, s).apply_range(touching(session.p, t).reverse())
             parts = tuple(part.intersect(meeting) for part in parts)
     left = [part for part in parts if not _in_later_launches(session, first, second, part)]
@@ -114,6 +114,20 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         late = late.subtract(_inside(session, first, second))
     if not late.is_empty():
         session.failures.append(_broken(session, first, second, late))
+
+
+def _in_place(session: Session, use: Use) -> bool:
+    """Whether what is accessed are the elements of the source's array that the source accesses.
+
+    Where data tell, an instance is known to take them so; stores to what the host has are seen to elsewhere.
+    """
+    if use.slot.array != use.place.array:
+        return False
+    if use.slot.relation is None or session.buffer(use.place.array).host:
+        return True
+    if use.address.dim(D.out) != use.slot.relation.dim(D.out):
+        return False
+    return bool(use.address.is_subset(use.instances.apply_range(use.slot.relation.reset_tuple_id(D.out))))
 
 
 def _in_later_launches(session: Session, first: Use, second: Use, before: isl.Map) -> bool:

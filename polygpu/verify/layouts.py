@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polygpu.model.expr import Expr
-from polygpu.model.kernel import ArrayArgument, Buffer
+from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
@@ -90,7 +90,9 @@ def _buffer(session: Session, b: Buffer) -> None:
             elements = _touched(session, slot, source)
             touched = touched.union(elements)
             _copied(session, slot, left, elements)
-    if array.extents and array.extents[0] is None:
+    if b.rows:
+        _packed(session, scope, b, source)
+    elif array.extents and array.extents[0] is None:
         _not_too_much(session, b, device, touched)
 
 
@@ -102,7 +104,10 @@ def _touched(session: Session, slot: Slot, source: isl.Set) -> isl.Set:
 
 def _rows(session: Session, scope: Scope, array: Array, b: Buffer) -> None:
     """Host rows are as long as the source says."""
-    for ours, theirs in zip(b.host_extents[1:], array.extents[1:], strict=True):
+    inner = (
+        array.extents if not array.pointers else (None, *b.extents[1:])
+    )  # those of the block it is packed in
+    for ours, theirs in zip(b.host_extents[1:], inner[1:], strict=True):
         if ours == theirs:
             continue
         assert ours is not None and theirs is not None
@@ -149,6 +154,57 @@ def _copied(session: Session, slot: Slot, left: isl.Set, elements: isl.Set) -> N
         source = found.access(slot, found.image(users))
     place = element(slot.array, values(found.pair, D.in_))
     session.failures.append(Failure(BOUNDS, "", message, source, element=place, parameters=found.parameters))
+
+
+def _packed(session: Session, scope: Scope, b: Buffer, source: isl.Set) -> None:
+    """Of each row behind a pointer, what is packed lies between elements that the source may touch, and what
+    is unpacked between elements that it may write; and that is all of them.
+    """
+    assert b.rows is not None
+    slots = [slot for slot in session.source.slots if slot.reference.array == b.name]
+    device = _box(scope, b.origin, b.extents)
+    for span, mine in ((b.rows.touched, slots), (b.rows.written, [slot for slot in slots if slot.write])):
+        elements = isl.Set.empty(device.get_space())
+        for slot in mine:
+            elements = elements.union(_touched(session, slot, source))
+        copied = device.subtract(device) if span is None else _of_span(scope, b.rows, span, device)
+        missing, beyond = elements.subtract(copied), copied.subtract(_between(elements))
+        if not missing.is_empty():
+            _fail(
+                session,
+                "",
+                f"elements of '{b.name}' that the source touches are not copied",
+                missing.params(),
+            )
+        if not beyond.is_empty():
+            _fail(
+                session, "", f"more of a row of '{b.name}' is copied than the source touches", beyond.params()
+            )
+
+
+def _of_span(scope: Scope, rows: Rows, span: Span, device: isl.Set) -> isl.Set:
+    """The elements that are copied between the host's rows and the block that they are packed in."""
+    names = (*rows.counters, "column__")
+    for name in rows.counters:
+        scope = scope.bind(name, variable(name))
+    found = scope.domain if span.test is None else scope.domain.intersect(scope.condition(span.test))
+    column = variable(names[-1])
+    found = found.intersect(size(scope, span.first).le_set(column)).intersect(
+        column.lt_set(size(scope, span.end))
+    )
+    return device.intersect(tuples(found, names))
+
+
+def _between(elements: isl.Set) -> isl.Set:
+    """With all between two elements of a row."""
+    rank = elements.dim(D.set)
+    outer = [f"e{k}" for k in range(rank - 1)]
+    sides = (
+        isl.Map(f"{{ [{', '.join((*outer, 'from'))}] -> [{', '.join((*outer, 'to'))}] : from {op} to }}")
+        for op in ("<=", ">=")
+    )
+    first, last = (elements.apply(side) for side in sides)
+    return first.intersect(last)
 
 
 def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set) -> None:

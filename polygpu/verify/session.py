@@ -13,7 +13,7 @@ import islpy as isl
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
 from polygpu.support.isl_idioms import TooLongError
-from polygpu.verify.budget import Budget, OutOfBudgetError
+from polygpu.verify.budget import Budget
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Leaf, Place, anywhere, relation
@@ -26,12 +26,25 @@ from polygpu.verify.verdict import BARRIERS, BOUNDS, RANGES, Failure, Unproved
 _NEEDED = (BARRIERS, BOUNDS, RANGES)  # decided before all else, whatever it takes
 
 
+@dataclass(frozen=True)
+class Copied:
+    """What a temporary holds: `elements` are its own to those of an `array`, as they were before the region.
+
+    Launches after number `launch` find it there.
+    """
+
+    array: str
+    elements: isl.Map
+    launch: int
+
+
 @dataclass
 class Session:
     """One certification. Checks report to it.
 
     `partial` are the actions that make and pass on partial results, each with its reads of what it updates;
     `reassociated` the arrays, with operators, whose terms are combined in another order than the source's.
+    `initial` are the temporaries that hold what arrays held in the beginning.
     """
 
     region: Region
@@ -44,6 +57,7 @@ class Session:
     computed: Computed = field(default_factory=Computed)
     partial: dict[Do, tuple[Leaf, ...]] = field(default_factory=dict)
     reassociated: dict[str, str] = field(default_factory=dict)
+    initial: dict[str, Copied] = field(default_factory=dict)
 
     @property
     def p(self) -> Polyhedra:
@@ -72,7 +86,7 @@ class Session:
         try:
             with self.budget.step(needed or kind in _NEEDED):
                 yield
-        except (OutOfBudgetError, UnanalysableError) as error:
+        except UnanalysableError as error:
             self.undecided(kind, kernel, str(error))
         except TooLongError:
             self.undecided(kind, kernel, "budget")

@@ -85,15 +85,23 @@ def touching(p: Polyhedra, slot: Slot) -> isl.Map:
     return reduce(isl.Map.union, (a.relation for a in found))
 
 
-def first_writes(p: Polyhedra, s: PolyStatement) -> dict[Number, list[Number]]:
-    """Branches that write an element on both sides, by the write of it that comes first in them."""
+def first_writes(
+    p: Polyhedra, s: PolyStatement, happens: Mapping[Number, isl.Set]
+) -> dict[Number, list[Number]]:
+    """Branches that write an element on both sides, by the writes of it that no other in them may precede.
+
+    On both sides of an affine test there is one: they do not happen in the same instances.
+    """
     found: dict[Number, list[Number]] = {}
     for outer, branch in numbered(s.body):
-        left = _written(p, s, (branch,)) if isinstance(branch, Branch) else frozenset()
+        sure = _written(p, s, (branch,)) if isinstance(branch, Branch) else frozenset()
+        earlier: dict[Reference, isl.Set] = {}
         for number, a in numbered(s.body):
-            if isinstance(a, Store) and number[: len(outer)] == outer and _placeless(a.target) in left:
-                found.setdefault(number, []).append(outer)
-                left -= {_placeless(a.target)}
+            if isinstance(a, Store) and number[: len(outer)] == outer and _placeless(a.target) in sure:
+                before = earlier.get(target := _placeless(a.target))
+                if before is None or before.is_disjoint(happens[number]):
+                    found.setdefault(number, []).append(outer)
+                earlier[target] = happens[number] if before is None else before.union(happens[number])
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
 
 import islpy as isl
 
@@ -34,16 +33,14 @@ class Trace:
     computed: Computed
 
 
-def trace(
-    region: Region, source: Source, context: isl.Set, computed: Computed, deadline: float = inf
-) -> list[Trace]:
+def trace(region: Region, source: Source, context: isl.Set, computed: Computed) -> list[Trace]:
     """The events of `region`, in host order, and what the host computes in `computed`.
 
-    Raises UnclearError, also after `deadline`, a monotonic().
+    Raises UnclearError, and TooLongError where time is limited.
     """
     values = {s.name: parameter(s.name) if s.name in source.p.parameters else None for s in region.scalars}
     known: dict[str, Expr] = {s.name: Name(s.name, s.type) for s in region.scalars}
-    host = _Host(region, source, computed, deadline)
+    host = _Host(region, source, computed)
     everywhere = isl.Set(UNIVERSE).intersect_params(context)
     host.body(region.body, Scope(everywhere, values, everywhere), known, (), ())
     return host.found
@@ -54,7 +51,6 @@ class _Host:
     region: Region
     source: Source
     computed: Computed
-    deadline: float
     found: list[Trace] = field(default_factory=list)
     count: int = 0
 
@@ -116,7 +112,7 @@ class _Host:
         for name, value in scope.values.items():
             values.setdefault(name, value)
         inner = replace(inside, values=values)
-        walked = KernelWalk(kernel, self.source, launched, symbols, self.deadline, computed=computed)
+        walked = KernelWalk(kernel, self.source, launched, symbols, computed=computed)
         walked.run(inner)
         self.found.append(
             Trace(

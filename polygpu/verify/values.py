@@ -304,6 +304,9 @@ class _Action:
             bad = self._read(leaf.place, pairs.domain())
             self._fail(f"reads global memory for the local '{leaf.source}'", leaf.place, bad, here, None)
             return
+        if loaded.array in self.session.initial:
+            self._initial(o, loaded, pairs, here, slot)
+            return
         m = self.action.matched
         direct = m is not None and o.by is self.action
         plainly = direct and m is not None and _equal(loaded, leaf.element, m.inside)
@@ -316,6 +319,27 @@ class _Action:
             users = whole(pairs.reverse(), self.action).apply_range(users)
         place = self.session.address(o.by, loaded, WHOLE)
         self.uses.add(Use(self.trace, o.by, loaded, place, users, slot, False))
+
+    def _initial(self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot) -> None:
+        """Reads of what an array held in the beginning, in a temporary that it was copied to."""
+        copied = self.session.initial[loaded.array]
+        if self.trace.launch.number <= copied.launch or slot.relation is None or copied.array != slot.array:
+            raise UnanalysableError(f"'{loaded.array}' is read for something else than '{copied.array}'")
+        reads = pairs.apply_range(self.session.address(o.by, loaded, BLOCK))
+        missing = reads.subtract_range(copied.elements.domain())
+        if not missing.is_empty():
+            self._fail("reads an element that nobody copied", loaded, missing, here, slot)
+            return
+        meant = here.apply_range(slot.relation.reset_tuple_id(D.out))
+        other = reads.apply_range(copied.elements).subtract(meant)
+        if not other.is_empty():
+            text = self._meant(other, here, slot)
+            self._fail("reads a copy of another element than the source", loaded, other, here, slot, text)
+            return
+        _, before = self.session.source.writers(slot)
+        late = reads.intersect_domain(here.subtract_range(before).domain())
+        if not late.is_empty():
+            self._fail("reads what was before the region, not what it has written", loaded, late, here, slot)
 
     def _computed(self, o: Origin, pairs: isl.Map, here: isl.Map, slot: Slot | None, leaf: Leaf) -> None:
         """`pairs`: reading executions to those of the action that computed what they read."""
@@ -388,6 +412,8 @@ class _Action:
 
     def _store_of_copy(self, target: Place) -> None:
         """A store of what was kept on the chip, or of what was loaded."""
+        if target.array in self.session.initial:
+            return
         if not self.action.reads:
             self._visible(target, self.session.address(self.action, target, WHOLE))
             return

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
-from time import monotonic
 
 import islpy as isl
 
@@ -29,6 +27,7 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references, walk
 from polygpu.model.updates import combination
+from polygpu.support.isl_idioms import in_time
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
@@ -48,7 +47,6 @@ class KernelWalk:
     source: Source
     launch: Launched
     symbols: dict[str, Expr]
-    deadline: float = inf
     actions: list[Do] = field(default_factory=list)
     syncs: list[Sync] = field(default_factory=list)
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
@@ -71,8 +69,7 @@ class KernelWalk:
         return state
 
     def statement(self, s: Statement, state: State, position: int) -> State:
-        if monotonic() > self.deadline:
-            raise UnclearError("budget")
+        in_time()
         here = state.at(position)
         if not isinstance(s, For):
             self.computed.compute(state.scope, operands(s))

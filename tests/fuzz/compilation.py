@@ -103,15 +103,12 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Refused:
-    number: str
     text: str
 
 
 @dataclass(frozen=True)
 class Certified:
-    """The certificate of a region of program `number`: "holds", "fails", "raises", "no end", or why it is
-    open.
-    """
+    """The certificate of a region of program `number`: "holds", "open", "fails", "raises", "no end"."""
 
     number: int
     verdict: str
@@ -202,7 +199,7 @@ def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
             errors = [d for d in problem.diagnostics if d.severity == "error"]
             fewer = _fewer(setup, problem, errors[0], time.monotonic() - start)
             if fewer == setup:
-                return Refused(errors[0].id, render(errors, {})), count
+                return Refused(render(errors, {})), count
             setup, count = fewer, count + 1
 
 
@@ -236,6 +233,5 @@ def certificate(region: CompiledRegion, budget: float) -> Certified:
             number, "raises", str(misused[0])
         )  # isl refuses what it was asked: a mistake of the verifier
     if made.unproved:
-        reason = made.unproved[0].reason.split(":")[0]
-        return Certified(number, f"unproved: {reason}", str(made.unproved[0]))
+        return Certified(number, "open", "; ".join(f"{u.property}: {u.reason}" for u in made.unproved))
     return Certified(number, "holds")

@@ -43,8 +43,12 @@ class Failure:
 
 @dataclass
 class Outcome:
+    """`forms` of each program by its number."""
+
     failures: list[Failure] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    certificates: list[Certified] = field(default_factory=list)
+    forms: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def gcc(directory: Path, program: str, flags: Sequence[str], files: Sequence[str], *libraries: str) -> None:
@@ -125,9 +129,7 @@ class Batch:
                     (self.directory / f"fuzz{suffix}").write_text(text)
                 for target in (setup.target, *others) if files else ():
                     self._try(replace(setup, target=target))
-            case Refused(number, text):
-                if len(self.programs) == 1:
-                    self.outcome.counts[f"refused {number}"] += 1
+            case Refused(text):
                 self._fail_each("refused", text, setup)
             case None:
                 self._fail_each("hang", f"no end after {HANG} s", setup)
@@ -135,6 +137,7 @@ class Batch:
                 self._fail_each("traceback", text, setup)
 
     def _judge(self, made: Certified, setup: Setup) -> None:
+        self.outcome.certificates.append(made)
         match made.verdict:
             case "fails":
                 self.outcome.failures.append(Failure(made.number, "certificate", made.text, setup))
@@ -142,8 +145,6 @@ class Batch:
                 self.outcome.failures.append(Failure(made.number, "verifier", made.text, setup))
             case "no end":
                 self.outcome.failures.append(Failure(made.number, "budget", made.text, setup))
-            case verdict:
-                self.outcome.counts[f"certificate {verdict}"] += 1
 
     def _try(self, setup: Setup) -> None:
         """Builds and runs what is compiled."""
@@ -199,6 +200,7 @@ class Batch:
             batch.examine(alone(setup, k))
             self.outcome.failures += [replace(f, number=k) for f in batch.outcome.failures]
             if kind != "build":  # else they are counted already
+                self.outcome.certificates += [replace(c, number=k) for c in batch.outcome.certificates]
                 self.outcome.counts += batch.outcome.counts
 
 

@@ -6,79 +6,107 @@ import re
 import signal
 import subprocess
 import tempfile
+import traceback
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from random import Random
 
+from polygpu.support.diagnostics import Diagnosed, render
 from tests.fuzz.compilation import Setup, random_setup
 from tests.fuzz.examine import Batch, Failure, Outcome, alone
 from tests.fuzz.generate import program
-from tests.fuzz.program import PARAMETERS, Program
+from tests.fuzz.kinds import STAYING, SUMS, forms_of
+from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
+from tests.fuzz.staying import differs
 
 NOT_EXAMINED = "not examined"  # programs of a batch whose original is no defined program
+RUNNING = {"PG903": "build", "PG904": "crash"}  # what errors of building and running a program mean
 _ERROR = re.compile(r"error: ([a-z ]+)")
 _NAMES = re.compile(r"'[^']*'|\d+")
 
 
 @dataclass(frozen=True)
 class Job:
-    """Programs `first` to `first + count` of `seed`, or with `constant` those whose sizes are constant, with
-    `held` those that hold some elsewhere, with `carried` those in which scalars pass subscripts on.
+    """Programs `first` to `first + count` of `seed`, or those of `form` (`tests.fuzz.kinds`).
 
-    Some batches have `sums` only, whose terms may come in another order.
+    Some batches have sums only, whose terms may come in another order.
     """
 
     seed: int
     first: int
     count: int
     opencl: bool
-    constant: bool = False
-    sums: bool = False
-    held: bool = False
-    carried: bool = False
+    form: str = ""
 
     def setup(self) -> Setup:
+        if self.form == STAYING:
+            return Setup("emulator", "", level=0)
         found = random_setup(Random(f"{self.seed}:{self.first}:setup"), self._programs())
         return replace(found, reassociate=self._sums)
 
     @property
     def _sums(self) -> bool:
-        return self.sums or Random(f"{self.seed}:{self.first}:sums").random() < 0.06
+        return self.form == SUMS or Random(f"{self.seed}:{self.first}:sums").random() < 0.06
 
     def programs(self) -> list[Program]:
         """Tried at what the setup assumes, too."""
         assumed = self.setup().assumed
         return [tried_at(p, assumed) for p in self._programs()]
 
+    def forms(self, p: Program) -> tuple[str, ...]:
+        """Those of one of its programs."""
+        return (*forms_of(p), *((SUMS,) if self._sums else ()))
+
     def _programs(self) -> list[Program]:
         return [self._program(f"{self.seed}:{self.first + k}") for k in range(self.count)]
 
     def _program(self, seed: str) -> Program:
         tries = (program(seed if k == 0 else f"{seed}:{k}", self._sums) for k in count())
-        return next(p for p in tries if self._wanted(p))
-
-    def _wanted(self, p: Program) -> bool:
-        constant = not self.constant or len(p.constants) == len(PARAMETERS)
-        held = not self.held or bool(p.held)
-        return constant and held and (not self.carried or bool(p.carried))
+        return next(p for p in tries if self.form in ("", *self.forms(p)))
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:
-    programs = job.programs()
     with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
-        try:
-            batch = Batch(programs, Path(name))
-        except subprocess.CalledProcessError as problem:
-            failure = Failure(0, "invalid", problem.stderr, Setup("original", ""))
-            return job, Outcome([failure], Counter({NOT_EXAMINED: job.count}))
-        if batch.valid:
-            batch.examine(job.setup(), *(("opencl",) if job.opencl else ()))
-        batch.outcome.counts["programs" if batch.valid else NOT_EXAMINED] += job.count
-        return job, batch.outcome
+        return job, (_staying if job.form == STAYING else _compared)(job, Path(name))
+
+
+def _compared(job: Job, directory: Path) -> Outcome:
+    programs = job.programs()
+    try:
+        batch = Batch(programs, directory)
+    except subprocess.CalledProcessError as problem:
+        failure = Failure(0, "invalid", problem.stderr, Setup("original", ""))
+        return Outcome([failure], Counter({NOT_EXAMINED: job.count}))
+    if batch.valid:
+        batch.examine(job.setup(), *(("opencl",) if job.opencl else ()))
+    batch.outcome.counts["programs" if batch.valid else NOT_EXAMINED] += job.count
+    batch.outcome.forms.update({k: job.forms(p) for k, p in enumerate(programs)})
+    return batch.outcome
+
+
+def _staying(job: Job, directory: Path) -> Outcome:
+    found = Outcome(counts=Counter({"programs": job.count}))
+    for k in range(job.count):
+        found.forms[k] = (STAYING,)
+        if failure := _stayed(k, job, directory):
+            found.failures.append(failure)
+    return found
+
+
+def _stayed(number: int, job: Job, directory: Path) -> Failure | None:
+    """What is wrong with a program whose arrays stay on the device."""
+    try:
+        text, kind = differs(job.seed * 1_000_000 + job.first + number, directory), "differs"
+    except Diagnosed as problem:
+        error = next(d for d in problem.diagnostics if d.severity == "error")
+        text, kind = render([error], {}), RUNNING.get(error.id, "refused")
+    except Exception:  # noqa: BLE001 - any exception is what is looked for
+        text, kind = traceback.format_exc(), "traceback"
+    return Failure(number, kind, text, job.setup()) if text else None
 
 
 def ignore_interrupts() -> None:

@@ -1,5 +1,4 @@
 // device: shift
-// open: the loop counts down in its condition
 #include <stdio.h>
 void shift(int n, int by, const int *a, int *b)
 {

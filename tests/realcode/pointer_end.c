@@ -1,5 +1,4 @@
 // device: twice
-// open: the iterator is a pointer
 #include <stdio.h>
 void twice(int *first, int *last)
 {

@@ -4,7 +4,6 @@ void f(int n, float *a, int *threads)
     {
 #pragma omp atomic
         *threads += 1;
-#pragma omp for
         for (int i = 0; i < n; i++)
             a[i] = 0;
     }

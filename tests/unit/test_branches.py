@@ -226,6 +226,40 @@ def test_a_local_that_is_assigned_on_the_other_side(tmp_path: Path) -> None:
         assert certify(_with(region, wrong)).failures
 
 
+@pytest.mark.parametrize(
+    "writes",
+    [
+        "if (i < 10) t = x[i]; else t = z[i];",
+        "if (i < 10) { t = 1; t = x[i]; } else if (i > 20) t = z[i]; else t = 2;",
+        "if (i < 10) t = x[i]; else if (x[i] > 3) t = z[i]; else t = 2;",
+        "if (x[i] > 3) { if (i < 10) t = 4; else t = 5; } else t = z[i];",
+    ],
+)
+def test_a_scalar_that_both_sides_of_an_affine_test_write(writes: str, tmp_path: Path) -> None:
+    """Within a branch that depends on data, behind which nothing older is found."""
+    (tmp_path / "f.c").write_text(
+        PROGRAM.replace("#pragma scop", "float t;\n#pragma scop") % f"if (x[i] > 2) {{ {writes} y[i] = t; }}"
+    )
+    (region,) = compile_file(str(tmp_path / "f.c"), Options(target="cuda", device="h100")).regions
+    assert certify(region).holds
+    (kernel,) = region.region.kernels
+    mutants = [replace(kernel, body=body) for body in _one_sided(kernel.body)]
+    assert len(mutants) == 2 * writes.count("if")
+    for wrong in mutants:
+        assert certify(_with(region, wrong)).failures
+
+
+def _one_sided(body: tuple[Statement, ...]) -> Iterator[tuple[Statement, ...]]:
+    """`body` with a side of one test that has two left out."""
+    for k, s in enumerate(body):
+        if isinstance(s, If):
+            here = [replace(s, then=()), replace(s, otherwise=())] if s.otherwise else []
+            here += [replace(s, then=then) for then in _one_sided(s.then)]
+            here += [replace(s, otherwise=otherwise) for otherwise in _one_sided(s.otherwise)]
+            for new in here:
+                yield (*body[:k], new, *body[k + 1 :])
+
+
 def _swapped(body: tuple[Statement, ...]) -> Iterator[tuple[Statement, ...]]:
     """`body` with the sides of one test exchanged."""
     for k, s in enumerate(body):

@@ -35,6 +35,13 @@ def test_below_the_start() -> None:
     assert same_set(holds, "[n, m, k] -> { [] : 0 <= k < m or n <= 0 }")
 
 
+def test_what_other_tests_imply_is_not_tested() -> None:
+    """A row below the last one is inside where that is."""
+    body = "for (int i = 0; i < n; i++) { x[i] = x[i + 1]; x[i + 2] = x[i + 3]; }"
+    ((holds, _),) = held("int n, float x[restrict 99]", body)
+    assert same_set(holds, "[n] -> { [] : n <= 96 }")
+
+
 def test_equal_tests_are_made_once() -> None:
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = A[i][j] + A[j][j];"
     assert len(held(ROWS, body)) == 1

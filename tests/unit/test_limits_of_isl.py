@@ -14,7 +14,7 @@ from polygpu.lower.realise import Realiser
 from polygpu.pipeline import compile_file
 from polygpu.schedule.prepare import Prepared
 from polygpu.support.diagnostics import Diagnosed
-from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried
+from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried, steps
 from polygpu.verify.certificate import certify
 
 SKEWED = """
@@ -117,3 +117,20 @@ def test_an_extent_out_of_reach_is_an_error(tmp_path: Path, monkeypatch: pytest.
     assert found.id == "PG314"
     assert found.position is not None and found.position.line == 1
     assert "'a'" in found.message
+
+
+def test_limits_inside_count_for_those_around() -> None:
+    """However often steps are counted from 0 on the way."""
+    with pytest.raises(TooLongError), bounded(20_000):
+        for _ in range(100):
+            with bounded(10_000):
+                isl.Set("{ [i] : 0 <= i < 10 }").complement()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+
+
+def test_steps_are_counted_to_a_third() -> None:
+    for work in (300, 5_000, 200_000):
+        start = steps()
+        for _ in range(work):
+            isl.Val(1)
+        assert 0.6 * work < steps() - start < 1.6 * work

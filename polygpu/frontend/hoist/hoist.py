@@ -30,6 +30,7 @@ from polygpu.frontend.names.types import (
     element_of,
     rank,
     refusal_of,
+    tables,
 )
 from polygpu.frontend.read.state import Named, source_text
 from polygpu.frontend.text.nodes import nodes
@@ -40,7 +41,8 @@ from polygpu.model.scop import Given
 @dataclass(frozen=True)
 class Hoisted:
     """The object at `path` under a name of its own. `kind` is "scalar" or "pointer", of which the value is
-    read, "array" or "place", which are used where they are, or "test", of a pointer for NULL.
+    read, "array", "table" (of pointers to rows) or "place", which are used where they are, or "test", of a
+    pointer for NULL.
 
     The host reads it where `guard` holds.
     """
@@ -96,7 +98,7 @@ class Hoisted:
         """Whether the function may have made the pointer that leads to it from another one."""
         root = self.path.root
         return (
-            self.kind == "pointer"
+            self.kind in ("pointer", "table")
             or bool(self.path.loaded)
             or root.place != "parameter"
             or root.name in changed
@@ -114,14 +116,14 @@ class Hoisted:
             if isinstance(step, Index) and (isinstance(ctype, Pointer) or not k)
         )
         name, ctype = self.variable.name, _name_of(path.type)
-        yield Given(name, self.kind, path.text, root.name, _declaration(root), pointers, ctype)
+        yield Given(name, self.kind, path.text, root.name, declaration_of(root), pointers, ctype)
 
 
 def _name_of(ctype: CType) -> str:
     return ctype.name if isinstance(ctype, Basic) else ""
 
 
-def _declaration(root: Variable) -> str:
+def declaration_of(root: Variable) -> str:
     """The variable as one that can be assigned; an array as a pointer to its elements."""
     node = deepcopy(root.node)
     ctype = node.type
@@ -150,6 +152,7 @@ class Hoisting:
     writes: list[Path]
     found: dict[tuple[str, str], Hoisted] = field(default_factory=dict)
     replaced: dict[int, Hoisted] = field(default_factory=dict)  # by the identity of a node
+    tables: frozenset[str] = frozenset()  # what has pointers to rows that are told by subscripts
     reasons: dict[str, Reason] = field(default_factory=dict)  # by the names of variables
 
     def stable(self, path: Path) -> bool:
@@ -207,18 +210,19 @@ def _choose(made: Hoisting) -> None:
     safety = Safety(made.stable)
     safety.enter(made.uses.found)
     uses = [use for use in made.uses.found if use.node is not None]
+    made.tables = frozenset(text for use in uses if (text := _table(made, use)) is not None)
     chosen = _accepted(made, safety, uses, _scalar)
     groups: dict[tuple[Variable, str], list[Use]] = {}
     for use in uses:
         if id(use.node) not in chosen:
-            groups.setdefault((use.path.root, use.path.cut(_base(use)).text), []).append(use)
+            groups.setdefault((use.path.root, use.path.cut(_base(made, use)).text), []).append(use)
     for group in groups.values():
-        choose = _part if any(map(_apart, group)) else _pointer
+        choose = _part if any(_apart(made, use) for use in group) else _pointer
         parts = _accepted(made, safety, group, choose)
         left = [use for use in group if id(use.node) not in parts]
         if not left:
             chosen |= parts
-        elif _base(left[0]) or choose(made, left[0]) is not None:
+        elif _base(made, left[0]) or choose(made, left[0]) is not None:
             made.reasons.setdefault(left[0].path.root.name, _reason(made, left[0], choose(made, left[0])))
     _enter(made, uses, chosen)
 
@@ -242,7 +246,11 @@ def _accepted(
         path = of[0][1]
         own = [use for use, _ in of]
         guard = safety.guard(path, own)
-        if guard is not None and kind in ("array", "place"):  # of which the address alone is computed
+        if guard is not None and kind in (
+            "array",
+            "table",
+            "place",
+        ):  # of which the address alone is computed
             pointer = loaded(path)
             guard = ALWAYS if pointer is None else safety.guard(pointer, own)
         if guard is not None:
@@ -266,7 +274,7 @@ def _scalar(made: Hoisting, use: Use) -> tuple[str, Path] | None:
 
 def _reason(made: Hoisting, use: Use, part: tuple[str, Path] | None) -> Reason:
     """Why what is used cannot be hoisted, though `part` of it might be."""
-    path = part[1] if part else use.path.cut(_base(use) or len(use.path.steps))
+    path = part[1] if part else use.path.cut(_base(made, use) or len(use.path.steps))
     if not made.fixed(path):
         return Reason(f"'{path.text}' is another one in each iteration", "use separate arrays")
     if part is None:
@@ -275,8 +283,29 @@ def _reason(made: Hoisting, use: Use, part: tuple[str, Path] | None) -> Reason:
     return Reason(f"'{path.text}' may not be there whenever the region is reached", help_text)
 
 
-def _base(use: Use) -> int:
-    """How many steps lead to the last pointer on the way; 0 where that is the variable itself, if any."""
+def _base(made: Hoisting, use: Use) -> int:
+    """How many steps lead to the last pointer on the way; 0 where that is the variable itself, if any.
+
+    Of rows that subscripts tell, it is what has the pointers to them.
+    """
+    last = _last_pointer(use)
+    return next((k for k in range(last) if use.path.cut(k).text in made.tables), last)
+
+
+def _table(made: Hoisting, use: Use) -> str | None:
+    """What has the pointers to rows, where the use is of rows that its subscripts tell."""
+    path, last = use.path, _last_pointer(use)
+    if not last or made.fixed(path.cut(last)):
+        return None
+    for k in range(last - 1, -1, -1):
+        if not isinstance(path.steps[k], Index) or tables(path.cut(k).type) < last - k:
+            return None
+        if made.fixed(path.cut(k)):
+            return path.cut(k).text
+    return None
+
+
+def _last_pointer(use: Use) -> int:
     path = use.path
     last = len(path.steps) - (use.kind == "write")
     return max((k for k in range(1, last + 1) if isinstance(path.cut(k).type, Pointer)), default=0)
@@ -284,13 +313,14 @@ def _base(use: Use) -> int:
 
 def _pointer(made: Hoisting, use: Use) -> tuple[str, Path] | None:
     """The last pointer on the way, behind which are elements."""
-    part = use.path.cut(_base(use))
-    return ("pointer", part) if part.steps and made.stable(part) else None
+    part = use.path.cut(_base(made, use))
+    kind = "pointer" if isinstance(part.type, Pointer) else "table"
+    return (kind, part) if part.steps and made.stable(part) else None
 
 
 def _part(made: Hoisting, use: Use) -> tuple[str, Path] | None:
     """The member that is used, of the one structure behind the last pointer on the way."""
-    for count in range(_base(use) + 1, len(use.path.steps) + 1):
+    for count in range(_base(made, use) + 1, len(use.path.steps) + 1):
         part = use.path.cut(count)
         if isinstance(part.steps[-1], Field) and isinstance(part.type, Vector | Basic):
             kind = "array" if isinstance(part.type, Vector) else "place"
@@ -298,12 +328,12 @@ def _part(made: Hoisting, use: Use) -> tuple[str, Path] | None:
     return None
 
 
-def _apart(use: Use) -> bool:
+def _apart(made: Hoisting, use: Use) -> bool:
     """Whether the members of a structure have to be taken one by one.
 
     The device has no such structure, or the elements of a member array are not named one by one.
     """
-    base, path = _base(use), use.path
+    base, path = _base(made, use), use.path
     if base == len(path.steps):
         return False
     for place in range(base + 1, len(path.steps)):

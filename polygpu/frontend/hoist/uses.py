@@ -352,7 +352,8 @@ def rebuilt(node: Any, change: Any) -> Any:
     if not isinstance(node, c_ast.Node):
         return node
     changed = {}
-    for slot in (s for s in node.__slots__ if s not in ("coord", "__weakref__")):
+    slots = (slot for kind in type(node).__mro__ for slot in getattr(kind, "__slots__", ()))
+    for slot in (s for s in slots if s not in ("coord", "__weakref__")):
         old = getattr(node, slot)
         if isinstance(old, list):
             new: Any = [change(e) if isinstance(e, c_ast.Node) else e for e in old]

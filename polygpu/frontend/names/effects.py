@@ -8,10 +8,10 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import assigned_names, iterator_name, parts_of
+from polygpu.frontend.names.liveness import assigned_names, iterator_name
 from polygpu.frontend.names.scopes import Function, Scope, Symbol, Variable
 from polygpu.frontend.names.types import Basic
-from polygpu.frontend.text.nodes import RECENT, nodes
+from polygpu.frontend.text.nodes import RECENT, nodes, parts_of
 from polygpu.support.recent import Recent, Same
 
 _CHANGED: Recent[frozenset[str]] = Recent(RECENT)

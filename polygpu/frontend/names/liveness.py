@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pycparser import c_ast
 
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import nodes, parts_of
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,8 @@ def _header_names(node: Any) -> set[str]:
 
 def iterator_name(node: Any) -> str:
     """The name that a `for` header steps and tests, or else sets; the first of several, "" for none."""
+    if own := getattr(node, "iterator", ""):  # a counter that the source does not have
+        return str(own)
     for part in parts_of(node.next):
         name = changed_name(part)
         if name and node.cond is not None and mentions(node.cond, name):
@@ -134,18 +136,6 @@ def iterator_name(node: Any) -> str:
         case c_ast.DeclList(decls=[declaration]):
             return str(declaration.name)
     return ""
-
-
-def parts_of(node: Any) -> list[Any]:
-    """What the parts of a `for` header do one after the other."""
-    match node:
-        case None:
-            return []
-        case c_ast.DeclList():
-            return list(node.decls)
-        case c_ast.ExprList():
-            return list(node.exprs)
-    return [node]
 
 
 def changed_name(node: Any) -> str:

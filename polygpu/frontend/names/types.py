@@ -139,8 +139,28 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeio' or noun.startswith('un') else 'a'} {noun}"
 
 
+def tables(ctype: CType) -> int:
+    """How many of the subscripts find rows by pointers in memory: 1 of `float **a` and of `float *a[n]`.
+
+    0 where rows are parts of the array, or are arrays of more than one dimension.
+    """
+    if not isinstance(ctype, Pointer | Vector):
+        return 0
+    found, ctype = 0, _inner(ctype)
+    while isinstance(ctype, Pointer):
+        found, ctype = found + 1, ctype.target
+    return found if isinstance(ctype, Basic | Qualified) else 0
+
+
+def _inner(ctype: Pointer | Vector) -> CType:
+    return ctype.target if isinstance(ctype, Pointer) else ctype.element
+
+
 def element_of(ctype: CType) -> CType:
-    """What remains after all subscripts: of an array or a pointer to (arrays of) elements."""
+    """What remains after all subscripts: of an array or a pointer to (arrays of) elements, or to rows."""
+    for _ in range(tables(ctype)):
+        assert isinstance(ctype, Pointer | Vector)
+        ctype = _inner(ctype)
     if isinstance(ctype, Pointer):
         ctype = ctype.target
     while isinstance(ctype, Vector):
@@ -150,6 +170,8 @@ def element_of(ctype: CType) -> CType:
 
 def rank(ctype: CType) -> int:
     """How many subscripts lead to an element."""
+    if count := tables(ctype):
+        return count + 1
     depth = 0
     if isinstance(ctype, Pointer):
         ctype, depth = ctype.target, 1

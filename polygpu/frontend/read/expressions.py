@@ -22,11 +22,13 @@ from polygpu.frontend.names.types import (
     element_of,
     rank,
     refusal_of,
+    tables,
 )
-from polygpu.frontend.read import calls, places, values
+from polygpu.frontend.read import calls, places, pointers, values
 from polygpu.frontend.read.state import (
     Address,
     Binding,
+    InMemory,
     Iterator,
     Local,
     Lost,
@@ -37,6 +39,7 @@ from polygpu.frontend.read.state import (
 )
 from polygpu.frontend.read.unsupported import expression_refusal, note, refusal
 from polygpu.frontend.read.values import converted
+from polygpu.frontend.shape.affine import subtract
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import (
     SIZES,
@@ -53,8 +56,10 @@ from polygpu.model.expr import (
 )
 from polygpu.model.scop import Let, Store
 from polygpu.support.diagnostics import Diagnosed
+from polygpu.support.position import Position
 
 _OF_INTEGERS = frozenset({"%", "&", "|", "^", "<<", ">>"})
+_BETWEEN_POINTERS = frozenset("- < <= > >= == !=".split())
 _OPERATORS = frozenset("+ - * / % << >> & | ^ && || == != < <= > >=".split())
 
 
@@ -94,11 +99,14 @@ class Reader:
             return Int(int(node.name == "true"))
         variable = self.variable(node)
         binding = self.binding(variable, node)
+        among: tuple[Expr, ...] = ()
         match values.current(self, variable) if isinstance(binding, Local | RawArray) else None:
             case Substitute(expr, ctype):
                 return converted(expr, ctype)
             case Lost(position) if isinstance(variable.type, Basic):
                 raise self._lost(node, position)
+            case InMemory(among):
+                pass
         match binding:
             case Iterator(name, ctype):
                 return converted(Name(name), ctype)
@@ -107,7 +115,9 @@ class Reader:
             case Local(name, ctype) | Scalar(name, ctype, _):
                 return Name(name, ctype)
             case RawArray() if rank(variable.type) == 0 and isinstance(variable.type, Basic):
-                return self.reference(node)
+                found = self.reference(node)
+                self.region.choices[found.site] = among
+                return found
         what = "structure" if isinstance(variable.type, Qualified) else "array or pointer"
         message = f"the {what} '{node.name}' is used as a whole"
         raise refusal("PG141", self.region.at(node), message, "name one element of it", len(node.name))
@@ -194,17 +204,15 @@ class Reader:
         if "_Atomic" in qualifiers:
             message = f"'{shown}' is atomic"
             raise refusal("PG143", position, message, "use a plain type in the region", length)
+        if tables(ctype) and variable.place == "region":
+            raise self._rows_anywhere(variable, position, length)
         match element:
             case Opaque(what, _):
                 help_text = "use int, unsigned, long, char, float, double or a structure of these"
                 message = f"'{variable.name}' is of a type that regions cannot use: {what}"
                 raise refusal("PG140", position, message, help_text, length)
             case Pointer() | Vector():
-                message = f"'{variable.name}' is {described(ctype)}: its rows lie anywhere in memory"
-                help_text = (
-                    f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
-                )
-                raise refusal("PG145", position, message, help_text, length)
+                raise self._rows_anywhere(variable, position, length)
             case Qualified(record, _) if reason := refusal_of(record):
                 message = (
                     f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
@@ -214,6 +222,11 @@ class Reader:
                     why, help_text = self.region.reasons[variable.name]
                     message = f"{message}, and {why}"
                 raise refusal("PG146", position, message, help_text, length)
+
+    def _rows_anywhere(self, variable: Variable, position: Position, length: int) -> Diagnosed:
+        message = f"'{variable.name}' is {described(variable.type)}: its rows lie anywhere in memory"
+        help_text = f"use one block of memory: 'float (*{variable.name})[m]' or {variable.name}[i * m + j]"
+        return refusal("PG145", position, message, help_text, length)
 
     def unary(self, node: c_ast.UnaryOp) -> Expr:
         match node.op:
@@ -264,8 +277,18 @@ class Reader:
     def binary(self, node: c_ast.BinaryOp) -> Expr:
         if node.op not in _OPERATORS:
             raise expression_refusal(node, self.region.at(node))
+        if node.op in _BETWEEN_POINTERS and all(
+            places.is_pointer(self.scope, n) for n in (node.left, node.right)
+        ):
+            return self._between(node)
         right = self.certain if node.op in ("&&", "||") else self.value
         return self.operation(node, node.op, self.value(node.left), right(node.right))
+
+    def _between(self, node: c_ast.BinaryOp) -> Expr:
+        """A comparison of pointers into one array, or their distance."""
+        right, left = pointers.together(self, self.address(node.right), self.address(node.left), node)
+        left, right = converted(left, "long"), converted(right, "long")
+        return subtract(left, right) if node.op == "-" else Binary(node.op, left, right)
 
     def operation(self, node: Any, op: str, left: Expr, right: Expr) -> Binary:
         """`left op right`, written at `node`. Raises Diagnosed for operands that C does not allow."""

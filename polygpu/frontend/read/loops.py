@@ -8,7 +8,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import changed_name, iterator_name, parts_of
+from polygpu.frontend.names.liveness import changed_name, iterator_name
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, describe
 from polygpu.frontend.read.expressions import Reader
@@ -28,9 +28,10 @@ from polygpu.frontend.shape.affine import (
     subtract,
     total,
 )
+from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, common_type, is_floating, type_of
 from polygpu.model.offsets import product_of
-from polygpu.model.rewrite import scalars_in
+from polygpu.model.rewrite import scalars_in, substitute
 from polygpu.model.scop import Loop
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
@@ -123,6 +124,7 @@ def begin(reader: Reader, node: c_ast.For, part: Any) -> Counter:
     outside = region.bindings.get(variable)
     name = region.unique(variable.name)
     region.iterators.add(name)
+    region.spelled[name] = getattr(node, "shown", "") or variable.name
     region.bindings[variable] = Substitute(start, ctype)
     return Counter(variable, name, ctype, start, first, outside)
 
@@ -176,6 +178,8 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
             promise.copied,
         )
     )
+    if getattr(node, "certain", False):
+        reached += tuple(_distance_to(substitute(t, {name.name: counter.first})) for t in tests)
     domain = (_first(name, counter.first, step), *tests, *_stride(counter.name, counter.first, step))
     region.bounding |= scalars_in(*domain)
     return Header(counter, domain, step, test, reached, _end(tests, name, step))
@@ -285,7 +289,7 @@ def _tests(
             raise refusal("PG104", where, message, "use a signed iterator")
         bounded |= _bounds(condition, iterator, step, where)
         found.append(condition)
-    if not bounded:
+    if not bounded and not region.trials:
         raise _unbounded(iterator, step, where)
     return tuple(found)
 
@@ -368,6 +372,14 @@ def _distance(condition: Expr, iterator: Name, step: int, first: Expr) -> Expr:
     other = _other_side(condition, iterator)
     assert other is not None
     return subtract(other, first) if step > 0 else subtract(first, other)
+
+
+def _distance_to(condition: Expr) -> Expr:
+    """What is at least 0 where a comparison holds."""
+    assert isinstance(condition, Binary)
+    left, right = condition.left, condition.right
+    distance = subtract(right, left) if condition.op in ("<", "<=") else subtract(left, right)
+    return distance if condition.op in ("<=", ">=") else subtract(distance, Int(1))
 
 
 def _end(tests: Iterable[Expr], iterator: Name, step: int) -> Expr | None:

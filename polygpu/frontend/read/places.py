@@ -8,7 +8,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe, described
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe, described, tables
 from polygpu.frontend.read import pointers
 from polygpu.frontend.read.state import Address, Iterator, Local, Lost, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
@@ -71,12 +71,10 @@ def _element(reader: Reading, node: c_ast.ArrayRef) -> Place:
     if isinstance(node.name, c_ast.StructRef):
         return _member_element(reader, node)
     base, index = node.name, node.subscript
-    if isinstance(base, c_ast.Constant) and _is_pointer(reader.scope, index):
+    if isinstance(base, c_ast.Constant) and is_pointer(reader.scope, index):
         base, index = index, base  # 1[p] is p[1]
     elif (
-        isinstance(base, c_ast.ID)
-        and not _is_pointer(reader.scope, base)
-        and _is_pointer(reader.scope, index)
+        isinstance(base, c_ast.ID) and not is_pointer(reader.scope, base) and is_pointer(reader.scope, index)
     ):
         swapped = source_text(c_ast.ArrayRef(index, base))
         message = f"'{source_text(node)}' has the array in the brackets"
@@ -186,6 +184,8 @@ def _decayed(reader: Reading, target: Place, node: Any) -> Address:
     if isinstance(target.type, Vector) and not target.field:
         return Address(target.array, (*target.subscripts, Int(0)), target.type.element)
     if isinstance(target.type, Pointer):
+        if tables(target.array.variable.type) and not target.field:
+            return Address(target.array, (*target.subscripts, Int(0)), target.type.target)
         raise _pointer_in_memory(reader, node)
     message = f"too many subscripts: '{target.array.name}' has {len(target.subscripts)} here"
     raise refusal("PG147", reader.region.at(node), message, "check its declaration")
@@ -193,36 +193,43 @@ def _decayed(reader: Reading, target: Place, node: Any) -> Address:
 
 def _offset(reader: Reading, node: c_ast.BinaryOp, op: str) -> Address:
     base, distance = node.left, node.right
-    if op == "+" and not _is_pointer(reader.scope, base):
+    if op == "+" and not is_pointer(reader.scope, base):
         base, distance = distance, base
     return stepped(address(reader, base), op, reader.value(distance))
 
 
-def _is_pointer(scope: Scope, node: Any) -> bool:
-    """Whether the operand of a pointer sum is the pointer, judged by the first name in it."""
+def is_pointer(scope: Scope, node: Any) -> bool:
+    """Whether an operand is a pointer, judged by the first name in it."""
     match node:
         case c_ast.ID():
             symbol = scope.find(node.name)
             return isinstance(getattr(symbol, "type", None), Pointer | Vector)
+        case c_ast.BinaryOp(op="-"):
+            return is_pointer(scope, node.left) and not is_pointer(scope, node.right)
         case c_ast.BinaryOp():
-            return _is_pointer(scope, node.left) or _is_pointer(scope, node.right)
-        case c_ast.UnaryOp(op="&") | c_ast.Cast():
+            return is_pointer(scope, node.left) or is_pointer(scope, node.right)
+        case c_ast.UnaryOp(op="&"):
             return True
-        case c_ast.ArrayRef():
+        case c_ast.Cast():
+            return isinstance(scope.resolve(node.to_type), Pointer)
+        case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
             return not isinstance(_element_type(scope, node), Basic | type(None))
     return False
 
 
 def _element_type(scope: Scope, node: Any) -> CType | None:
     """The declared type of `A[i]...`, None where it is not as simple."""
-    if isinstance(node, c_ast.ID):
-        return getattr(scope.find(node.name), "type", None)
-    if isinstance(node, c_ast.ArrayRef):
-        match _element_type(scope, node.name):
-            case Vector(element, _, _, _):
-                return element
-            case Pointer(target, _):
-                return target
+    match node:
+        case c_ast.ID():
+            return getattr(scope.find(node.name), "type", None)
+        case c_ast.ArrayRef(name=base) | c_ast.UnaryOp(op="*", expr=base):
+            match _element_type(scope, base):
+                case Vector(element, _, _, _):
+                    return element
+                case Pointer(target, _):
+                    return target
+        case c_ast.BinaryOp(op="+" | "-"):
+            return _element_type(scope, node.left if is_pointer(scope, node.left) else node.right)
     return None
 
 
@@ -238,6 +245,9 @@ def reference(reader: Reading, target: Place, node: Any, site: int) -> Reference
     """The model's reference to a scalar place."""
     if isinstance(target.type, Basic):
         return Reference(target.array.name, target.subscripts, target.type.name, target.field, site)
+    if isinstance(target.type, Pointer) and tables(target.array.variable.type):
+        message = f"'{source_text(node)}' is a pointer in memory: regions follow such pointers, and set none"
+        raise refusal("PG145", reader.region.at(node), message, "set it before the region")
     if isinstance(target.type, Pointer) and target.subscripts:
         raise _pointer_in_memory(reader, node)
     message = f"'{target.array.name}' is used as a whole here ({describe(target.type)})"

@@ -7,9 +7,10 @@ from typing import Any
 
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import CType, Opaque, Pointer, Vector, describe
-from polygpu.frontend.read.state import Address, RawArray, Reading, Region
+from polygpu.frontend.read.state import Address, RawArray, Reading, Region, Scalar
 from polygpu.frontend.read.unsupported import refusal
-from polygpu.model.expr import Expr, Reference
+from polygpu.frontend.shape.affine import add
+from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.rewrite import actions, children, scalars_in
 from polygpu.model.scop import Action, Let, Store
 from polygpu.support.diagnostics import Diagnosed
@@ -56,6 +57,47 @@ def _extent(reader: Reading, ctype: Vector) -> Expr | int | None:
         return reader.region.affine.value(reader.at(ctype.scope or reader.scope).value(ctype.extent))
     except Diagnosed:
         return None
+
+
+def together(reader: Reading, first: Address, second: Address, node: Any) -> tuple[Expr, Expr]:
+    """Where two pointers point to in one array: the elements from one place on.
+
+    Of two variables that the region does not make point into one array, the host says how far they are apart.
+    """
+    *outer, one = first.subscripts
+    *others, other = second.subscripts
+    if first.array is second.array and outer == others:
+        return one, other
+    arrays = first.array, second.array
+    if (
+        outer
+        or others
+        or not all(_plain(array) and same(reader, first.element, second.element) for array in arrays)
+    ):
+        message = "how far two pointers are apart is not known: they are not into one row of an array"
+        raise refusal("PG141", reader.region.at(node), message, "compare subscripts instead")
+    return add(one, _apart(reader.region, *arrays)), other
+
+
+def _plain(array: RawArray) -> bool:
+    return isinstance(array.variable.type, Pointer | Vector) and array.variable.place in (
+        "parameter",
+        "local",
+    )
+
+
+def _apart(region: Region, first: RawArray, second: RawArray) -> Expr:
+    """How many elements the first pointer is behind the second before the region."""
+    host = " - ".join(region.hosts.get(a.name, a.variable.name) for a in (first, second))
+    known = {text: name for name, text in region.hosts.items()}
+    text = f"({host})"
+    if text not in known:
+        name = region.unique(f"{first.variable.name}_{second.variable.name}")
+        region.scalars[name] = Scalar(name, "long", first.variable)
+        region.hosts[name] = text
+        region.apart[name] = first, second
+        return Name(name, "long")
+    return Name(known[text], "long")
 
 
 def check(region: Region) -> None:

@@ -64,7 +64,9 @@ class Address:
 
 @dataclass(frozen=True)
 class InMemory:
-    """A value that is data: what the variable's element in memory holds."""
+    """A value that is data: what the variable's element in memory holds, which is one of `among`, if any."""
+
+    among: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,12 @@ class Region:
 
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by what
-    stands for it, `constants` those that are constants then, `pending` what `k++` within the expression
+    stands for it, `choices` what values an access that is read by its number may have, where data tell which,
+    `constants` those that are constants then, `pending` what `k++` within the expression
     that is read changes after it. `bounding` are the names in the headers of loops. `inside` says of what
     loops within an instance set why they are no loops of the nest.
+
+    `apart` are pointers of which scalars say how far the first is behind the second.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
     in `unclear` are declared where there is one: what is wrong with their uses follows from that.
@@ -177,6 +182,7 @@ class Region:
     constants: dict[Variable, Expr] = field(default_factory=dict)
     values: dict[Variable, Value] = field(default_factory=dict)
     starts: dict[str, Scalar] = field(default_factory=dict)
+    choices: dict[int, tuple[Expr, ...]] = field(default_factory=dict)
     pending: list[Action] = field(default_factory=list)
     following: bool = True
     inside: dict[str, Diagnosed] = field(default_factory=dict)
@@ -184,8 +190,9 @@ class Region:
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
     trials: int = 0
-    hosts: Mapping[str, str] = field(default_factory=dict)
+    hosts: dict[str, str] = field(default_factory=dict)
     reasons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    apart: dict[str, tuple[RawArray, RawArray]] = field(default_factory=dict)
     made: dict[Expr, Product] = field(default_factory=dict)
     products: Products = field(init=False)
     affine: Affine = field(init=False)

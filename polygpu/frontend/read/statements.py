@@ -10,7 +10,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import iterator_name, parts_of
+from polygpu.frontend.names.liveness import iterator_name
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.read import actions, conversions, courses, loops, values, within
 from polygpu.frontend.read.directives import pragma_word
@@ -19,6 +19,8 @@ from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, so
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
 from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
+from polygpu.frontend.text.counting import as_written
+from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Branch, Conversion, Store
 from polygpu.support.diagnostics import Diagnosed
@@ -86,6 +88,8 @@ def _pragma(region: Region, node: c_ast.Pragma) -> None:
 
 def header_text(region: Region, node: Any) -> str:
     """The loop's header as written, or as the preprocessor left it."""
+    if isinstance(written := as_written(node), c_ast.DoWhile):
+        return f"do while ({source_text(written.cond)})"
     source = region.context.source
     position = region.at(node)
     offset = source.offset(position.line, position.column)
@@ -138,6 +142,9 @@ def _counted_or_not(reader: Reader, node: c_ast.For, path: Path) -> None:
     try:
         _whole_loop(reader.child(), node, path)
     except _NoLoopError as why:
+        written = as_written(node)
+        if why.node is node and not isinstance(written, c_ast.For) and not path.iterators:
+            raise statement_refusal(written, reader.region.at(written)) from None
         if why.node is not node or not path.iterators or why.diagnostics[0].id not in _WITHIN:
             raise
         forget()

@@ -18,10 +18,12 @@ from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector
 from polygpu.frontend.read.state import Address, Binding, InMemory, Lost, Region, Scalar, Substitute, Value
 from polygpu.model.expr import SIZES, Binary, Cast, Expr, Int, Name, Select, is_floating, limits, type_of
-from polygpu.model.rewrite import reads_memory, scalars_in, walk
+from polygpu.model.rewrite import reads_memory, references, rewrite, scalars_in, walk
 
 # A value of more parts than this is data: it would be computed again wherever it is read.
 MOST_PARTS = 64
+# Of a value that is one of more than so many nothing is known.
+MOST_CHOICES = 8
 
 
 class Binds(Protocol):
@@ -94,7 +96,28 @@ def assign(region: Region, variable: Variable, value: Expr) -> None:
     """After an assignment of `value`."""
     if is_followed(region, variable) and isinstance(variable.type, Basic):
         known = is_known(region, value)
-        region.values[variable] = Substitute(value, variable.type.name) if known else InMemory()
+        data = InMemory(_lasting(region, choices(region, value)))
+        region.values[variable] = Substitute(value, variable.type.name) if known else data
+
+
+def choices(region: Region, value: Expr) -> tuple[Expr, ...]:
+    """The affine forms of which `value` is one, whatever the data are; none where that is not known."""
+    found = [value]
+    for read in dict.fromkeys(references(value)):
+        each = region.choices.get(read.site, ())[: MOST_CHOICES + 1]
+        found = [_with(e, read, one) for e in found for one in each]
+    forms = tuple(dict.fromkeys(map(region.affine.value, found[: MOST_CHOICES + 1])))
+    known = tuple(form for form in forms if form is not None)
+    return known if len(known) == len(forms) <= MOST_CHOICES else ()
+
+
+def _with(value: Expr, old: Expr, new: Expr) -> Expr:
+    return rewrite(value, lambda part: new if part == old else None)
+
+
+def _lasting(region: Region, found: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """None of them where one is made of a value that is only known at the region's start."""
+    return found if region.starts.keys().isdisjoint(scalars_in(*found)) else ()
 
 
 def is_known(region: Region, value: Expr) -> bool:
@@ -126,7 +149,23 @@ def _join(region: Region, variable: Variable, test: Expr | None, yes: Value, no:
         number = chosen(test, one, other)
         if is_small(number):
             return at_offset(yes, number)
-    return unknown(region, variable, yes, no)
+    found = unknown(region, variable, yes, no)
+    return InMemory(_either(region, yes, no)) if isinstance(found, InMemory) else found
+
+
+def _either(region: Region, *sides: Value) -> tuple[Expr, ...]:
+    """What a value is one of that is any of several."""
+    found: list[Expr] = []
+    for side in sides:
+        number = offset(side)
+        among = (
+            side.among if isinstance(side, InMemory) else () if number is None else choices(region, number)
+        )
+        if not among:
+            return ()
+        found += among
+    unique = tuple(dict.fromkeys(found))
+    return _lasting(region, unique) if len(unique) <= MOST_CHOICES else ()
 
 
 def chosen(test: Expr, yes: Expr, no: Expr) -> Expr:

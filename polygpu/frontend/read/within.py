@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import changed_name, parts_of
+from polygpu.frontend.names.liveness import changed_name
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read import declarations, state, values
@@ -26,7 +26,8 @@ from polygpu.frontend.read.actions import effects, with_pending
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Binding, Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.counting import as_written
+from polygpu.frontend.text.nodes import nodes, parts_of
 from polygpu.model.expr import COMPARISONS, Binary, Expr, Int, Name, Unary
 from polygpu.model.rewrite import actions
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
@@ -48,6 +49,7 @@ def loop(reader: Reader, node: _Loop, why: Diagnosed) -> tuple[list[Action], lis
 
     `why` says what keeps it from being a loop of the nest.
     """
+    node = as_written(node)
     start, outside = _start(reader, node) if isinstance(node, c_ast.For) else ([], [])
     _forget(reader, node)
     found = _repeated(reader, node, why)

@@ -17,6 +17,7 @@ from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import note
 from polygpu.frontend.regions.scops import Extract
+from polygpu.frontend.regions.teams import Team
 from polygpu.frontend.text.nodes import nodes
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
@@ -26,7 +27,8 @@ from polygpu.support.position import Position
 class Sequence:
     """The items of one block (or one statement without braces) with the scope at its start.
 
-    `threads` is the pragma of the innermost OpenMP construct that all of it stands in, or None.
+    `threads` is the pragma of the innermost OpenMP construct that all of it stands in, or None, and `team`
+    the threads that run all of it where that is a `parallel`.
     """
 
     function: Any
@@ -34,6 +36,7 @@ class Sequence:
     items: tuple[Any, ...]
     scope: Scope
     threads: Any = None
+    team: Team | None = None
 
 
 def functions(context: FileContext) -> Iterator[Sequence]:
@@ -69,11 +72,11 @@ def _is_internal(root: Any, function: Any) -> bool:
 def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequence]:
     """The blocks directly within a statement."""
     if isinstance(node, c_ast.Compound):
-        yield Sequence(outer.function, node, tuple(node.block_items or ()), scope.child(), outer.threads)
+        yield replace(outer, node=node, items=tuple(node.block_items or ()), scope=scope.child())
         return
     if isinstance(node, c_ast.Case | c_ast.Default):
         # What a case declares is visible in the cases after it.
-        yield Sequence(outer.function, node, tuple(node.stmts or ()), scope, outer.threads)
+        yield replace(outer, node=node, items=tuple(node.stmts or ()), scope=scope)
         return
     inner = scope.child()
     for part in ("init", "stmt", "iftrue", "iffalse"):
@@ -84,7 +87,7 @@ def inner_sequences(outer: Sequence, node: Any, scope: Scope) -> Iterator[Sequen
         elif isinstance(child, c_ast.Compound):
             yield from inner_sequences(outer, child, inner)
         elif isinstance(child, c_ast.Node) and part != "init":
-            yield Sequence(outer.function, child, (child,), inner.child(), outer.threads)
+            yield replace(outer, node=child, items=(child,), scope=inner.child())
 
 
 def has_pragmas(tree: Any) -> bool:

@@ -75,7 +75,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
     diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
     if not scops and not any(d.severity == "error" for d in diagnostics):
         diagnostics.append(_nothing(context, detected))
-        if detected and is_part(context):
+        if detected and not parsed.diagnostics and is_part(context):
             diagnostics[-1] = replace(diagnostics[-1], severity="warning")
     if any(d.severity == "error" for d in diagnostics):
         raise Diagnosed(*diagnostics)

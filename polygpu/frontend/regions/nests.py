@@ -16,6 +16,7 @@ from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
 from polygpu.frontend.regions.scops import Extract, lift_region
 from polygpu.frontend.regions.spans import nest_span
+from polygpu.frontend.regions.teams import shared_loop, team_of
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -85,8 +86,11 @@ def _accesses_arrays(node: Any) -> bool:
 
 
 def _search_within(found: Nests, sequence: Sequence, index: int) -> None:
-    threads = openmp.entered(sequence.items, index) or sequence.threads
-    for inner in inner_sequences(replace(sequence, threads=threads), sequence.items[index], sequence.scope):
+    item, entered = sequence.items[index], openmp.entered(sequence.items, index)
+    if entered is not None:
+        team = None if sequence.threads else team_of(entered, item, found.context.root)
+        sequence = replace(sequence, threads=entered, team=team)
+    for inner in inner_sequences(sequence, item, sequence.scope):
         _search(found, inner)
 
 
@@ -118,20 +122,42 @@ def _run(found: Nests, sequence: Sequence, start: int, end: int) -> None:
     for index in range(start, end):
         if not _is_nest(sequence.items, index):
             continue
-        threads = sequence.threads or openmp.refusing(sequence.items, index)
+        threads = _threads(sequence, index)
         problems = () if threads else _problems(found, sequence, start, index, index)
         if not threads and not problems:
             good.append(index)
             continue
         _take(found, sequence, start, good)
         good = []
-        if not problems:
-            _leave_to_threads(found, sequence.items[index], threads)
-        else:
-            _refuse(found, sequence.items[index], problems)
-            if not openmp.is_block(sequence.items, index):
-                _search_within(found, sequence, index)
+        _leave(found, sequence, index, threads, problems)
     _take(found, sequence, start, good)
+
+
+def _leave(
+    found: Nests, sequence: Sequence, index: int, threads: Any, problems: tuple[Diagnostic, ...]
+) -> None:
+    """Searches what is no region: a loop that `threads` run, or one with `problems`, or a construct."""
+    item, count = sequence.items[index], len(found.scops)
+    if openmp.is_block(sequence.items, index):
+        if team_of(openmp.entered(sequence.items, index), item, found.context.root) is not None:
+            _search_within(found, sequence, index)
+        if len(found.scops) == count:
+            _refuse(found, item, problems)
+    elif problems:
+        _refuse(found, item, problems)
+        _search_within(found, sequence, index)
+    else:
+        if sequence.team is not None:
+            _search_within(found, sequence, index)
+        if len(found.scops) == count:
+            _leave_to_threads(found, item, threads)
+
+
+def _threads(sequence: Sequence, index: int) -> Any:
+    """The pragma that has several threads run a loop each in its own way; None where one may do it."""
+    if sequence.team is not None and shared_loop(sequence.items, index):
+        return None
+    return sequence.threads or openmp.refusing(sequence.items, index)
 
 
 def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None:
@@ -194,7 +220,7 @@ def _lifted(found: Nests, sequence: Sequence, start: int, first: int, last: int)
     block = Block(sequence.node, 0, 0) if alone else Block(sequence.node, first, last + 1)
     position = found.context.at(sequence.items[first])
     extract = Extract(sequence.function, sequence.scope.copy(), block, items, position)
-    return lift_region(found.context, extract, "", span, found.no_alias)
+    return lift_region(found.context, extract, "", span, found.no_alias, sequence.team)
 
 
 def _refuse(found: Nests, loop: Any, problems: Iterable[Diagnostic]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.hoist.hoist import Hoisted, hoist
+from polygpu.frontend.hoist.hoist import Hoisted, declaration_of, hoist
 from polygpu.frontend.names.constants import Constant
 from polygpu.frontend.names.constants_before import constants_before
 from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
@@ -26,6 +26,7 @@ from polygpu.frontend.names.types import (
     element_of,
     fields_of,
     rank,
+    tables,
 )
 from polygpu.frontend.normal.forms import normal
 from polygpu.frontend.read import pointers, statements
@@ -37,9 +38,10 @@ from polygpu.frontend.read.settled import settle
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
+from polygpu.frontend.regions.teams import Team, differing
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
-from polygpu.model.scop import Array, Conversion, Exposed, Scalar, Scop, Structure
+from polygpu.model.scop import Array, Conversion, Exposed, Given, Scalar, Scop, Structure
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
@@ -56,13 +58,20 @@ class Extract:
 
 
 def lift_region(
-    context: FileContext, extract: Extract, name: str, span: tuple[int, int], no_alias: bool
+    context: FileContext,
+    extract: Extract,
+    name: str,
+    span: tuple[int, int],
+    no_alias: bool,
+    team: Team | None = None,
 ) -> Scop:
-    """`span` are offsets in the file's text.
+    """`span` are offsets in the file's text. The threads of a `team` come to the region.
 
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
+    if team is not None:
+        _check_shared(context, extract, team)
     constants = list(_constants(extract))
     items = normal(context, extract.function, extract.scope, extract.items)
     extract = replace(extract, items=items)
@@ -90,7 +99,8 @@ def lift_region(
     known_before = {variable.name for variable in region.constants}
     region.names.update(name for name in kept - known_before if _starts_with(extract, name))
     shaped = _read(Reader(region, scope.child()), extract, items)
-    return _scop(region, extract, hoisted, shaped, name, span, no_alias)
+    scop = _scop(region, extract, hoisted, shaped, name, span, no_alias)
+    return replace(scop, team=team is not None)
 
 
 def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
@@ -128,7 +138,8 @@ def _scop(
         for s in region.scalars.values()
     }
     scalars, whole = _split(region, shaped, affine, known)
-    arrays = region.arrays.values()
+    ends = _ends(region, shaped, hoisted)
+    arrays = [array for array in region.arrays.values() if array.name not in ends]
     return Scop(
         name=name,
         function=extract.function.decl.name,
@@ -152,10 +163,30 @@ def _scop(
         conversions=tuple(dict.fromkeys(region.conversions)),
         functions=texts(context, region.functions),
         no_alias=no_alias,
+        numbers=tuple(_numbers(region, extract)),
         exposed=tuple({e.name: e for e in _all_exposed(region, extract, hoisted, changed)}.values()),
-        given=tuple(dict.fromkeys(given for h in hoisted.values() for given in h.given)),
+        given=(
+            *dict.fromkeys(g for h in hoisted.values() for g in h.given if g.name not in ends),
+            *ends.values(),
+        ),
         whole=whole,
     )
+
+
+def _ends(region: Region, shaped: Shaped, hoisted: Mapping[str, Hoisted]) -> dict[str, Given]:
+    """The pointers that the region compares with others alone, and how they are set up, by their names."""
+    used = {access.reference.array for s in shaped.statements for access in s.accesses}
+    found = {}
+    for scalar, (first, second) in region.apart.items():
+        for one, other, op in ((first, second, "+"), (second, first, "-")):
+            if one.name not in used:
+                at = f"{other.name} {op} {scalar}"
+                own = [g for h in hoisted.values() for g in h.given if g.name == one.name]
+                variable = one.variable
+                place = Given(one.name, "", variable.name, variable.name, declaration_of(variable), ())
+                found[one.name] = replace(own[-1] if own else place, kind="end", type=at)
+                break
+    return found
 
 
 def _check(region: Region) -> None:
@@ -168,6 +199,14 @@ def _in_source_names(region: Region, problem: Diagnostic) -> Diagnostic:
         return re.sub(r"(?<=')\w+\b", lambda word: region.spelled.get(word[0], word[0]), text)
 
     return replace(problem, message=spelled(problem.message), help=spelled(problem.help))
+
+
+def _check_shared(context: FileContext, extract: Extract, team: Team) -> None:
+    """Refuses loops of a team that one of its threads cannot run for all."""
+    for name in differing(team, extract.items, extract.scope, partial(_lives, extract)):
+        message = f"each thread has a '{name}' of its own: no thread can run the loop for all of them"
+        help_text = f"declare '{name}' in the loop, or before the parallel construct"
+        raise refusal("PG116", extract.position, message, help_text)
 
 
 def _check_team(context: FileContext, extract: Extract) -> None:
@@ -224,7 +263,8 @@ def _all_exposed(
     """What the region keeps copies of that stores may change meanwhile."""
     for s in region.scalars.values():
         if s.name not in hoisted and _exposed(s.variable, extract):
-            yield Exposed(s.name, f"&{s.name}", f"sizeof {s.name}", s.type)
+            name, ctype = s.variable.name, "pointer" if s.name in region.apart else s.type
+            yield Exposed(name, f"&{name}", f"sizeof {name}", ctype)
     for h in hoisted.values():
         for path in h.kept:
             if path.pointed or _exposed(path.root, extract):
@@ -267,6 +307,21 @@ def _reserved(extract: Extract) -> frozenset[str]:
             found.add(name)
             found |= set(_free([symbol.node.type], frozenset()))
     return frozenset(found)
+
+
+def _mentions(extract: Extract) -> Iterator[str]:
+    for name in dict.fromkeys(_free(list(extract.items), frozenset())):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and symbol.place in ("local", "parameter"):
+            yield name
+
+
+def _numbers(region: Region, extract: Extract) -> Iterator[Scalar]:
+    """The numbers among what the region mentions, with those that are constants where it starts."""
+    for name in _mentions(extract):
+        symbol = extract.scope.find(name)
+        if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
+            yield Scalar(name, symbol.type.name, False, value=region.constants.get(symbol))
 
 
 def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
@@ -353,7 +408,7 @@ def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]
         yield from statement.domain
         for access in statement.accesses:
             yield from access.guards
-            yield from (e for e in access.forms if e is not None)
+            yield from (form for forms in access.forms for form in forms)
             if access.affine:
                 yield from access.reference.subscripts
     for extents in shaped.extents.values():
@@ -379,7 +434,8 @@ def _array(
 ) -> Array:
     variable = array.variable
     element = element_of(variable.type)
-    storage = hoisted.storage if hoisted else _storage(variable)
+    pointers = tables(variable.type)
+    storage = "parameter" if pointers else hoisted.storage if hoisted else _storage(variable)
     structure = None
     if isinstance(element, Qualified):
         record = element.record
@@ -397,6 +453,7 @@ def _array(
         structure=structure,
         escapes=storage == "local" and escapes(extract.function.body, variable),
         derived=storage == "parameter" and (variable.place != "parameter" or variable.name in changed),
+        pointers=pointers,
     )
     if hoisted is None:
         return made
@@ -414,7 +471,7 @@ def _array(
 
 def _host(array: RawArray) -> str:
     depth, name = rank(array.variable.type), array.variable.name
-    return name if depth == 1 else f"&{name}{'[0]' * depth}"
+    return name if depth == 1 or tables(array.variable.type) else f"&{name}{'[0]' * depth}"
 
 
 def _live(array: RawArray, extract: Extract) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from polygpu.frontend.names.liveness import mentions
-from polygpu.frontend.names.types import CType, Pointer, Vector, rank
+from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
+from polygpu.frontend.read.values import choices
 from polygpu.frontend.shape.affine import Affine, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
@@ -27,6 +28,7 @@ from polygpu.frontend.shape.selects import implied
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.rewrite import children, map_references, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
+from polygpu.model.updates import update
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 
 
@@ -62,7 +64,7 @@ def shape(reader: Reader) -> Shaped:
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
     visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
-    apart = _written_apart(region)
+    apart = _written_apart(region) | _updated(region)
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
@@ -156,6 +158,20 @@ def _written_apart(region: Region) -> frozenset[int]:
     )
 
 
+def _updated(region: Region) -> frozenset[int]:
+    """The writes of statements that only add to an element, or the like: threads may do so in copies."""
+    bodies = (raw.body for raw in region.statements if raw.iterators)
+    stores = (_only_store(body) for body in bodies)
+    return frozenset(s.target.site for s in stores if s is not None and update(s) is not None)
+
+
+def _only_store(body: tuple[Action, ...]) -> Store | None:
+    match tuple(a for a in body if not isinstance(a, Let)):
+        case (Store() as store,) | (Branch(_, (Store() as store,), ()),):
+            return store
+    return None
+
+
 def _keeps_apart(region: Region, loop: int, array: str) -> bool:
     """As `model.scop.keeps_apart`, while the region is read."""
     found = region.loops[loop]
@@ -166,6 +182,8 @@ def _keeps_apart(region: Region, loop: int, array: str) -> bool:
 def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
     """The declared extents in terms of constants and parameters; None for an unknown outermost one."""
     ctype: CType = array.variable.type
+    if tables(ctype):
+        return (None,) * rank(ctype)
     found: list[Expr | None] = []
     if isinstance(ctype, Pointer):
         found.append(None)
@@ -297,7 +315,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
         must = (visit.always and (bool(element) or not visit.write)) or (visit.write and bool(element & sure))
         site = region.sites[visit.reference.site]
         access = Access(visit.reference, visit.write, must, bool(element), site.position, site.text)
-        forms = () if element else tuple(map(region.affine.value, visit.reference.subscripts))
+        forms = () if element else tuple(choices(region, s) for s in visit.reference.subscripts)
         accesses.append(replace(access, guards=visit.guards, exposed=visit.exposed, forms=forms))
         if visit.reference.array in shapes:
             _check_rows(region, visit, raw)
@@ -339,12 +357,14 @@ def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
 
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
     site = region.sites[visit.reference.site]
-    for value, extent in inner_subscripts(visit.reference, found):
-        if region.affine.value(value) is None:
-            reason, help_text = reason_for(region, value, "PG161")
+    for subscript, extent in inner_subscripts(visit.reference, found):
+        forms = choices(region, subscript)
+        if not forms:
+            reason, help_text = reason_for(region, subscript, "PG161")
             message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
             raise refusal("PG161", site.position, message, help_text)
         reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
-        made = Assumption(name, value, counted(extent), reason, site.position)
-        if all((a.statement, a.value, a.bound) != (name, value, extent) for a in assumptions):
-            assumptions.append(made)
+        for value in forms:
+            made = Assumption(name, counted(value), counted(extent), reason, site.position)
+            if all((a.statement, a.value, a.bound) != (name, made.value, made.bound) for a in assumptions):
+                assumptions.append(made)

@@ -9,8 +9,9 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Function
+from polygpu.frontend.read.directives import parsed
+from polygpu.frontend.read.openmp import is_for_devices
 from polygpu.frontend.read.state import FileContext
-from polygpu.frontend.residency.data import is_about_data
 from polygpu.frontend.residency.walk import LOOPS, called
 from polygpu.frontend.text.nodes import nodes
 
@@ -18,7 +19,7 @@ from polygpu.frontend.text.nodes import nodes
 def is_part(context: FileContext) -> bool:
     """Whether it calls functions that other files define, or defines some that a header declares.
 
-    A file with neither loops nor `main` is for others, too, and so is one with pragmas about data.
+    A file with neither loops nor `main` is for others, too, and so is one with pragmas about a device.
     """
     if maps_data(context):
         return True
@@ -31,8 +32,10 @@ def is_part(context: FileContext) -> bool:
 
 
 def maps_data(context: FileContext) -> bool:
-    """Whether it has pragmas about data on the device."""
-    return any(is_about_data(node) for node in nodes(context.root))
+    """Whether it has pragmas that run loops on a device, or map arrays to it: others may map them for these."""
+    return any(
+        isinstance(node, c_ast.Pragma) and is_for_devices(parsed(node)) for node in nodes(context.root)
+    )
 
 
 def _has_loops(function: Any) -> bool:

@@ -192,7 +192,8 @@ class Walk:
     def _by_parts(self, node: Any, start: int, scope: Scope, effects: Effects) -> bool:
         """Says what a statement does in its parts, where that can be and pays.
 
-        That is in the branches of an `if`, few of which may be taken, and where other files are called.
+        That is in the branches of an `if`, few of which may be taken, and where there are calls into other
+        files.
         """
         if not isinstance(node, c_ast.If) and (effects.unknown or not effects.outside):
             return False

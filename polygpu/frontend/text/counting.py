@@ -3,19 +3,28 @@
     while (i < n) { S; i++; }    ->    for (; i < n; i++) { S; }
     while (i < n) a[i++] = x;    ->    for (; i < n; i++) a[i] = x;
     while (n--) { S; }           ->    for (n = n - 1; n != -1; n--) { S; }
+    for (i = n; i-- > m;) { S; } ->    for (i = n - 1; i >= m; i--) { S; }
 
 So are `for` loops whose body ends with the step. A `for` stands where the `while` stood.
+
+Others have a counter of their own, whatever they test is a function of: loops over pointers, loops that step
+somewhere in their bodies, and `do`.
+
+    for (p = a; p < e; p++) { S; }      ->    for (p = a, long p_at = 0; p < e; p_at++, p++) { S; }
+    while (p < e) { S; p++; T; }        ->    for (long p_at = 0; p < e; p_at++) { S; p++; T; }
+    do { S; } while (++i < n);          ->    for (long i_at = 0; i < n; i_at++) { S; ++i; }
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import nodes, parts_of
 
 _STEPS = ("p++", "++", "p--", "--")
 _NESTED = (c_ast.For, c_ast.While, c_ast.DoWhile)
@@ -24,22 +33,35 @@ _NESTED = (c_ast.For, c_ast.While, c_ast.DoWhile)
 class For(c_ast.For):  # type: ignore[misc]
     """A loop that counts; `original` is how it is written.
 
-    They differ where a variable wraps around: regions test that theirs do not.
+    They differ where a variable wraps around: regions test that theirs do not. One with a counter of its own,
+    the `iterator`, counts what `shown` steps over. The first iteration of a `do` is `certain`.
     """
 
-    __slots__ = ("original",)
+    __slots__ = ("certain", "iterator", "original", "shown")
 
     def __init__(self, original: Any, start: Any, test: Any, step: Any, body: Any) -> None:
         super().__init__(start, test, step, body, original.coord)
         self.original = original
+        self.iterator = ""
+        self.shown = ""
+        self.certain = False
+
+
+def as_written(loop: Any) -> Any:
+    """The loop without a counter that the source does not have."""
+    return loop.original if getattr(loop, "iterator", "") else loop
 
 
 def count(root: Any) -> None:
     """Puts such loops in the places of theirs in a tree, innermost first."""
+    names = _Names.of(root)
     for node in reversed(list(nodes(root))):
         for name, child in node.children():
             made = _counting(child)
-            if made is not None:
+            counted = _with_counter(child if made is None else made, names)
+            if counted is not None:
+                _replace(node, name, counted)
+            elif made is not None:
                 _replace(node, name, made)
 
 
@@ -57,26 +79,43 @@ def _counting(loop: Any) -> Any:
         case c_ast.While(cond=condition, stmt=body):
             return _from_test(loop) or _from_body(loop, None, condition, body)
         case c_ast.For(init=start, cond=condition, next=None, stmt=body) if condition is not None:
-            return _from_body(loop, start, condition, body)
+            return _from_test(loop) or _from_body(loop, start, condition, body)
     return None
 
 
-def _from_test(loop: c_ast.While) -> Any:
+def _from_test(loop: Any) -> Any:
     """Of a loop that counts down in its condition: the body has the next value already."""
     match loop.cond:
         case c_ast.UnaryOp(op="p--", expr=c_ast.ID() as name):
             op, last = "!=", c_ast.UnaryOp("-", _one(loop), loop.coord)
-        case c_ast.BinaryOp(
-            op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID() as name), right=c_ast.Constant(value="0")
-        ):
-            op, last = ">=", c_ast.Constant("int", "0", loop.coord)
+        case c_ast.BinaryOp(op=">", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID() as name), right=last):
+            op = ">="
         case _:
             return None
-    if _changes(loop.stmt, name.name) or _declares(loop.stmt, name.name):
+    changes = _changes(loop.stmt, name.name) or _declares(loop.stmt, name.name) or _names(last, name.name)
+    if changes or not isinstance(last, c_ast.ID | c_ast.Constant | c_ast.UnaryOp):
         return None
-    start = c_ast.Assignment("=", name, c_ast.BinaryOp("-", name, _one(loop), name.coord), loop.coord)
+    if isinstance(last, c_ast.ID) and (_changes(loop.stmt, last.name) or _declares(loop.stmt, last.name)):
+        return None
+    start = _one_before(loop, name)
     test = c_ast.BinaryOp(op, name, last, loop.cond.coord)
-    return For(loop, start, test, c_ast.UnaryOp("p--", name, name.coord), loop.stmt)
+    return start and For(loop, start, test, c_ast.UnaryOp("p--", name, name.coord), loop.stmt)
+
+
+def _one_before(loop: Any, name: c_ast.ID) -> Any:
+    """What a loop that counts down in its condition starts with; None for more than that."""
+    match getattr(loop, "init", None):
+        case None:
+            return c_ast.Assignment("=", name, c_ast.BinaryOp("-", name, _one(loop), name.coord), loop.coord)
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found), rvalue=value) if found == name.name:
+            return c_ast.Assignment("=", name, c_ast.BinaryOp("-", value, _one(loop), name.coord), loop.coord)
+        case c_ast.DeclList(decls=[c_ast.Decl(name=found, init=value) as declared]) if (
+            found == name.name and value is not None
+        ):
+            made = copy(declared)
+            made.init = c_ast.BinaryOp("-", value, _one(loop), name.coord)
+            return c_ast.DeclList([made], loop.init.coord)
+    return None
 
 
 def _one(loop: Any) -> Any:
@@ -103,6 +142,105 @@ def _from_body(loop: Any, start: Any, condition: Any, body: Any) -> Any:
     if kept is items:
         kept = [*others, _without_step(last, step)]
     return For(loop, start, condition, step, c_ast.Compound(kept, body.coord))
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The names of a file, those that it declares as pointers, and those that it declares as no pointers."""
+
+    every: frozenset[str]
+    pointers: frozenset[str]
+    others: frozenset[str]
+
+    @staticmethod
+    def of(root: Any) -> _Names:
+        every = frozenset(n for node in nodes(root) if isinstance(n := getattr(node, "name", None), str))
+        declared = [node for node in nodes(root) if isinstance(node, c_ast.Decl) and node.name]
+        pointers = [d.name for d in declared if isinstance(d.type, c_ast.PtrDecl | c_ast.ArrayDecl)]
+        others = [d.name for d in declared if isinstance(d.type, c_ast.TypeDecl)]
+        return _Names(every, frozenset(pointers), frozenset(others))
+
+
+def _with_counter(loop: Any, names: _Names) -> Any:
+    """A loop with a counter of its own, where it has a variable that it steps over and tests."""
+    match loop:
+        case c_ast.For(cond=test, next=step, stmt=body) if test is not None and step is not None:
+            name = next((n for n in map(_stepped, parts_of(step)) if n and _names(test, n)), "")
+            if name not in names.pointers or (name in names.others and not _points(loop, name)):
+                return None
+        case c_ast.While(cond=test, stmt=body):
+            name, step = _stepped_within(test, body), None
+        case c_ast.DoWhile(cond=test, stmt=body):
+            return _from_do(loop, names)
+        case _:
+            return None
+    return _counted(loop, getattr(loop, "init", None), test, step, body, name, names)
+
+
+def _counted(loop: Any, start: Any, test: Any, step: Any, body: Any, name: str, names: _Names) -> For | None:
+    if not name or _changes(test, "") or any(isinstance(n, c_ast.Assignment) for n in nodes(test)):
+        return None
+    counter = f"{name}_at"
+    while counter in names.every:
+        counter += "_at"
+    index = c_ast.ID(counter, loop.coord)
+    declared = c_ast.TypeDecl(counter, [], None, c_ast.IdentifierType(["long"], loop.coord))
+    first = c_ast.Decl(counter, [], [], [], [], declared, c_ast.Constant("int", "0"), None, loop.coord)
+    parts = [*parts_of(start), first]
+    declares = all(isinstance(part, c_ast.Decl) for part in parts)
+    steps = [c_ast.UnaryOp("p++", index, loop.coord), *parts_of(step)]
+    start = c_ast.DeclList(parts, loop.coord) if declares else c_ast.ExprList(parts, loop.coord)
+    made = For(getattr(loop, "original", loop), start, test, c_ast.ExprList(steps, loop.coord), body)
+    made.iterator, made.shown = counter, name
+    return made
+
+
+def _from_do(loop: c_ast.DoWhile, names: _Names) -> For | None:
+    """Of a `do`: what its condition steps, its body does at the end."""
+    items = list(loop.stmt.block_items or ()) if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
+    if any(map(_continues, items)):
+        return None
+    test = loop.cond
+    for found in nodes(loop.cond):
+        if isinstance(found, c_ast.UnaryOp) and found.op in ("++", "--") and found in _certain(loop.cond):
+            test = _without_step(loop.cond, found)
+            items.append(found)
+            break
+    declared = {item.name for item in items if isinstance(item, c_ast.Decl)}
+    body = c_ast.Compound(items, loop.stmt.coord)
+    name = _stepped_within(test, body)
+    if any(_names(test, inner) for inner in declared):
+        return None
+    made = _counted(loop, None, test, None, body, name, names)
+    if made is not None:
+        made.certain = True
+    return made
+
+
+def _stepped(part: Any) -> str:
+    """The variable that is stepped; "" for none."""
+    return _step(part)[0] if not isinstance(part, c_ast.Decl) else ""
+
+
+def _stepped_within(test: Any, body: Any) -> str:
+    """A variable of the test that the body steps."""
+    stepped = (_step(node)[0] for node in nodes(body) if _step(node)[1] is not None)
+    return next((name for name in stepped if _names(test, name) and not _declares(body, name)), "")
+
+
+def _points(loop: Any, name: str) -> bool:
+    """Whether the variable is used as a pointer."""
+    for node in nodes(loop):
+        match node:
+            case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=found)) if found == name:
+                return True
+            case c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op=op, expr=c_ast.ID(name=found))) if (
+                found == name and op in _STEPS
+            ):
+                return True
+            case c_ast.StructRef(type="->", name=c_ast.ID(name=found)) if found == name:
+                return True
+    return False
 
 
 def _step(node: Any) -> tuple[str, Any]:
@@ -163,12 +301,15 @@ def _names(tree: Any, name: str) -> bool:
 
 
 def _changes(tree: Any, name: str) -> bool:
-    """Whether a tree assigns to the variable or takes its address."""
+    """Whether a tree assigns to the variable, to any if it has no name, or takes its address."""
     for node in nodes(tree):
         match node:
-            case c_ast.Assignment(lvalue=c_ast.ID(name=found)) if found == name:
+            case c_ast.Assignment(lvalue=c_ast.ID(name=found)) if found == (name or found):
                 return True
-            case c_ast.UnaryOp(op=op, expr=c_ast.ID(name=found)) if found == name and op in (*_STEPS, "&"):
+            case c_ast.UnaryOp(op=op, expr=c_ast.ID(name=found)) if found == (name or found) and op in (
+                *_STEPS,
+                "&",
+            ):
                 return True
     return False
 

@@ -39,24 +39,20 @@ class Costs:
     """The rules of one device; costs of requests seen before are remembered, and the requests that `recent`
     accesses make: those to neighbours differ in where they start alone.
 
-    `moved` sums up the bytes from each partition of the memory. `lines` are those that have been
-    asked of the texture cache, if they are noted.
+    `moved` sums up the bytes of each launch from each partition of the memory, `lines` are those that have
+    been asked of the texture cache, if these are noted.
     """
 
     device: Device
     known: dict[Key, Integers] = field(default_factory=dict)
     recent: Recent[tuple[_Requests, int]] = field(default_factory=lambda: Recent(_RECENT))
-    moved: Integers = field(init=False)
+    moved: Integers | None = None
     lines: set[int] | None = None
 
     def __post_init__(self) -> None:
         self.coalescing, self.banks = Coalescing.of(self.device), Banks.of(self.device)
         self.constant, self.texture = (CachedReads.of(self.device, s) for s in ("constant", "texture"))
         self.memory = Memory.of(self.device)
-        self.forget_moves()
-
-    def forget_moves(self) -> None:
-        self.moved = np.zeros(int(self.device.costs["partitions"]), np.int64)
 
     def of_access(
         self,
@@ -75,16 +71,18 @@ class Costs:
         fixed = sum(int(p.flat[0]) for p in address.points if p.size == 1)
         moving = Value(tuple(p for p in address.points if p.size > 1), address.threads)
         content = _content(moving.points), _content(moving.threads)
-        key = period, warps, *content, *map(Same, masks), *map(Same, axes)
-        found = remembered(self.recent, key, lambda: _requests(moving, masks, axes, warps, period))
+        launches = 1 if self.moved is None else len(self.moved)
+        key = period, warps, launches, *content, *map(Same, masks), *map(Same, axes)
+        found = remembered(self.recent, key, lambda: _requests(moving, masks, axes, warps, period, launches))
         spend(_CODE * len(found.phase))
         lanes, distances, counts = found.lanes, found.distances, found.counts
         first = phase = (found.phase + fixed) % period
         if space == "global":
             phase = self._shortened(phase, distances)
         each = self._each(distances, lanes, phase, size, space)
-        if space == "global" and len(self.moved):
-            self._move(counts.sum(1), each, lanes.astype(np.int64), first[:, None] + distances)
+        if space == "global" and self.moved is not None:
+            addresses = first[:, None] + distances
+            self.moved += self._moved(counts.sum(1), each, lanes.astype(np.int64), addresses, found.launch)
         total: Integers = counts.T @ each
         return total
 
@@ -98,9 +96,11 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _move(self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers) -> None:
-        """Adds what warps move: the streamed share of each of their requests to the partition of its first
-        lane, and to that of each lane its share of the fetches.
+    def _moved(
+        self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers, launch: Integers
+    ) -> Integers:
+        """What warps of each launch move from each partition: from that of a request's first lane what
+        streams of it, and from that of each lane its share of the fetches.
         """
         bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
         active = lanes[:, None] >> np.arange(WARP) & 1
@@ -111,8 +111,12 @@ class Costs:
             first = start + active[:, start : start + width].argmax(1)
             rows = np.arange(len(lanes))
             shares[rows, first] += bytes_each * active[rows, first]
-        place = addresses // int(self.device.costs["interleave"]) % len(self.moved)
-        np.add.at(self.moved, place, times[:, None] * shares)
+        assert self.moved is not None, "it is noted"
+        launches, partitions = self.moved.shape
+        place = addresses // int(self.device.costs["interleave"]) % partitions + partitions * launch[:, None]
+        # in floating point, which is exact: a wave of blocks moves less than 2**53 bytes
+        found = np.bincount(place.reshape(-1), (times[:, None] * shares).reshape(-1), launches * partitions)
+        return found.astype(np.int64).reshape(launches, partitions)
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
         found = address.whole() // self.texture.granule
@@ -200,37 +204,43 @@ class Costs:
 @dataclass(frozen=True)
 class _Requests:
     """Each kind of a warp's access: its active `lanes`, their `distances` from lane 0, the `phase` of its
-    address in the period of the costs, and how often each warp makes it.
+    address in the period of the costs, how often each warp makes it, and in which `launch`, where these are
+    told apart.
     """
 
     lanes: Bits
     distances: Integers
     phase: Integers
     counts: Integers
+    launch: Integers
 
 
 def _requests(
-    address: Value, masks: Sequence[Bits], axes: Sequence[Integers], warps: int, period: int
+    address: Value, masks: Sequence[Bits], axes: Sequence[Integers], warps: int, period: int, launches: int
 ) -> _Requests:
     kinds = [_kinds(term) for term in address.threads]
-    numbers: list[npt.NDArray[Any]] = [*masks, *(k.number for k in kinds)]
+    launch = np.arange(launches)[:, None]
+    numbers: list[npt.NDArray[Any]] = [launch, *masks, *(k.number for k in kinds)]
     phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
     phases, axes = _folded(phases, numbers, axes, period)
     found = joint([*numbers, *phases], axes)
-    end = len(masks)
-    bits = combined([digits_of(a) for a in found.arrays[:end]], np.bitwise_and, Digits.constant(ALL))
+    end = len(masks) + 1
+    bits = combined([digits_of(a) for a in found.arrays[1:end]], np.bitwise_and, Digits.constant(ALL))
     rows = [digits_of(a, k.distances) for a, k in zip(found.arrays[end:], kinds, strict=False)]
     apart = combined(rows, np.add, Digits.constant(np.zeros(WARP, np.int64)))
     starts = [digits_of(a) for a in found.arrays[len(numbers) :]]
     at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
     fitting(bits.number.shape, apart.number.shape, at.number.shape)
     code = (bits.number * apart.radix + apart.number) * at.radix + at.number
+    code = code * launches + found.arrays[0].astype(np.int64)
     codes, counts = _histogram(code, found.weight(), warps)
+    launch, codes = codes % launches, codes // launches
     return _Requests(
         bits.values[codes // at.radix // apart.radix],
         apart.values[codes // at.radix % apart.radix],
         at.values[codes % at.radix],
         counts,
+        launch,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -28,6 +27,7 @@ from polygpu.perf.predict.values import (
     ALL,
     LARGEST,
     Bits,
+    Integers,
     TooLargeError,
     TooMuchError,
     Value,
@@ -36,7 +36,7 @@ from polygpu.perf.predict.values import (
     half_of,
     remembered,
 )
-from polygpu.perf.predict.walk import Walk
+from polygpu.perf.predict.walk import Requesting, Walk
 from polygpu.perf.resources import wave
 from polygpu.support.recent import Recent, Same
 
@@ -259,16 +259,12 @@ def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, m
     found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
     found.arrays = {a.name: launched.bytes[a.name] for a in arrays if launched.bytes[a.name]}
     found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
-    alike: Recent[tuple[tuple[dict[str, int], dict[str, int]], int]] = Recent(len(launched.waves))
-    for early in launched.waves if walk.exact else []:
-        first = remembered(alike, early, partial(_first_blocks, walk, early))
-        found.partitions.update(first[0])
-        found.textures.update(first[1])
+    if walk.exact and launched.waves:
+        waves = Counter(launched.waves)
+        found.partitions.update(_partitions(walk, waves))
+        for early, times in waves.items():
+            found.textures.update({name: times * n for name, n in _textures(walk, early).items()})
     return found
-
-
-def _first_blocks(walk: Walk, launched: _Launched) -> tuple[dict[str, int], dict[str, int]]:
-    return _partitions(walk, launched), _textures(walk, launched)
 
 
 def _run(walk: Walk, runs: list[_Launched], first: Grid = (0, 0, 0)) -> None:
@@ -286,17 +282,32 @@ def _textures(walk: Walk, launched: _Launched) -> dict[str, int]:
     return {"lines": walk.counts.total("texture_lines"), "distinct": distinct}
 
 
-def _partitions(walk: Walk, launched: _Launched) -> dict[str, int]:
-    """What the first wave of a launch's blocks moves from the partitions of the memory."""
-    costs = walk.costs
-    if not costs.device.costs["partitions"]:
+def _partitions(walk: Walk, waves: Mapping[_Launched, int]) -> dict[str, int]:
+    """What the first waves of launches' blocks move from the partitions of the memory, so many of each."""
+    device = walk.costs.device
+    if not device.costs["partitions"]:
         return {}
-    costs.forget_moves()
-    walk.counts = Counts(walk.tree)
-    first = _first_wave(launched.grid, wave(walk.tree.kernel, costs.device))
-    _run(walk, [_Launched(launched.arguments, first, 1)])
-    fullest = int(costs.moved.max()) * len(costs.moved)
-    return {"bytes": int(costs.moved.sum()), "fullest": fullest}
+    blocks = wave(walk.tree.kernel, device)
+    runs = [_Launched(w.arguments, _first_wave(w.grid, blocks), 1) for w in waves]
+    moved, times = _moved(walk, runs), np.fromiter(waves.values(), np.int64)
+    return {"bytes": int(times @ moved.sum(1)), "fullest": int(times @ moved.max(1)) * moved.shape[1]}
+
+
+def _moved(walk: Walk, runs: list[_Launched]) -> Integers:
+    """The bytes of each run from each partition: all at once where that is neither sampled nor too large."""
+    if walk.most is not None and len(runs) > 1:
+        return np.concatenate([_moved(walk, [r]) for r in runs])
+    moved = np.zeros((len(runs), int(walk.costs.device.costs["partitions"])), np.int64)
+    walk.costs.moved = moved
+    try:
+        _run(Requesting(walk.tree, walk.places, walk.costs, walk.most), runs)
+    except TooLargeError as problem:
+        if isinstance(problem, TooMuchError) or len(runs) == 1:
+            raise
+        return np.concatenate([_moved(walk, [r]) for r in runs])
+    finally:
+        walk.costs.moved = None
+    return moved
 
 
 def _first_wave(grid: Grid, blocks: int) -> Grid:

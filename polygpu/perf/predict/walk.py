@@ -35,7 +35,7 @@ from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.masks import active, below, joint, lanes_where
 from polygpu.perf.predict.places import Places
 from polygpu.perf.predict.points import Context, looked_at
-from polygpu.perf.predict.values import ALL, Bits, Value, binary, constant, evaluate, packed, plus
+from polygpu.perf.predict.values import ALL, Bits, Integers, Value, binary, constant, evaluate, packed, plus
 
 _INDEX = " index"  # no name of the kernel
 
@@ -100,9 +100,12 @@ class Walk:
                     self.branch(node, context)
                 case Repeat():
                     self.repeat(node, context)
-                case Stage(number, _, steps):
-                    self.counts.executions[number] += context.executions[0]
-                    self.nodes(steps, context)
+                case Stage():
+                    self.stage(node, context)
+
+    def stage(self, stage: Stage, context: Context) -> None:
+        self.counts.executions[stage.number] += context.executions[0]
+        self.nodes(stage.steps, context)
 
     def do(self, do: Do, context: Context) -> None:
         if do.value is not None:
@@ -216,17 +219,19 @@ class Walk:
 
     def access(self, access: Access, context: Context) -> None:
         self.loads(access.loads, context)
-        if access.space == "private":
-            return
+        if access.space != "private" and (found := self.request(access, context)) is not None:
+            self.counts.access(access, found)
+
+    def request(self, access: Access, context: Context) -> Integers | None:
+        """What each warp counts of an access; None where data decide."""
         address = self.address(access.element)
         if address is None:
             self.exact = False
-            return
+            return None
         size = self.places.size(access.element) * access.width
-        found = self.costs.of_access(
+        return self.costs.of_access(
             address, size, access.space, context.masks, context.axes, self.counts.warps
         )
-        self.counts.access(access, found)
 
     def address(self, r: Reference) -> Value | None:
         """The byte address, in the array's memory space."""
@@ -239,6 +244,24 @@ class Walk:
         if offset is None or array.start is None or place is None:
             return None
         return plus(plus(constant(0), offset, array.stride), constant(array.start + place))
+
+
+class Requesting(Walk):
+    """Passes over a kernel for what its requests of global memory move: counts nothing else."""
+
+    def charge(self, number: int, context: Context) -> None:
+        pass
+
+    def stage(self, stage: Stage, context: Context) -> None:
+        self.nodes(stage.steps, context)
+
+    def parted(self, stage: int, context: Context, masks: tuple[Bits, ...], bits: Bits, before: Bits) -> None:
+        pass
+
+    def access(self, access: Access, context: Context) -> None:
+        self.loads(access.loads, context)
+        if access.space == "global":
+            self.request(access, context)
 
 
 def _assigned(body: Body) -> set[str]:

@@ -23,6 +23,7 @@ from polygpu.model.kernel import (
     Region,
     Site,
     Unit,
+    packs,
 )
 from polygpu.model.offsets import last_row
 from polygpu.model.scop import LARGEST_SIZE
@@ -65,6 +66,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             device=device,
             device_json=c_string(json.dumps(device.name)),
             device_text=c_string(device.title),
+            packs=packs(unit),
             weak="POLYGPU_WEAK",
             weak_end="",
             period=Coalescing.of(device).period,
@@ -153,7 +155,7 @@ def _buffer(buffer: Buffer, kept: bool) -> dict[str, Any]:
         "dimensions": dimensions,
         "extents": [f"polygpu_extent({print_expr(e)})" for e in buffer.extents] or ["1"],
         "host_extents": host or ["1"],
-        "origin": [print_expr(o) for o in buffer.origin] or ["0"] * max(dimensions, 1),
+        "origin": [print_expr(o) for o in buffer.host_origin] or ["0"] * max(dimensions, 1),
         "pitch": print_expr(pitch) if pitch is not None else f"pg_extent_{name}[{max(last, 0)}]",
         "rows": " * ".join(rows) or "1",
         "poison": poison(buffer.type),

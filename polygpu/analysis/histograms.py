@@ -1,0 +1,304 @@
+"""Histograms: updates of elements that data tell, each thread those of a copy of its own.
+
+    before: for i: h[a[i]] = h[a[i]] + w[i];
+    after:  for b, c: h_own[b][c] = 0;
+            for c: for q: h_own[a[C * q + c]][c] = h_own[a[C * q + c]][c] + w[C * q + c];
+            for b, c: h[b] = h[b] + h_own[b][c];
+
+Iterations are dealt in turn to C copies, so that neighbours read what lies next to each other. What is added
+to what depends on sizes alone: each copy has its terms in order, and the last nest is a sum like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from math import prod
+
+from polygpu.analysis.inlined import behind, inlined, reads_any, within, without_locals
+from polygpu.analysis.names import names_of
+from polygpu.analysis.reductions import may_reorder
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
+from polygpu.model.rewrite import map_actions, rewrite, scalars_in, substitute
+from polygpu.model.scop import Access, Array, Assumption, Branch, Loop, Scop, Statement, Store, keeps_apart
+from polygpu.model.updates import alike, combined, neutral, update
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.position import Position
+
+COPIES = {1: (1, 4096), 2: (64, 64)}  # of the last loops, by how many there are: at most
+LEAST = 64  # copies
+ELEMENTS = 1 << 19  # of all copies, where so few copies suffice
+MOST = 1 << 24  # bytes of all copies
+
+
+@dataclass(frozen=True)
+class _Histogram:
+    """What one statement adds to elements of an array, in its loops from `level` on."""
+
+    statement: Statement
+    level: int
+    store: Store
+    operator: str
+
+    @property
+    def array(self) -> str:
+        return self.store.target.array
+
+
+def privatised(scop: Scop, places: Collection[Position]) -> Scop:
+    """`scop` with the histograms at these places in copies that threads have.
+
+    Raises Diagnosed (PG102) for writes whose elements data tell, and of which threads can have no copies.
+    """
+    for s in scop.statements:
+        for a in s.accesses:
+            kept = any(keeps_apart(scop, k, a.reference.array) for k in s.loops)
+            if s.position in places and a.write and not a.affine and not kept:
+                scop = _Copies(scop, _histogram(scop, s, a)).scop()
+                break
+    return scop
+
+
+def _histogram(scop: Scop, s: Statement, a: Access) -> _Histogram:
+    store = _updating(s)
+    if store is None:
+        raise _refused(a, "it is more than an update of one element", "let the statement only add to it")
+    array, operator = store.target.array, update(store)
+    assert operator is not None
+    if not may_reorder(scop, s.loops, array, store.target.type):
+        why = f"the terms of '{array}' are floating-point numbers, which are added in order"
+        raise _refused(a, why, "--reassociate lets threads share them")
+    for level in range(len(s.iterators)):
+        plain = inlined(scop, s, level)
+        store = None if plain is None else _updating(plain)
+        others = (x for x in within(scop, s, level) if x.name != s.name)
+        if plain is not None and store is not None and all(_apart(plain, x, array) for x in others):
+            return _Histogram(plain, level, store, operator)
+    why = f"the loop uses '{array}' elsewhere, or changes what tells the element"
+    raise _refused(a, why, "let the loop do nothing else with it")
+
+
+def _apart(s: Statement, other: Statement, array: str) -> bool:
+    """Whether a statement neither uses the array nor changes what `s` reads."""
+    read = {a.reference.array for a in s.accesses if not a.write}
+    touched = {a.reference.array for a in other.accesses}
+    return array not in touched and not read & {a.reference.array for a in other.accesses if a.write}
+
+
+def _updating(s: Statement) -> Store | None:
+    """The only thing that a statement does, perhaps under a test, if that is to update one element."""
+    match without_locals(s.body):
+        case (Store() as store,) | (Branch(_, (Store() as store,), ()),) as body:
+            inside = [a.reference for a in s.accesses if a.reference.array == store.target.array]
+            plain = all(alike(r, store.target) for r in inside) and not store.target.field
+            tested = isinstance(body[0], Branch) and reads_any(body[0].test, {store.target.array})
+            told = reads_any(Reference("", store.target.subscripts, ""), {store.target.array})
+            return store if plain and not tested and not told and update(store) is not None else None
+    return None
+
+
+def _refused(a: Access, why: str, help_text: str) -> Diagnosed:
+    message = f"the subscript of the write to '{a.text}' is not affine: {why}"
+    return Diagnosed(Diagnostic("PG102", "error", message, a.position, help_text))
+
+
+@dataclass
+class _Copies:
+    """The statements that a histogram becomes, in place of its loops."""
+
+    old: Scop
+    histogram: _Histogram
+
+    def __post_init__(self) -> None:
+        s = self.histogram.statement
+        array = next(a for a in self.old.arrays if a.name == self.histogram.array)
+        self.extents = [e for e in array.extents if e is not None]
+        access = next(a for a in s.accesses if a.write)
+        if len(self.extents) < len(array.extents):
+            raise _refused(access, f"the size of '{array.name}' is not known", "declare it with its size")
+        used = (name for x in self.old.statements for name in (x.name, *x.iterators))
+        self.taken = {*names_of(self.old), *used, *(loop.iterator for loop in self.old.loops)}
+        self.own = replace(
+            array, name=self._free(f"{array.name}_own"), storage="region", live_out=False, source=""
+        )
+        self.dealt = s.iterators[-min(2, len(s.iterators) - self.histogram.level) :]
+        self.copies = self._counts(array, access)
+        self.loops: list[Loop] = list(self.old.loops)
+
+    def _counts(self, array: Array, access: Access) -> tuple[int, ...]:
+        """The copies along each of the loops that are dealt."""
+        most = COPIES[len(self.dealt)]
+        known = [e.value for e in self.extents if isinstance(e, Int)]
+        elements = prod(known) if len(known) == len(self.extents) else ELEMENTS // 512
+        if elements * LEAST * SIZES.get(array.element, 8) > MOST:
+            why = f"'{array.name}' has {elements:,} elements, of which threads cannot have copies"
+            raise _refused(access, why, "sort what is added by its element")
+        copies = max(LEAST, min(prod(most), 1 << (max(ELEMENTS // max(elements, 1), 1)).bit_length() - 1))
+        if len(self.dealt) == 1:
+            return (copies,)
+        inner = min(most[1], copies)
+        return copies // inner, inner
+
+    def _free(self, name: str) -> str:
+        tries = (f"{name}{k}" if k > 1 else name for k in count(1))
+        found = next(n for n in tries if n not in self.taken)
+        self.taken.add(found)
+        return found
+
+    def scop(self) -> Scop:
+        h, s = self.histogram, self.histogram.statement
+        own = replace(self.own, extents=(*self.extents, *map(Int, self.copies)))
+        start, adding, end = self._start(), self._adding(), self._end()
+        new = range(len(self.old.loops), len(self.loops))
+        limit = tuple(self._limits())
+        assumptions = (
+            replace(a, statement=adding.name, value=self._dealt(a.value), bound=self._dealt(a.bound))
+            if a.statement == s.name
+            else a
+            for a in self.old.assumptions
+        )
+        return replace(
+            self.old,
+            arrays=(*self.old.arrays, own),
+            loops=tuple(self.loops),
+            statements=tuple(behind(self.old, s, h.level, (start, adding, end))),
+            assumptions=(*assumptions, *limit),
+            reassociated=self.old.reassociated | {(k, h.array) for k in new},
+        )
+
+    def _limits(self) -> Iterator[Assumption]:
+        """That an array whose size is a parameter is small enough, tested at run time."""
+        s, unknown = self.histogram.statement, [e for e in self.extents if not isinstance(e, Int)]
+        each = int((MOST // LEAST // 8) ** (1 / len(unknown))) if unknown else 0
+        for extent in unknown:
+            reason = f"'{self.histogram.array}' has more elements than threads have copies of"
+            yield Assumption(self.end_name, extent, Int(each), reason, s.position)
+
+    def _loop(self, name: str) -> int:
+        position = self.histogram.statement.position
+        self.loops.append(Loop(name, position, f"for ({name})", 1))
+        return len(self.loops) - 1
+
+    def _over_copies(self) -> tuple[list[str], list[str], list[Expr]]:
+        """Iterators over elements and over copies, and the conditions of both."""
+        array = self.histogram.array
+        elements = [self._free(f"{array}_e{k}") for k in range(len(self.extents))]
+        copies = [self._free(f"{array}_c{k}") for k in range(len(self.copies))]
+        bounds = [*zip(elements, self.extents, strict=True), *zip(copies, map(Int, self.copies), strict=True)]
+        conditions: list[Expr] = []
+        for name, extent in bounds:
+            conditions += [Binary(">=", Name(name), Int(0)), Binary("<", Name(name), extent)]
+        return elements, copies, conditions
+
+    def _place(self, subscripts: Collection[Expr], site: int = -1) -> Reference:
+        return Reference(self.own.name, tuple(subscripts), self.own.element, site=site)
+
+    def _nest(self, name: str, store: Store, reads: tuple[Reference, ...]) -> Statement:
+        """A statement for all elements and copies, in loops with the iterators of the target."""
+        s, level = self.histogram.statement, self.histogram.level
+        elements, copies, conditions = self._over_copies()
+        old = [f"e{k}" for k in range(len(elements))] + [f"c{k}" for k in range(len(copies))]
+        names: dict[str, Expr] = {a: Name(b) for a, b in zip(old, [*elements, *copies], strict=True)}
+
+        def here(r: Reference) -> Reference:
+            return replace(r, subscripts=tuple(substitute(e, names) for e in r.subscripts))
+
+        def access(r: Reference, write: bool) -> Access:
+            return Access(here(r), write, True, True, s.position, r.array)
+
+        schedule: list[int | str] = list(s.schedule[: 2 * level + 1])
+        for iterator in (*elements, *copies):
+            schedule += [iterator, 0]
+        inner = {*s.iterators[level:]}
+        outside = tuple(c for c in s.domain if not scalars_in(c) & inner)
+        return replace(
+            s,
+            name=self._free(name),
+            iterators=(*s.iterators[:level], *elements, *copies),
+            loops=(*s.loops[:level], *map(self._loop, (*elements, *copies))),
+            domain=(*outside, *conditions),
+            schedule=tuple(schedule),
+            body=map_actions((store,), lambda e: substitute(e, names), here),
+            accesses=(*(access(r, False) for r in reads), access(store.target, True)),
+        )
+
+    def _all(self) -> tuple[list[Expr], list[Expr]]:
+        elements: list[Expr] = [Name(f"e{k}") for k in range(len(self.extents))]
+        copies: list[Expr] = [Name(f"c{k}") for k in range(len(self.copies))]
+        return elements, copies
+
+    def _start(self) -> Statement:
+        elements, copies = self._all()
+        target = self._place([*elements, *copies])
+        store = Store(target, neutral(self.histogram.operator, self.own.element))
+        return self._nest(f"{self.histogram.statement.name}_start", store, ())
+
+    def _end(self) -> Statement:
+        h = self.histogram
+        elements, copies = self._all()
+        total = Reference(h.array, tuple(elements), self.own.element)
+        part = self._place([*elements, *copies])
+        store = Store(total, combined(h.operator, total, part))
+        made = self._nest(f"{h.statement.name}_end", store, (total, part))
+        self.end_name = made.name
+        return made
+
+    def _dealt(self, e: Expr) -> Expr:
+        return substitute(e, self.dealing)
+
+    def _adding(self) -> Statement:
+        """The statement itself, of each copy, for each of its iterations."""
+        h, s = self.histogram, self.histogram.statement
+        copies = [self._free(f"{n}_copy") for n in self.dealt]
+        turns = [self._free(f"{n}_turn") for n in self.dealt]
+        plain = [self._free(f"{n}_of_{h.array}") for n in s.iterators[h.level : -len(self.dealt)]]
+        self.dealing: dict[str, Expr] = {
+            old: Binary("+", Binary("*", Int(width), Name(turn)), Name(copy))
+            for old, width, turn, copy in zip(self.dealt, self.copies, turns, copies, strict=True)
+        }
+        middle = s.iterators[h.level : -len(self.dealt)]
+        self.dealing |= {a: Name(b) for a, b in zip(middle, plain, strict=True)}
+        own = [Name(c) for c in copies]
+
+        def changed(e: Expr) -> Expr | None:
+            if isinstance(e, Reference) and e.array == h.array:
+                return self._place([*map(self._dealt, e.subscripts), *own], e.site)
+            return self.dealing.get(e.name) if isinstance(e, Name) else None
+
+        def value(e: Expr) -> Expr:
+            return rewrite(e, changed)
+
+        def place(r: Reference) -> Reference:
+            new = value(r)
+            assert isinstance(new, Reference)
+            return new
+
+        def access(a: Access) -> Access:
+            forms = [tuple(map(self._dealt, f)) for f in a.forms]
+            if a.reference.array == h.array:
+                forms = [*(forms or [()] * len(self.extents)), *((e,) for e in own)]
+            return replace(a, reference=place(a.reference), forms=tuple(forms))
+
+        inner = [*copies, *plain, *turns]
+        entries = dict(zip(s.iterators, s.schedule[1::2], strict=True))
+        back = {n for n in self.dealt + middle if str(entries[n]).startswith("-")}
+        names = dict(zip((*middle, *self.dealt), (*plain, *turns), strict=True))
+        signs = {new: "-" if old in back else "" for old, new in names.items()}
+        schedule: list[int | str] = list(s.schedule[: 2 * h.level + 1])
+        for iterator in inner:
+            schedule += [signs.get(iterator, "") + iterator, 0]
+        bounds = [
+            test
+            for copy, width in zip(copies, self.copies, strict=True)
+            for test in (Binary(">=", Name(copy), Int(0)), Binary("<", Name(copy), Int(width)))
+        ]
+        return replace(
+            s,
+            iterators=(*s.iterators[: h.level], *inner),
+            loops=(*s.loops[: h.level], *map(self._loop, inner)),
+            domain=(*map(self._dealt, s.domain), *bounds),
+            schedule=tuple(schedule),
+            body=map_actions(s.body, value, place),
+            accesses=tuple(map(access, s.accesses)),
+        )

@@ -1,0 +1,123 @@
+"""What statements of a loop body compute for others of it, put in place: `v = f(a[i]); if (v > t) t = v;`"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import dropwhile
+
+from polygpu.model.expr import Cast, Expr, Reference, type_of
+from polygpu.model.rewrite import map_actions, references, rewrite, substitute
+from polygpu.model.scop import Access, Action, Let, Scop, Statement, Store
+from polygpu.model.updates import alike
+
+
+def within(scop: Scop, s: Statement, level: int) -> Iterator[Statement]:
+    """The statements in the loop of `s` at `level`."""
+    depth = 2 * level + 2
+    return (
+        x for x in scop.statements if len(x.iterators) > level and x.schedule[:depth] == s.schedule[:depth]
+    )
+
+
+def written(statements: Iterable[Statement]) -> set[str]:
+    return {a.reference.array for x in statements for a in x.accesses if a.write}
+
+
+def inlined(scop: Scop, s: Statement, level: int) -> Statement | None:
+    """`s` with what earlier statements of the same loop body compute for it: `v = f(a[i]); if (v > t) t = v;`
+
+    None where it reads what the loop changes in another way.
+    """
+    inside = [x for x in within(scop, s, level) if x.name != s.name]
+    for _ in inside:
+        changed = written(inside)
+        read = next((a for a in s.accesses if not a.write and a.reference.array in changed), None)
+        if read is None:
+            return s
+        found = _supplying(inside, s, read.reference)
+        if found is None:
+            return None
+        s = _with_value(s, read.reference, *found)
+    return s
+
+
+def _supplying(inside: Sequence[Statement], s: Statement, r: Reference) -> tuple[Store, Statement] | None:
+    """The only store to an array, before `s` in the same iteration, if it is what `r` reads."""
+    writers = [x for x in inside if r.array in written((x,))]
+    if len(writers) != 1:
+        return None
+    match writers[0]:
+        case Statement(body=(Store(target) as store,)) as w if alike(target, r):
+            same = (w.iterators, w.domain, w.schedule[:-1]) == (s.iterators, s.domain, s.schedule[:-1])
+            before = w.schedule[-1:] < s.schedule[-1:] and not reads_any(store.value, {r.array})
+            return (store, w) if same and before else None
+    return None
+
+
+def _with_value(s: Statement, r: Reference, store: Store, writer: Statement) -> Statement:
+    exact = type_of(store.value) == store.target.type
+    value = store.value if exact else Cast(store.target.type, store.value)
+
+    def changed(e: Expr) -> Expr | None:
+        return value if isinstance(e, Reference) and alike(e, r) else None
+
+    def put(e: Expr) -> Expr:
+        return rewrite(e, changed)
+
+    def place(target: Reference) -> Reference:
+        return replace(target, subscripts=tuple(map(put, target.subscripts)))
+
+    def access(a: Access) -> Access:
+        return replace(a, reference=place(a.reference))
+
+    mine = [access(a) for a in s.accesses if a.write or not alike(a.reference, r)]
+    reads = [a for a in writer.accesses if not a.write]
+    return replace(s, body=map_actions(s.body, put, place), accesses=(*reads, *mine))
+
+
+def without_locals(body: Sequence[Action]) -> tuple[Action, ...]:
+    """A body without the locals that it begins with."""
+    return tuple(dropwhile(lambda a: isinstance(a, Let) and not a.assign, body))
+
+
+def with_values(s: Statement) -> Statement:
+    """`s` with the values of the locals that it begins with, in place of these."""
+    values: dict[str, Expr] = {}
+    rest = without_locals(s.body)
+    for a in s.body[: len(s.body) - len(rest)]:
+        assert isinstance(a, Let)
+        value = substitute(a.value, values)
+        values[a.name] = value if type_of(value) == a.type else Cast(a.type, value)
+
+    def put(e: Expr) -> Expr:
+        return substitute(e, values)
+
+    def place(r: Reference) -> Reference:
+        return replace(r, subscripts=tuple(map(put, r.subscripts)))
+
+    accesses = tuple(replace(a, reference=place(a.reference)) for a in s.accesses)
+    return replace(s, body=map_actions(rest, put, place), accesses=accesses) if values else s
+
+
+def reads_any(e: Expr, arrays: Collection[str]) -> bool:
+    return any(r.array in arrays for r in references(e))
+
+
+def behind(scop: Scop, old: Statement, level: int, made: Sequence[Statement]) -> Iterator[Statement]:
+    """All statements, those `made` instead of one in this order right behind its loop at `level`."""
+    at = 2 * level
+    place = old.schedule[at]
+    assert isinstance(place, int)
+    for s in scop.statements:
+        here = s.schedule[at] if s.schedule[:at] == old.schedule[:at] else place
+        if s.name == old.name:
+            yield from (_at(x, at, place + k) for k, x in enumerate(made, 1))
+        elif isinstance(here, int) and here > place:
+            yield _at(s, at, here + len(made))
+        else:
+            yield s
+
+
+def _at(s: Statement, position: int, place: int) -> Statement:
+    return replace(s, schedule=(*s.schedule[:position], place, *s.schedule[position + 1 :]))

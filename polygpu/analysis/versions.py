@@ -1,0 +1,286 @@
+"""Values of an array told apart: those from before the region, and each of those that a scalar has in turn.
+
+    before:  for i { a[i] = a[i + 1] + b[i]; }
+    after:   for e { a_old[e] = a[e]; }  for i { a[i] = a_old[i + 1] + b[i]; }
+
+    before:  for i { a[i] = b[i] + x; x = c[i]; }
+    after:   { a[0] = b[0] + x; }  for i > 0 { a[i] = b[i] + x_all[i - 1]; }  for i { x_all[i] = c[i]; }
+
+Where one thread would run a loop since it stores over what other iterations still read, only the values that
+pass from one iteration to another keep its order then. A statement whose reads find values of several kinds
+becomes a statement for each kind. Feautrier's single assignment, for what gains by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygpu.analysis.dependences import Dependences, compute
+from polygpu.analysis.final_values import affine_expression, copy_before, copy_of_last
+from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.index_sets import divided
+from polygpu.analysis.polyhedra import (
+    AffineBuilder,
+    PolyAccess,
+    Polyhedra,
+    PolyStatement,
+    access_relation,
+    array_tuple,
+)
+from polygpu.analysis.reductions import reductions
+from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.rewrite import map_references
+from polygpu.model.scop import Access, Array
+from polygpu.support.isl_idioms import D, coalesced, maps, pieces, tuple_name, union_of
+
+_PIECES = 6  # of a statement
+
+
+def told_apart(p: Polyhedra, d: Dependences, names: Collection[str]) -> Polyhedra:
+    """`p` with the values apart that the statements of these `names` read, and others of them store over."""
+    roots = {_root(p.statement(n)) for n in names}
+    sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
+    try:
+        found = _in_pieces(p, d, roots, sums)
+        for array in p.arrays:
+            summed = any(array.name == name for _, name in sums)
+            if not array.extents and not array.structure and not summed:
+                found = _single(p, found, array, roots)
+    except isl.Error:  # dataflow that nobody knows
+        return p
+    return _with_old(found, d if found is p else compute(found), roots)
+
+
+def _root(s: PolyStatement) -> str:
+    """The statement of the source that `s` is, or is a piece of."""
+    return s.whole or s.name
+
+
+def _in_pieces(
+    p: Polyhedra, d: Dependences, roots: Collection[str], sums: Collection[tuple[str, str]]
+) -> Polyhedra:
+    """`p` with statements that read values of several kinds as several ones, those that add to them aside."""
+    found = p
+    for s in (s for s in p.statements if _root(s) in roots):
+        sets = [s.domain]
+        reads = (a for a in s.accesses if _is_read(a) and (s.name, a.reference.array) not in sums)
+        for a in reads:
+            for part in _kinds(p, d, s, a):
+                sets = [new for old in sets for new in (old.intersect(part), old.subtract(part))]
+        sets = [coalesced(each) for each in sets if not each.is_empty()]
+        if 1 < len(sets) <= _PIECES:
+            found = divided(found, s.name, sets)
+    return found
+
+
+def _is_read(a: PolyAccess) -> bool:
+    return not a.write and a.affine and a.exposed and not a.reference.field
+
+
+def _kinds(p: Polyhedra, d: Dependences, s: PolyStatement, a: PolyAccess) -> list[isl.Set]:
+    """The instances in which an access reads what was before the region, or what one statement wrote."""
+    if not _is_written(p, a.reference.array):
+        return []
+    old = _old(d, s, a)
+    found = [] if old.is_empty() or s.domain.is_subset(old) else [old]
+    if not a.reference.subscripts:
+        sources = _sources(p, s, a)
+        found += [m.range() for m in sources.values()] if len(sources) > 1 else []
+    return found
+
+
+def _is_written(p: Polyhedra, array: str) -> bool:
+    """Whether statements write the array, in places that are known."""
+    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
+    return bool(writes) and all(a.affine for a in writes)
+
+
+def _old(d: Dependences, s: PolyStatement, a: PolyAccess) -> isl.Set:
+    """The instances in which an access may read what was there before the region."""
+    tuples = s.name, array_tuple(a.reference)
+    found = [m for m in maps(d.live_in) if (tuple_name(m, D.in_), tuple_name(m, D.out)) == tuples]
+    empty = isl.Set.empty(s.domain.get_space())
+    return empty if not found else found[0].intersect(a.relation).domain()
+
+
+def _sources(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> dict[str, isl.Map]:
+    """By the statements of the source that write what an access reads, these instances to those that read.
+
+    Raises isl.Error.
+    """
+    array = array_tuple(a.reference)
+    writes = [
+        (x, w) for x in p.statements for w in x.accesses if w.write and array_tuple(w.reference) == array
+    ]
+    must, may = (union_of([w.relation for _, w in writes if w.must == sure]) for sure in (True, False))
+    flow = dataflow(isl.UnionMap.from_map(a.relation.intersect_domain(s.domain)), must, may, p.schedule())
+    roots = {x.name: _root(x) for x, _ in writes}
+    found: dict[str, isl.Map] = {}
+    for m in maps(flow.dependence):
+        root = roots[tuple_name(m, D.in_)]
+        whole = m.set_tuple_name(D.in_, root)
+        found[root] = coalesced(found[root].union(whole)) if root in found else whole
+    return found
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A read of a scalar that finds what one statement wrote, in the instance that `source` tells."""
+
+    writer: str
+    source: tuple[Expr, ...]
+    moves: bool  # to another iteration of a loop around both
+
+
+def _single(whole: Polyhedra, p: Polyhedra, array: Array, roots: Collection[str]) -> Polyhedra:
+    """`p` with an element for each value that a scalar has, if all reads tell which one they find.
+
+    `whole` is the program before statements were cut.
+    """
+    users = [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array.name]
+    writers = {_root(s): s for s, a in users if a.write}
+    if not writers.keys() & roots or any(not (a.must and a.affine) for _, a in users if a.write):
+        return p
+    reads: dict[tuple[str, Reference], _Read] = {}
+    for s, a in users:
+        found = _sources(p, s, a) if not a.write and a.exposed else {}
+        if found:
+            read = _read(writers, s, found)
+            if read is None:
+                return p
+            reads[s.name, a.reference] = read
+    if not any(r.moves for r in reads.values()):
+        return p
+    names = {root: _free(p, f"{array.name}_{k}_all") for k, root in enumerate(writers)}
+    copies = [copy_of_last(whole, array.name, names)] if array.live_out else []
+    if None in copies:
+        return p
+    return _renamed(p, array, names, reads, [c for c in copies if c is not None])
+
+
+def _read(writers: dict[str, PolyStatement], s: PolyStatement, sources: dict[str, isl.Map]) -> _Read | None:
+    ((root, flow), *others) = sources.items()
+    back = flow.reverse()
+    if others or not s.domain.is_subset(back.domain()) or not back.is_single_valued():
+        return None
+    functions = isl.MultiPwAff.from_pw_multi_aff(isl.PwMultiAff.from_map(back))
+    found: list[Expr] = []
+    for k in range(back.dim(D.out)):
+        parts = pieces(functions.get_pw_aff(k))
+        value = affine_expression(parts[0][1], s.iterators) if len(parts) == 1 else None
+        if value is None:
+            return None
+        found.append(value)
+    return _Read(root, tuple(found), _crosses(flow, writers[root], s))
+
+
+def _crosses(pairs: isl.Map, one: PolyStatement, two: PolyStatement) -> bool:
+    """Whether pairs of instances are in different iterations of a loop around both statements."""
+    inside = pairs
+    for k, (a, b) in enumerate(zip(one.loops, two.loops, strict=False)):
+        if a != b:
+            break
+        inside = inside.equate(D.in_, k, D.out, k)
+    return not pairs.is_subset(inside)
+
+
+def _renamed(
+    p: Polyhedra,
+    array: Array,
+    names: dict[str, str],
+    reads: dict[tuple[str, Reference], _Read],
+    copies: list[PolyStatement],
+) -> Polyhedra:
+    def changed(s: PolyStatement) -> PolyStatement:
+        own = tuple(map(Name, s.iterators))
+
+        def reference(r: Reference, write: bool) -> Reference:
+            if r.array != array.name:
+                return r
+            read = reads.get((s.name, r))
+            if read is not None and not write:
+                return replace(r, array=names[read.writer], subscripts=read.source)
+            own_value = write or not any(a.exposed for a in s.accesses_of.get((r, False), []))
+            return replace(r, array=names[_root(s)], subscripts=own) if own_value else r
+
+        return _redirected(s, reference)
+
+    new = (replace(array, name=n, storage="region", live_out=False) for n in names.values())
+    depths = {n: len(p.statement(_some(p, root)).iterators) for root, n in names.items()}
+    arrays = tuple(replace(a, extents=(None,) * depths[a.name]) for a in new)
+    statements = (*map(changed, p.statements), *copies)
+    return replace(p, statements=statements, arrays=(*p.arrays, *arrays))
+
+
+def _some(p: Polyhedra, root: str) -> str:
+    return next(s.name for s in p.statements if _root(s) == root)
+
+
+def _redirected(s: PolyStatement, change: Callable[[Reference, bool], Reference]) -> PolyStatement:
+    """`s` with accesses of other elements."""
+    builder = AffineBuilder(s.domain.get_space())
+
+    def access(a: PolyAccess) -> PolyAccess:
+        new = change(a.reference, a.write)
+        if new is a.reference:
+            return a
+        plain = Access(new, a.write, a.must, True, a.position, a.text)
+        return replace(a, reference=new, relation=access_relation(builder, s.domain, plain))
+
+    return replace(s, body=map_references(s.body, change), accesses=tuple(map(access, s.accesses)))
+
+
+def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str]) -> Polyhedra:
+    """`p` with copies of what other iterations store over: they are read instead of the arrays."""
+    order, rank = p.schedule(), p.statements[0].schedule.dim(D.out) // 2
+    copies: list[PolyStatement] = []
+    arrays: list[Array] = []
+    for array in p.arrays:
+        if not _is_written(p, array.name) or array.structure or not 0 < len(array.extents) <= rank:
+            continue
+        writes = [
+            (s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name
+        ]
+        found: dict[tuple[str, Reference], PolyAccess] = {}
+        for s in (s for s in p.statements if _root(s) in roots):
+            for a in (a for a in s.accesses if a.reference.array == array.name and _is_read(a)):
+                if s.domain.is_subset(_old(d, s, a)) and _is_stored_over(s, a, writes, order):
+                    found[s.name, a.reference] = a
+        if found:
+            name = _free(p, f"{array.name}_old")
+            p = replace(p, statements=tuple(_reading(s, found, name) for s in p.statements))
+            copies.append(copy_before(p, name, list(found.values())))
+            arrays.append(replace(array, name=name, storage="region", live_out=False))
+    if not copies:
+        return p
+    return replace(p, statements=(*copies, *p.statements), arrays=(*p.arrays, *arrays))
+
+
+def _is_stored_over(
+    s: PolyStatement, a: PolyAccess, writes: list[tuple[PolyStatement, PolyAccess]], order: isl.UnionMap
+) -> bool:
+    """Whether a later iteration of a loop around `s` writes what the access reads."""
+    read = isl.UnionMap.from_map(a.relation)
+    for writer, w in writes:
+        for pairs in maps(conflicts(read, isl.UnionMap.from_map(w.relation), order)):
+            if _crosses(pairs, s, writer):
+                return True
+    return False
+
+
+def _reading(s: PolyStatement, found: dict[tuple[str, Reference], PolyAccess], name: str) -> PolyStatement:
+    """`s` with reads of the copy."""
+    mine = {r for n, r in found if n == s.name}
+    if not mine:
+        return s
+    return _redirected(s, lambda r, write: replace(r, array=name) if not write and r in mine else r)
+
+
+def _free(p: Polyhedra, name: str) -> str:
+    taken = p.names() | {n for s in p.statements for n in (s.name, *s.iterators)}
+    while name in taken:
+        name += "_"
+    return name

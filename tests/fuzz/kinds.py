@@ -1,0 +1,78 @@
+"""Forms of programs: what `--only` asks for, and by what results are counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.fuzz.openmp import PLACES
+from tests.fuzz.program import PARAMETERS, RECORD, If, Loop, Node, Program, Turn
+from tests.fuzz.text import TOOLS, source
+
+SUMS, STAYING = "sums", "staying"  # that a batch has or has not
+_JUMP = re.compile(r"\b(continue|goto|switch)\b")
+_HELPER = re.compile(r"^static .*\bh0_\d+\(", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Form:
+    """`has` tells of a program by itself whether it is of this form, None of those that are drawn apart."""
+
+    text: str
+    has: Callable[[Program], bool] | None
+
+
+def forms_of(p: Program) -> tuple[str, ...]:
+    """The names of those that a program has."""
+    return tuple(name for name, form in FORMS.items() if form.has and form.has(p))
+
+
+def described() -> str:
+    width = max(map(len, FORMS))
+    return "".join(f"{name:{width}}  {form.text}\n" for name, form in FORMS.items())
+
+
+def _within(nodes: tuple[Node, ...], wanted: Callable[[Node], bool]) -> bool:
+    return any(wanted(node) or _within(_inside(node), wanted) for node in nodes)
+
+
+def _inside(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Loop(body=body) | Turn(body=body):
+            return body
+        case If(_, then, otherwise):
+            return (*then, *otherwise)
+    return ()
+
+
+def _somewhere(p: Program, wanted: Callable[[Node], bool]) -> bool:
+    return any(_within(region, wanted) for region in p.regions)
+
+
+def _has_pragma(node: Node) -> bool:
+    return isinstance(node, Loop) and bool(node.pragmas)
+
+
+def _is_turn(node: Node) -> bool:
+    return isinstance(node, Turn)
+
+
+def _spelled(p: Program, wanted: re.Pattern[str]) -> bool:
+    return bool(p.spelling) and bool(wanted.search(source([p]).partition(TOOLS)[0]))
+
+
+FORMS = {
+    "constant": Form("all sizes are constant", lambda p: len(p.constants) == len(PARAMETERS)),
+    "held": Form("sizes and arrays in structures, elements, products", lambda p: bool(p.held)),
+    "carried": Form("scalars and pointers pass subscripts and iterators on", lambda p: bool(p.carried)),
+    "helpers": Form("functions of the file do parts of the work", lambda p: _spelled(p, _HELPER)),
+    "jumps": Form("continue, goto forward, switch", lambda p: _spelled(p, _JUMP)),
+    "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
+    "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
+    "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
+    "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),
+    "unsigned": Form("unsigned parameters", lambda p: "unsigned" in p.parameter),
+    SUMS: Form("sums and the like whose terms may come in another order", None),
+    STAYING: Form("host code between regions in a time loop, with poisoned copies", None),
+}
