@@ -58,6 +58,7 @@ def test_loops_run_on_the_host_where_the_device_has_no_memory_which_is_said_once
     assert "file0.c:5: the loop runs on the host: the device has no memory left for 'a' (" in ran.stderr
 
 
+@pytest.mark.slow
 def test_arrays_that_stay_make_room_for_those_that_a_region_needs(tmp_path: Path, target: str) -> None:
     original, compiled = built(tmp_path, target, THREE)
     ran = programs.call((compiled,), POLYGPU_DEVICE_MEMORY=str(2 * ARRAY + 4000), POLYGPU_POISON="1")

@@ -174,6 +174,7 @@ def moved(folder: Path, target: str, *texts: str) -> tuple[int, int]:
     return sum(r["bytes_in"] for r in regions), sum(r["bytes_out"] for r in regions)
 
 
+@pytest.mark.slow
 def test_what_a_function_of_another_file_maps_stays(tmp_path: Path, target: str) -> None:
     """Both arrays go there once; the host reads them in the middle and at the end."""
     there, back = moved(tmp_path, target, *OPENMP)
@@ -181,6 +182,7 @@ def test_what_a_function_of_another_file_maps_stays(tmp_path: Path, target: str)
     assert back <= 4 * WHOLE
 
 
+@pytest.mark.slow
 def test_updates_are_honoured(tmp_path: Path, target: str) -> None:
     there, back = moved(tmp_path, target, *OPENACC)
     assert there <= 4 * WHOLE

@@ -32,10 +32,9 @@ def is_part(context: FileContext) -> bool:
 
 
 def maps_data(context: FileContext) -> bool:
-    """Whether it has pragmas that run loops on a device, or map arrays to it: others may map them for these."""
-    return any(
-        isinstance(node, c_ast.Pragma) and is_for_devices(parsed(node)) for node in nodes(context.root)
-    )
+    """Whether it has pragmas that run loops on a device, or map arrays to it, as other files may for these."""
+    pragmas = (node for node in nodes(context.root) if isinstance(node, c_ast.Pragma))
+    return any(is_for_devices(parsed(pragma)) for pragma in pragmas)
 
 
 def _has_loops(function: Any) -> bool:
