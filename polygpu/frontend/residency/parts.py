@@ -32,7 +32,7 @@ def is_part(context: FileContext) -> bool:
 
 
 def maps_data(context: FileContext) -> bool:
-    """Whether it has pragmas that run loops on a device, or map arrays to it, as other files may for these."""
+    """Whether it has pragmas that run loops on a device, or map arrays to it, as others may for these."""
     pragmas = (node for node in nodes(context.root) if isinstance(node, c_ast.Pragma))
     return any(is_for_devices(parsed(pragma)) for pragma in pragmas)
 
