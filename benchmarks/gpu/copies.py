@@ -1,12 +1,13 @@
-"""What a call of a region takes on a real GPU whose arrays come and go each time, against its copies and kernels.
+"""What a call of a region takes on a real GPU whose arrays come and go each time, against copies and kernels.
 
 python benchmarks/gpu/copies.py generate OUT [--device h100]
 python benchmarks/gpu/copies.py run OUT [--arch sm_90] [--chunks 0,1,2,4,8,16] [--sizes 4,64,512] [--calls 20]
 
 `generate` needs polygpu, and leaves in OUT all that `run` needs on the machine with the GPU: nvcc, gcc and
-Python's standard library. Chunks are the MiB of the pinned buffers, 0 for none, sizes those of an array. `run`
-prints a line for each of them, and ends with 1 where a call, from the second on, takes more than 1.15 times what
-cudaMemcpy takes for the same pageable memory and the kernels on the device, with the buffers that files have.
+Python's standard library. Chunks are the MiB of the pinned buffers, 0 for none, sizes those of an array.
+`run` prints a line for each of them, and ends with 1 where a call, from the second on, takes more than 1.15
+times what cudaMemcpy takes for the same pageable memory and the kernels on the device, with the buffers that
+files have.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ void rows(int n, const float *restrict x, float *restrict y)
 {
     for (int i = 1; i < n - 1; i++)
         for (int j = 1; j < n - 1; j++)
-            y[i * n + j] = 0.25f * (x[(i - 1) * n + j] + x[(i + 1) * n + j] + x[i * n + j - 1] + x[i * n + j + 1]);
+            y[i * n + j] = 0.25f * (x[(i - 1) * n + j] + x[(i + 1) * n + j] + x[i * n + j - 1]);
 }
 """
 MAIN = """\
@@ -125,7 +126,7 @@ def call(*command: str | Path, **environment: str) -> list[str]:
 def build(out: Path, chunk: int, nvcc: tuple[str, ...]) -> Path:
     program = out / f"chunk{chunk}"
     kernels, host = out / f"kernels{chunk}.o", out / "host.o"
-    call(*nvcc, f"-DPOLYGPU_CHUNK=({chunk} << 20)", "-c", out / "kernels_cuda.cu", "-o", kernels)
+    call(*nvcc, f"-DPOLYGPU_CHUNK={chunk << 20}", "-c", out / "kernels_cuda.cu", "-o", kernels)
     call("gcc", "-O2", "-c", out / "kernels_host.c", "-o", host)
     call("gcc", "-O2", "-c", out / "main.c", "-o", out / "main.o")
     call(*nvcc, out / "main.o", host, kernels, "-o", program)
