@@ -320,7 +320,7 @@ class Unit:
     """All regions of one source file, for one device.
 
     `scopes`: whether its host file says what happens to arrays that stay on the device between calls of
-    regions. Those that are `kept` find them there.
+    regions. Those that are `kept` find them there. It `maps` some as pragmas say.
     """
 
     source: str
@@ -328,6 +328,7 @@ class Unit:
     regions: tuple[Region, ...]
     scopes: bool = False
     kept: frozenset[str] = frozenset()
+    maps: bool = False
 
 
 def packs(unit: Unit) -> bool:

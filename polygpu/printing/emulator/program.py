@@ -79,6 +79,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             regions=regions,
             most_buffers=1,
             kept=True,
+            maps=True,
             uploads=True,
             downloads=True,
             poisons='!polygpu_sampled() && (POLYGPU_CHECK || getenv("POLYGPU_POISON") != NULL)',
