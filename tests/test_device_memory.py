@@ -9,10 +9,9 @@ import pytest
 from benchmarks import programs
 from polygpu.printing import dialects
 from tests.new_dialect.polygpu_hip import HIP
-from tests.support_kernels import require_opencl
-from tests.test_resident_programs import TIME_LOOP, built
+from tests.test_resident_programs import GPU, TIME_LOOP, built, require
 
-TARGETS = ["emulator", *(pytest.param(target, marks=pytest.mark.slow) for target in ("opencl", "hip"))]
+TARGETS = ["emulator", *(pytest.param(target, marks=pytest.mark.slow) for target in ("opencl", "hip")), GPU]
 ARRAY = 50 * 50 * 4
 THREE = """\
 #include <stdio.h>
@@ -43,8 +42,7 @@ int main(void) {
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
-    if request.param == "opencl":
-        require_opencl()
+    require(request.param)
     return str(request.param)
 
 

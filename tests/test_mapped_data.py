@@ -8,10 +8,9 @@ import pytest
 
 from polygpu.printing import dialects
 from tests.new_dialect.polygpu_hip import HIP
-from tests.support_kernels import require_opencl
-from tests.test_resident_programs import built, output, profile
+from tests.test_resident_programs import GPU, built, output, profile, require
 
-TARGETS = ["emulator", *(pytest.param(target, marks=pytest.mark.slow) for target in ("opencl", "hip"))]
+TARGETS = ["emulator", *(pytest.param(target, marks=pytest.mark.slow) for target in ("opencl", "hip")), GPU]
 WHOLE = 48 * 48 * 4
 OPENMP = (
     """\
@@ -161,8 +160,7 @@ int main(int argc, char **argv) {
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
-    if request.param == "opencl":
-        require_opencl()
+    require(request.param)
     return str(request.param)
 
 
