@@ -50,10 +50,10 @@ class Output:
         regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
         stays = self.passes.run("keep", lambda: self._kept(lifted, regions))
-        unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays))
+        unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays), stays.regions, stays.maps)
         printed = partial(emit, lifted.text, unit, regions, self.device, self.options.target, stays)
         files = self.passes.run("emit", printed) if regions or stays else {}
-        if not files and (parallel or self.options.offload == "never"):
+        if not files and (parallel or not lifted.scops or self.options.offload == "never"):
             files = emit_original(lifted.text, unit, self.options.target)
         simple = (r for r in regions if care.get(r.scop.name, 0) < 4 and self.options.level)
         diagnostics = (

@@ -20,7 +20,7 @@ _HEADER = re.compile(r"^#include <.*>$", re.MULTILINE)
 _SHARED = (
     "assumption_failed", "profiled_regions", "images", "scopes", "pool", "reasons", "locked", "keep",
     "release", "host_reads", "host_writes", "forget", "pause", "resume", "write_kept", "had", "lacked",
-    "table", "staging", "staged", "mappings", "map", "unmap", "update_device",
+    "table", "staging", "staged", "mappings", "map", "unmap", "update",
 )  # fmt: skip
 _WEAK = tuple(f"polygpu_{name}" for name in _SHARED)  # what all device files define
 

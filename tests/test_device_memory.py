@@ -9,10 +9,9 @@ import pytest
 from benchmarks import programs
 from polygpu.printing import dialects
 from tests.new_dialect.polygpu_hip import HIP
-from tests.support_kernels import require_opencl
-from tests.test_resident_programs import TIME_LOOP, built
+from tests.test_resident_programs import GPU, TIME_LOOP, built, require
 
-TARGETS = ["emulator", *(pytest.param(target, marks=pytest.mark.slow) for target in ("opencl", "hip"))]
+TARGETS = ["emulator", *(pytest.param(target, marks=pytest.mark.slow) for target in ("opencl", "hip")), GPU]
 ARRAY = 50 * 50 * 4
 THREE = """\
 #include <stdio.h>
@@ -43,8 +42,7 @@ int main(void) {
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
-    if request.param == "opencl":
-        require_opencl()
+    require(request.param)
     return str(request.param)
 
 
@@ -58,6 +56,7 @@ def test_loops_run_on_the_host_where_the_device_has_no_memory_which_is_said_once
     assert "file0.c:5: the loop runs on the host: the device has no memory left for 'a' (" in ran.stderr
 
 
+@pytest.mark.slow
 def test_arrays_that_stay_make_room_for_those_that_a_region_needs(tmp_path: Path, target: str) -> None:
     original, compiled = built(tmp_path, target, THREE)
     ran = programs.call((compiled,), POLYGPU_DEVICE_MEMORY=str(2 * ARRAY + 4000), POLYGPU_POISON="1")

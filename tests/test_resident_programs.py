@@ -71,10 +71,11 @@ LIBRARIES = {"emulator": ("-lm",), "opencl": ("-lOpenCL", "-lm"), "hip": ("-lm",
 SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
 
 FLAGS = ("-O1", "-w", "-ffp-contract=off", "-DPOLYGPU_COUNTERS=0", "-pthread")
+CHUNK = "-DPOLYGPU_CHUNK=4096"  # so that arrays of 10,000 bytes go through pinned buffers
 COMPILERS = {
     ".c": ("gcc", *FLAGS),
-    ".cpp": ("g++", "-std=c++20", "-fno-strict-aliasing", "-I", SHIM, *FLAGS),
-    ".cu": ("nvcc", "-arch=native", "-fmad=false", "-w"),
+    ".cpp": ("g++", "-std=c++20", "-fno-strict-aliasing", CHUNK, "-I", SHIM, *FLAGS),
+    ".cu": ("nvcc", "-arch=native", "-fmad=false", "-w", CHUNK),
 }
 
 

@@ -64,6 +64,12 @@ class Kept:
     def __bool__(self) -> bool:
         return bool(self.inserted or self.exported)
 
+    @property
+    def maps(self) -> bool:
+        """Whether it says what pragmas map to the device."""
+        calls = ("polygpu_map(", "polygpu_unmap(", "polygpu_update(")
+        return any(call in text for _, text in self.inserted for call in calls)
+
 
 @dataclass(frozen=True, slots=True)
 class Lifted:

@@ -319,13 +319,16 @@ class Region:
 class Unit:
     """All regions of one source file, for one device.
 
-    `scopes`: whether its host file opens scopes, in which arrays stay on the device between calls of regions.
+    `scopes`: whether its host file says what happens to arrays that stay on the device between calls of
+    regions. Those that are `kept` find them there. It `maps` some as pragmas say.
     """
 
     source: str
     stem: str
     regions: tuple[Region, ...]
     scopes: bool = False
+    kept: frozenset[str] = frozenset()
+    maps: bool = False
 
 
 def packs(unit: Unit) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from math import prod
 from pkgutil import resolve_name
 from typing import Any
 
 from polygpu.model.device import Device
-from polygpu.model.kernel import Kernel, Unit, packs
+from polygpu.model.expr import Int
+from polygpu.model.kernel import Buffer, Kernel, Unit, packs
 from polygpu.model.scop import LARGEST_SIZE
+from polygpu.model.structures import size_of
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import find
@@ -18,6 +21,7 @@ from polygpu.printing.layout import region_text
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
 
+_LARGE = 1 << 20
 _DOUBLE = re.compile(r"\bdouble\d?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?(?![\w.])")
 
 
@@ -45,7 +49,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
     down; `structures` and `helpers` what host code needs. `regions` and their kernels are RegionText and
     KernelText. Without `scopes` nothing stays on the device between calls.
     """
-    regions = [region_text(region, device, dialect, unit.scopes) for region in unit.regions]
+    regions = [region_text(region, device, dialect, region.name in unit.kept) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]
     structures = _structures(unit)
     functions = device_functions((text for region in unit.regions for text in region.functions), dialect)
@@ -67,7 +71,9 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "most_kernels": max((len(region.kernels) for region in regions), default=0),
         "uploads": any(buffer.copy_in for buffer in buffers),
         "downloads": any(buffer.copy_out for buffer in buffers),
+        "large": any(_may_be_large(b) for region in unit.regions for b in region.buffers),
         "scopes": unit.scopes,
+        "maps": unit.maps,
         "packs": packs(unit),
         "kept": any(buffer.rows for buffer in buffers),
         "poisons": 'getenv("POLYGPU_POISON") != NULL',
@@ -81,6 +87,12 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
         "doubles": _doubles(unit, [*structures, *functions]),
     }
+
+
+def _may_be_large(buffer: Buffer) -> bool:
+    """Whether copies of an array may have 1 MiB or more."""
+    extents = [e.value if isinstance(e, Int) else _LARGE for e in buffer.extents]
+    return buffer.host and prod(extents) * (size_of(buffer.type, buffer.structure) or _LARGE) >= _LARGE
 
 
 def _kernels(unit: Unit) -> list[Kernel]:

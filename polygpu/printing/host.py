@@ -28,6 +28,7 @@ _PRAGMA = re.compile(
 )
 _NOTHING = Kept()
 _TOUCHES = "(const volatile void *host, unsigned long long bytes, const char *why)"
+_MAPS = "(const volatile void *host, long long bytes, "
 _KEEPING = {
     "polygpu_keep": "void polygpu_keep(void);\n",
     "polygpu_release": "void polygpu_release(const char *why);\n",
@@ -36,6 +37,9 @@ _KEEPING = {
     "polygpu_forget": "void polygpu_forget(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
+    "polygpu_map": "void polygpu_map(const volatile void *host, long long bytes);\n",
+    "polygpu_unmap": f"void polygpu_unmap{_MAPS}int all, const char *why);\n",
+    "polygpu_update": f"void polygpu_update{_MAPS}int back, const char *why);\n",
 }
 # Threads may still be at what stands before the region, and each of them tests what it needs.
 _ONE_FOR_ALL = "#pragma omp barrier\n#pragma omp single copyprivate(polygpu_left)\n"

@@ -90,14 +90,14 @@ class RegionText:
     body: str
 
 
-def region_text(region: Region, device: Device, dialect: Dialect, scopes: bool) -> RegionText:
-    """Prints the parts of `region` for a file in `dialect`, with `scopes` where arrays stay on the device."""
+def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) -> RegionText:
+    """Prints the parts of `region` for a file in `dialect`; its arrays may be `kept` on the device."""
     kernels = tuple(kernel_text(i, k, region, device, dialect) for i, k in enumerate(region.kernels))
     by_name = {kernel.name: text for kernel, text in zip(region.kernels, kernels, strict=True)}
     body = print_host(region.body, lambda launch: [_launch(launch, by_name[launch.kernel], region, dialect)])
     touched = {array.name for kernel in region.kernels for array in kernel.arrays}
     used = tuple(buffer for buffer in region.buffers if buffer.name in touched)
-    buffers = tuple(_buffer_text(buffer, dialect, scopes) for buffer in used)
+    buffers = tuple(_buffer_text(buffer, dialect, kept) for buffer in used)
     integers = region.integers
     return RegionText(
         name=region.name,
@@ -186,7 +186,7 @@ def _launch(launch: Launch, kernel: KernelText, region: Region, dialect: Dialect
     return f"launch_{kernel.name}({', '.join(arguments)});"
 
 
-def _buffer_text(buffer: Buffer, dialect: Dialect, scopes: bool) -> BufferText:
+def _buffer_text(buffer: Buffer, dialect: Dialect, kept: bool) -> BufferText:
     host = dialect.host_language
     return BufferText(
         name=buffer.name,
@@ -196,7 +196,7 @@ def _buffer_text(buffer: Buffer, dialect: Dialect, scopes: bool) -> BufferText:
         copy_in=buffer.host and buffer.copy_in,
         copy_out=buffer.host and buffer.copy_out,
         transfers=(texts := tuple(_transfer_text(transfer, buffer, host) for transfer in _copies(buffer))),
-        rows=_rows(buffer, texts[0], host) if scopes and is_kept(buffer) else (),
+        rows=_rows(buffer, texts[0], host) if kept and is_kept(buffer) else (),
     )
 
 

@@ -168,8 +168,9 @@ def test_pragmas_stay_before_their_loops(tmp_path: Path) -> None:
 def test_pragmas_about_data_keep_arrays_without_a_loop(tmp_path: Path) -> None:
     block = "#pragma omp target data map(tofrom: a[0:n])\n{ step(n, a, b); step(n, b, a); }"
     text = said(tmp_path, f"{block}\nx = a[1];")
-    assert text.startswith("x = 0; polygpu_keep(); #pragma omp target data map(tofrom: a[0:n]) {")
-    assert 'step(n, b, a); } polygpu_release("the statement at line 16 ends"); x = a[1];' in text
+    assert text.startswith("x = 0; polygpu_keep(); polygpu_map(&a[0], ")
+    assert "; #pragma omp target data map(tofrom: a[0:n]) { step(n, a, b); step(n, b, a); } polygpu" in text
+    assert 'polygpu_release("the statement at line 16 ends"); polygpu_unmap(&a[0], ' in text
 
 
 @pytest.mark.parametrize(
@@ -235,3 +236,72 @@ def test_a_pointer_into_known_arrays_touches_these(tmp_path: Path, pointer: str,
     loop = f"for (int t = 0; t < 9; t++) {{ step(n, a, table); {SWAP} {pointer} }}"
     text = said(tmp_path, loop, "float table[8];\n")
     assert f"polygpu_host_writes({expected}, " in text
+
+
+def calls(tmp_path: Path, pragma: str, before: str = "") -> list[str]:
+    """The calls about data that a pragma makes, each with its arguments."""
+    text = said(
+        tmp_path, f"struct {{ float *p; float few[4]; }} s;\n#pragma {pragma}\n{{ step(n, a, b); }}", before
+    )
+    return re.findall(r"polygpu_(?:map|unmap|update)\(.*?\);", text)
+
+
+WHOLE = "&a[0], (const char *)(&a[(0) + (n) - 1] + 1) - (const char *)&a[0]"
+
+
+@pytest.mark.parametrize(
+    ("pragma", "expected"),
+    [
+        ("omp target enter data map(to: a[0:n])", [f"polygpu_map({WHOLE});"]),
+        ("omp target enter data map(always, to: a[:n])", [f"polygpu_map({WHOLE});"]),
+        (
+            "acc enter data copyin(a[0:n]) create(grid)",
+            [f"polygpu_map({WHOLE});", "polygpu_map(&grid, sizeof grid);"],
+        ),
+        ("omp target exit data map(from: a[0:n])", [f'polygpu_unmap({WHOLE}, 0, "exit data at line 16");']),
+        ("acc exit data delete(a) finalize", ['polygpu_unmap(a, 0, 1, "exit data at line 16");']),
+        ("omp target update from(a[0:n])", [f'polygpu_update({WHOLE}, 1, "update at line 16");']),
+        ("acc update self(a) async(1)", ['polygpu_update(a, 0, 1, "update at line 16");']),
+        ("acc update device(s.few)", ['polygpu_update(&s.few, sizeof s.few, 0, "update at line 16");']),
+        ("acc data present(a[0:n]) deviceptr(b)", []),
+        ("omp target enter data map(to: x)", []),
+        ("omp parallel for", []),
+    ],
+)
+def test_pragmas_about_data_are_calls(tmp_path: Path, pragma: str, expected: list[str]) -> None:
+    assert calls(tmp_path, pragma) == expected
+
+
+def test_a_block_of_data_ends_what_it_maps(tmp_path: Path) -> None:
+    mapped, ended = calls(tmp_path, "omp target data map(tofrom: a[0:n]) map(alloc: x)")
+    assert mapped == f"polygpu_map({WHOLE});"
+    assert ended == f'polygpu_unmap({WHOLE}, 0, "the data region of line 16 ends");'
+    assert calls(tmp_path, "omp target data map(to: a[0:n]) if(target: n > 5)") == []
+
+
+def test_a_condition_stands_before_the_call(tmp_path: Path) -> None:
+    text = said(
+        tmp_path, "#pragma omp target enter data map(to: a[0:n]) if(target enter data: n > 5)\nstep(n, a, b);"
+    )
+    assert "if (n > 5) polygpu_map(&a[0]" in text
+
+
+def test_rows_that_do_not_lie_together_are_updated_one_by_one(tmp_path: Path) -> None:
+    (call,) = calls(tmp_path, "omp target update to(grid[1:3][2:4])")
+    row = "grid[(1) + polygpu_0]"
+    end = f"(const char *)(&{row}[(2) + (4) - 1] + 1) - (const char *)&{row}[2]"
+    assert call == f'polygpu_update(&{row}[2], {end}, 0, "update at line 16");'
+    text = said(tmp_path, "#pragma omp target update to(grid[1:3][2:4])\nstep(n, a, b);")
+    assert "for (long long polygpu_0 = 0; polygpu_0 < (long long)(3); polygpu_0++) polygpu_update(" in text
+
+
+def test_functions_that_nobody_looks_after_touch_all_that_pragmas_map(tmp_path: Path) -> None:
+    jumps = "void jumps(float *p) { again: p[0] += 1; if (p[0] < 4) goto again; }\n"
+    path = tmp_path / "program.c"
+    path.write_text(
+        f"{FUNCTIONS}{jumps}void f(int n, float *a, float *b) {{\n#pragma acc enter data copyin(a[0:n])\n"
+        "step(n, a, b); jumps(b); }\n"
+    )
+    lifted = lift(str(path), FrontendOptions(cc=""))
+    texts = [text.strip() for _, text in lifted.kept(lifted.scops).inserted]
+    assert 'polygpu_host_writes(0, 0, "jumps");' in texts

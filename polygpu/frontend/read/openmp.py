@@ -104,6 +104,11 @@ def _is_data(d: Directive) -> bool:
     return d.words[0] in _DATA or d.words[:2] == ("target", "data")
 
 
+def is_for_devices(d: Directive) -> bool:
+    """Whether it is about a device: what runs there, or which data it has."""
+    return d.model == "acc" or d.has("target")
+
+
 def keeps_data(items: Sequence[Any], index: int) -> bool:
     """Whether a pragma before an item asks for data to stay on the device, in its block or from there on."""
     directives = map(parsed, pragmas_before(items, index))

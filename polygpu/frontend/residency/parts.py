@@ -9,6 +9,8 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Function
+from polygpu.frontend.read.directives import parsed
+from polygpu.frontend.read.openmp import is_for_devices
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.residency.walk import LOOPS, called
 from polygpu.frontend.text.nodes import nodes
@@ -19,14 +21,22 @@ _OUT_OF_SIGHT = re.compile(r"\b(?:weak|alias|ifunc|_*asm_*)\b")
 def is_part(context: FileContext) -> bool:
     """Whether it calls functions that other files define, or defines some that a header declares.
 
-    A file with neither loops nor `main` is for others, too.
+    A file with neither loops nor `main` is for others, too, and so is one with pragmas about a device.
     """
+    if maps_data(context):
+        return True
     defined = [node for node in context.root.ext if isinstance(node, c_ast.FuncDef)]
     if defined and not any(f.decl.name == "main" or _has_loops(f) for f in defined):
         return True
     return bool(outside(context) & called(context.root)) or any(
         _is_declared(context, f) for f in exported(context)
     )
+
+
+def maps_data(context: FileContext) -> bool:
+    """Whether it has pragmas that run loops on a device, or map arrays to it, as others may for these."""
+    pragmas = (node for node in nodes(context.root) if isinstance(node, c_ast.Pragma))
+    return any(is_for_devices(parsed(pragma)) for pragma in pragmas)
 
 
 def _has_loops(function: Any) -> bool:

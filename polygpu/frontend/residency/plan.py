@@ -9,7 +9,7 @@ scope is paused. Functions that run regions have such calls whoever calls them: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,9 @@ from polygpu.frontend.names.scopes import Scope, function_scope
 from polygpu.frontend.options import HostScope, Kept
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.residency import data
 from polygpu.frontend.residency.effects import Program
-from polygpu.frontend.residency.parts import exported, is_part, outside
+from polygpu.frontend.residency.parts import exported, is_part, maps_data, outside
 from polygpu.frontend.residency.repeats import repeats
 from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.residency.walk import LOOPS, Inserted, Walk, called, leaves, literal, parts
@@ -87,7 +88,28 @@ class _Planner:
             if mine and not _jumps_about(function):
                 self._search(function)
         others = [f.decl.name for f in exported(context) if f.decl.name not in threaded and self.reached(f)]
-        return self._placed(self._needed(others if part else ()), others if part else ()) or Kept()
+        others = others if part else []
+        said = list(self._mapped(threaded)) if maps_data(context) else []
+        main = ["main"] if said and self.functions.get("main") is not None else []
+        return self._placed(self._needed([*others, *main]), said, others) or Kept()
+
+    def _mapped(self, threaded: Container[str]) -> Iterator[Inserted]:
+        """What pragmas map. The host may touch all of it in functions that nobody looks after."""
+        context = self.program.context
+        mine = [f for f in context.root.ext if isinstance(f, c_ast.FuncDef)]
+        mine = [f for f in mine if context.at(f).file == context.source.path]
+        for function in (f for f in mine if f.decl.name == "main"):
+            self.reached(function)
+        for function in mine:
+            yield from data.said(context, self.text, function)
+            if function.decl.name in threaded or self.functions.get(function.decl.name, self) is None:
+                yield from self._everything(function)
+
+    def _everything(self, function: Any) -> Iterator[Inserted]:
+        effects = self.program.effects(function.body, function_scope(function, self.program.context.scope))
+        if effects.touches or effects.hidden or effects.runs:
+            start = self.text.behind(self.text.of(function.body) + 1)
+            yield Inserted(start, True, f" polygpu_host_writes(0, 0, {literal(function.decl.name)});")
 
     def _needed(self, exported: Iterable[str]) -> list[Walk]:
         """The walks of loops that open scopes, of functions for other files, and of those called there."""
@@ -201,11 +223,13 @@ class _Planner:
             self.functions[name] = walk
         return self.functions[name] is not None
 
-    def _placed(self, walks: Sequence[Walk], exported: Iterable[str]) -> Kept | None:
+    def _placed(
+        self, walks: Sequence[Walk], said: Sequence[Inserted], exported: Iterable[str]
+    ) -> Kept | None:
         """The texts at offsets of the source; None where one of them is not certain."""
-        if not walks:
+        if not walks and not said:
             return None
-        inserted = _merged(walk.inserted for walk in walks)
+        inserted = [*_merged(walk.inserted for walk in walks), *said]
         source = self.program.context.source
         marks = self.text.expansion.marks(source.gaps)
         found: dict[int, str] = {}

@@ -73,6 +73,13 @@ class Text:
             raise NotPlainError("a statement has no place in the text")
         return self.source.offset(node.coord.line, node.coord.column or 1)
 
+    def pragma(self, node: Any) -> int:
+        """The first character of a pragma that is a line of its own. Raises NotPlainError."""
+        start = self.behind(self.source.offset(node.coord.line, 1))
+        if self.source.text[start : start + 1] != "#":
+            raise NotPlainError("a pragma is not on a line of its own")
+        return start
+
     def end(self, start: int) -> int:
         """The offset behind the statement that starts at `start`. Raises NotPlainError."""
         word = self.word(start)

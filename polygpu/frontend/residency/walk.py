@@ -242,7 +242,7 @@ class Walk:
         self.regions.add(scop.name)
         reader, place = Reader(self.program, scope), statement.nodes[0].coord
         hosts = [*(s.source for s in scop.scalars), *(a.host for a in scop.arrays if a.source)]
-        read = (e for text in hosts for e in reader.value(_expression(text, place)))
+        read = (e for text in hosts for e in reader.value(expression(text, place)))
         self._touched(statement.start, together(read), scope)
 
     def _plainly(self, statement: Statement, effects: Effects, scope: Scope) -> None:
@@ -397,7 +397,7 @@ class Walk:
         return not found.may_run and mine == all_of_it
 
 
-def _expression(text: str, place: Any) -> Any:
+def expression(text: str, place: Any) -> Any:
     """The C expression as a tree. Raises NotPlainError where it has types of the user's."""
     if text.isidentifier():
         return c_ast.ID(text, place)

@@ -56,7 +56,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
     buffers = [buffer for region in unit.regions for buffer in region.buffers]
     structures = {b.structure.name: b.structure.definition for b in buffers if b.structure}
     functions = dict.fromkeys(text for region in unit.regions for text in region.functions)
-    regions = [_region(region, i, device) for i, region in enumerate(unit.regions)]
+    regions = [_region(region, i, device, region.name in unit.kept) for i, region in enumerate(unit.regions)]
     return (
         environment()
         .get_template("emulator/emulator.c.j2")
@@ -79,6 +79,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
             regions=regions,
             most_buffers=1,
             kept=True,
+            maps=True,
             uploads=True,
             downloads=True,
             poisons='!polygpu_sampled() && (POLYGPU_CHECK || getenv("POLYGPU_POISON") != NULL)',
@@ -89,7 +90,7 @@ def print_emulator(unit: Unit, device: Device) -> str:
     )
 
 
-def _region(region: Region, number: int, device: Device) -> dict[str, Any]:
+def _region(region: Region, number: int, device: Device, kept: bool) -> dict[str, Any]:
     kernels = {kernel.name: index for index, kernel in enumerate(region.kernels)}
 
     def launch(statement: Launch) -> Iterator[str]:
@@ -104,7 +105,7 @@ def _region(region: Region, number: int, device: Device) -> dict[str, Any]:
             *(f"{s.type} {HOST_NAMES.spell(s.name)}" for s in region.scalars),
             *(f"{b.type} *{spell(b.name)}" for b in region.buffers if b.host),
         ],
-        "buffers": [_buffer(b) for b in region.buffers],
+        "buffers": [_buffer(b, kept) for b in region.buffers],
         "kernels": [_kernel(region, kernel, device) for kernel in region.kernels],
         "body": [line for s in region.body for line in _host(s, launch)],
     }
@@ -141,7 +142,7 @@ def _launch(region: Region, index: int, statement: Launch) -> Iterator[str]:
     yield f"{_kernel_name(region, kernel)}_launch({arguments});"
 
 
-def _buffer(buffer: Buffer) -> dict[str, Any]:
+def _buffer(buffer: Buffer, kept: bool) -> dict[str, Any]:
     """A device array with its host's extents; a scalar is a row of one element."""
     name = spell(buffer.name)
     dimensions = len(buffer.extents)
@@ -160,7 +161,7 @@ def _buffer(buffer: Buffer) -> dict[str, Any]:
         "rows": " * ".join(rows) or "1",
         "poison": poison(buffer.type),
         "last": [print_expr(e) for e in last_row(buffer)] if buffer.last else ["-1", "0"],
-        "kept": _kept(buffer, name) if is_kept(buffer) else (),
+        "kept": _kept(buffer, name) if kept and is_kept(buffer) else (),
         "copy_in": buffer.host and buffer.copy_in,
         "copy_out": buffer.host and buffer.copy_out,
     }
