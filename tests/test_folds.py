@@ -1,5 +1,5 @@
-"""Where the largest value is, and the last iteration that passes a test: exact, in whatever order threads look
-for it, and without leave to reorder anything.
+"""Where the largest value is, and the last iteration that passes a test: exact, in whatever order it is
+looked for, and without leave to reorder anything.
 """
 
 from __future__ import annotations
