@@ -67,6 +67,7 @@ FLOATS = {
     "of absolute values": "{ float v = fabsf(a[i]); if (v > t) { t = v; at = i; } }",
     "a place alone": "if (a[i] < 0) at = i;",
     "its last value": "if (a[i] > 2) { t = a[i]; at = i; }",
+    "the first that passes": "if (a[i] > 2 && i % 5) { at = i; t = a[i] + t; break; }",
     "a value alone": "if (a[i] >= t) t = a[i];",
     "or the old one": "t = t > a[i] ? t : a[i];",
 }
@@ -131,6 +132,22 @@ def test_two_places(tmp_path: Path) -> None:
     assert certify(one(made)).holds
     names = {a.name for a in one(made).scop.arrays}
     assert {"t_best", "i_best", "j_best"} <= names
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("if (a[i] < 0) { at = i; break; }", True),
+        ("if (a[i] < t) { t = a[i]; break; }", False),  # looks at what it stores
+        ("if (a[place[i]] < 0) { at = i; break; }", False),  # places beyond need not be any
+        ("{ if (a[i] < 0) { at = i; break; } t = a[i]; }", False),
+    ],
+)
+def test_searches(body: str, found: bool, tmp_path: Path) -> None:
+    text = program(body).replace("#pragma scop", "").replace("#pragma endscop", "")
+    made = compiled(text, tmp_path, reassociate=False, offload="always", defines=("main=other",))
+    names = {a.name for r in made.regions if r.scop.function == "find" for a in r.scop.arrays}
+    assert ("i_found" in names) == found
 
 
 @pytest.mark.parametrize(
