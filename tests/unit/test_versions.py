@@ -75,6 +75,8 @@ PARALLEL = {
     "a scalar": "float t = 0; for (int i = 0; i < n; i++) { float s = y[i]; x[i] = s + t; t = s; }",
     "two scalars": "float t = 0, u = 1; for (int i = 0; i < n; i++)"
     " { x[i] = y[i] + t + u; u = t; t = y[i]; }",
+    "what is stored over twice": "for (int i = 0; i < n - 1; i++)"
+    " { x[i] = z[i]; z[i] = y[i] + z[i]; x[i + 1] = z[i] + x[i + 1]; }",
     "both": "float t = 0; for (int i = 0; i < n; i++) { x[i] = t * y[i]; t = z[i]; z[i] = x[i] + 1; }",
 }
 
