@@ -108,7 +108,7 @@ class Site:
 
 @dataclass(frozen=True)
 class RawStatement:
-    """A statement before arrays got their final shape."""
+    """A statement before arrays got their final shape. Its loop `ends` where it is first carried out."""
 
     iterators: tuple[str, ...]
     loops: tuple[int, ...]
@@ -117,6 +117,7 @@ class RawStatement:
     body: tuple[Action, ...]
     position: Position
     text: str
+    ends: bool = False
 
 
 @dataclass(frozen=True)

@@ -361,6 +361,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
             tuple(accesses),
             raw.position,
             raw.text,
+            ends=raw.ends,
         )
     )
 
