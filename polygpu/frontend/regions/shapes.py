@@ -77,6 +77,7 @@ def shape(reader: Reader) -> Shaped:
             shapes[array.name] = found
             shaped.extents[array] = (None, *map(counted, found.extents))
         own = [v for v in own if v.reference.site not in apart]
+        own = [v for v in own if not _stays_in_rows(region, v, shaped.extents.get(array, ()))]
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
         with collecting(region.problems):
@@ -287,6 +288,14 @@ def _is_flat(region: Region, visits: list[Visit], found: Shape, extents: tuple[E
         return False
     places = (p for v in visits for p in subscripts_for(polynomial(v.reference.subscripts[0]), found)[1:])
     return any(region.affine.value(p) is None for p in places)
+
+
+def _stays_in_rows(region: Region, visit: Visit, extents: tuple[Expr | None, ...]) -> bool:
+    """Whether an element that data choose is one of a row that the loops around tell, of a known length."""
+    places = [region.affine.value(s) for s in visit.reference.subscripts]
+    if len(places) != len(extents) or all(p is None for p in places):
+        return False
+    return all(p is not None or e is not None for p, e in zip(places, extents, strict=True))
 
 
 def _check_writes(
