@@ -153,7 +153,7 @@ def test_a_store_where_data_say_within_a_row_that_the_loops_tell(tmp_path: Path)
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) h[i][b[i][j] & 7] += 1;"
     scop = region(tmp_path, "int n, int m, int b[n][m], int h[n][8]", body)
     (write,) = (a for a in scop.statements[0].accesses if a.write)
-    assert not write.affine and write.forms == (Name("i"), None)
+    assert not write.affine and write.forms == ((Name("i"),), ())
 
 
 def test_rows_are_found_by_data_only_where_their_number_is_known(tmp_path: Path) -> None:
