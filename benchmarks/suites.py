@@ -178,11 +178,16 @@ def with_constants(text: str, constants: Mapping[str, int]) -> str:
     return text
 
 
+def _path() -> str:
+    """Where Python finds this polygpu before any other."""
+    return os.pathsep.join(filter(None, (str(programs.ROOT), os.environ.get("PYTHONPATH"))))
+
+
 def run(
     command: programs.Command, copy: Path, seconds: float, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """In the copy. Raises ProgramError if there is no end after so many seconds."""
-    merged = os.environ | {"PYTHONPATH": str(programs.ROOT)} | environment
+    merged = os.environ | {"PYTHONPATH": _path()} | environment
     try:
         return subprocess.run(
             command, cwd=copy, env=merged, capture_output=True, errors="replace", timeout=seconds, check=False

@@ -1,10 +1,10 @@
-int next(void);
+#include <stdlib.h>
 
 void f(int n, float *restrict a, volatile int *flag, const int *restrict to)
 {
     for (int i = 0; i < n; i *= 2) {
-        a[i] = next();
-        a[i] = next();
+        a[i] = rand();
+        a[i] = rand();
         *flag = 1;
         a[i] = sizeof a;
         a[n++] = 1;

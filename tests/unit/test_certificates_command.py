@@ -37,7 +37,7 @@ def test_a_line_has_property_kernel_and_message() -> None:
     ("text", "status", "said"),
     [
         (LOOP, 0, "1 regions: 1 proved, 0 open, 0 refuted; 0 of 1 compilations without a region"),
-        ("int f(void)\n{\n    return 1;\n}\n", 2, "none    f.c generic: no function of this file has a loop"),
+        ("int f(void)\n{\n    return 1;\n}\n", 2, "none    f.c generic: no region"),
         ("void f(int n\n", 2, "none    f.c generic: "),
     ],
 )

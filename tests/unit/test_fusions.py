@@ -26,7 +26,8 @@ def realised(kernel: str, device: str, *decisions: str) -> tuple[CompiledRegion,
     """The region of a kernel as rules have it."""
     file = File(str(programs.source_of(kernel)), Options(device=device, decisions=decisions))
     (region,) = file.realise(decisions_of(file.options), {}).regions
-    return region, file.realisers[region.scop]
+    (realiser,) = file.realisers.values()
+    return region, realiser
 
 
 def found(kernel: str, device: str, *decisions: str) -> Iterator[tuple[str, float]]:
