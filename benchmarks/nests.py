@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ _FUNCTION = re.compile(r"(\w+)\s*\([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*\)[^;{}()
 _REGION = re.compile(r"region (\w+): lines? (\d+)(?:-(\d+))?")
 _NAME = re.compile(r"(?<!\w)'[^']*'")
 _ABOUT = re.compile(r"(?<=dependence): .*")
+_BY_THREADS = "threads of OpenMP may run this loop"
 _ON_HOST, _IN_ONE_THREAD, _REGION_FOUND, _REFUSED = "PG309", "PG330", "PG180", "PG181"
 
 
@@ -60,9 +61,14 @@ def loops_of(text: str) -> list[Loop]:
     return found
 
 
-def nests_of(text: str, diagnostics: Sequence[dict[str, Any]]) -> list[Nest]:
-    """What `polygpu compile --diagnostics json` says of a file's loops; maximal ones, without an overlap."""
-    loops = loops_of(text)
+def nests_of(
+    text: str, diagnostics: Sequence[dict[str, Any]], compiled: Container[int] | None = None
+) -> list[Nest]:
+    """What `polygpu compile --diagnostics json` says of a file's loops; maximal ones, without an overlap.
+
+    Of loops on lines that are not `compiled` nothing is expected.
+    """
+    loops = [loop for loop in loops_of(text) if compiled is None or loop.first in compiled]
     regions = list(_regions(diagnostics, loops))
     free = [p for p in loops if not any(r.first <= p.last and p.first <= r.last for r in regions)]
     outer = [p for p in free if not any(q != p and q.holds(p.first, p.last) for q in free)]
@@ -149,11 +155,19 @@ def _judged(region: Nest, diagnostics: Sequence[dict[str, Any]]) -> Nest:
 
 def _reasons(loop: Loop, refusals: Sequence[dict[str, Any]], loops: Sequence[Loop]) -> tuple[str, ...]:
     """Why a loop is in no region: what is said of it and in it, or else of the loops around it."""
-    inside = [d for d in refusals if loop.first <= d["line"] <= loop.last]
+    here = [d for d in refusals if loop.first <= d["line"] <= loop.last]
+    inside = [d for d in here if not _of_threads(d)] or here
     innermost = [d for d in inside if not any(_around(d, e, loops) for e in inside)]
     around = {p.first for p in loops if p.holds(loop.first, loop.last)}
     said = innermost or [d for d in refusals if d["line"] in around]
-    return tuple(dict.fromkeys(reason(n) for d in said for n in d["notes"][:1])) or ("nothing is said",)
+    notes = [n for d in said for n in d["notes"][:1]]
+    notes = notes or [n for d in refusals for n in d["notes"] if loop.first <= (n["line"] or 0) <= loop.last]
+    return tuple(dict.fromkeys(map(reason, notes))) or ("nothing is said",)
+
+
+def _of_threads(refusal: dict[str, Any]) -> bool:
+    """Whether a loop stays only because one around it does."""
+    return any(_BY_THREADS in note["message"] for note in refusal["notes"][:1])
 
 
 def _around(one: dict[str, Any], other: dict[str, Any], loops: Sequence[Loop]) -> bool:

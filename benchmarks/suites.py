@@ -217,12 +217,31 @@ def compiled(program: Program, source: str, target: str, copy: Path, asked: Aske
     try:
         diagnostics = json.loads(done.stderr)
     except ValueError:
-        return Compiled(source, seconds, problem=done.stderr.strip().splitlines()[-1][:200])
-    nests = tuple(nests_of((copy / source).read_text(errors="replace"), diagnostics))
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        problem = next((line for line in said if "error" in line.lower()), said[-1])
+        return Compiled(source, seconds, problem=problem[:200])
+    lines = lines_compiled(program, source, copy)
+    nests = tuple(nests_of((copy / source).read_text(errors="replace"), diagnostics, lines))
     devices = (copy / output).glob(f"{Path(source).stem}_{target}.c*")
     kernels = sum(len(_KERNEL.findall(path.read_text())) for path in devices)
     problem = "" if done.returncode == 0 or nests else first_error(diagnostics)
     return Compiled(source, seconds, nests, kernels, problem)
+
+
+def lines_compiled(program: Program, source: str, copy: Path) -> frozenset[int]:
+    """Those of a source that the preprocessor leaves in."""
+    text = subprocess.run(
+        ("gcc", "-E", "-w", *program.language, source), cwd=copy, capture_output=True, text=True, check=False
+    ).stdout
+    found, file, line = set(), "", 0
+    for part in text.splitlines():
+        if mark := re.match(r'# (\d+) "([^"]*)"', part):
+            file, line = mark[2], int(mark[1])
+            continue
+        if file == source and part.strip():
+            found.add(line)
+        line += 1
+    return frozenset(found)
 
 
 def processor_time() -> float:
@@ -257,7 +276,7 @@ def built(program: Program, target: str, copy: Path) -> str:
         programs.call(("env", "-C", copy, "gcc", *flags, *beside, "-c", text, "-o", objects[-1]))
     name = str(copy / f"program_{target}")
     linker, *libraries = LINKER.get(target, ("gcc",))
-    flags = () if target == "cuda" else shlex.split(program.flags)
+    flags = () if target == "cuda" else tuple(shlex.split(program.flags))
     programs.call((linker, *objects, "-o", name, *flags, *libraries, "-lm"))
     return name
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
-from polygpu.analysis.folds import folded
+from polygpu.analysis.folds import folded, searched
 from polygpu.analysis.histograms import privatised
 from polygpu.analysis.reductions import chained, gathered, permitted, selected
 from polygpu.analysis.straight import clustered
@@ -33,7 +33,9 @@ from polygpu.support.isl_idioms import STEPS_A_SECOND, set_options, steps
 from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
-_ABOUT_LOOPS = frozenset({"PG102", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"})
+_ABOUT_LOOPS = frozenset(
+    {"PG102", "PG121", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"}
+)
 
 Choose: TypeAlias = Callable[
     [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]
@@ -94,7 +96,8 @@ class File:
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
-        scop = gathered(chained(selected(permitted(scop, decisions, self.options.reassociate))), decisions)
+        plain = searched(permitted(scop, decisions, self.options.reassociate))
+        scop = gathered(chained(selected(plain)), decisions)
         realiser = self.realisers.get(scop)
         if realiser is None:
             start = steps()

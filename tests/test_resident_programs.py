@@ -152,6 +152,107 @@ def test_files_of_a_program_share_what_stays(
     assert not {"smooth at line 18", "step at line 11"} & because
 
 
+GRID = """\
+#define N 40
+extern float u[N][N], v[N][N];
+extern int steps;
+void smooth(void);
+void copy(void);
+float residual(float *worst);
+void start(void);
+"""
+FILES = {
+    "main.c": """\
+#include <stdio.h>
+#include "grid.h"
+float u[N][N], v[N][N];
+int steps = 10;
+int main(void) {
+  float worst[2];
+  start();
+  for (int t = 0; t < steps; t++) {
+    smooth();
+    copy();
+    if (t % 4 == 3) {
+      float most = residual(worst);
+      printf("%g %g\\n", most, worst[1]);
+    }
+  }
+  printf("%g\\n", u[N / 2][N / 2]);
+  return 0;
+}
+""",
+    "smooth.c": """\
+#include "grid.h"
+void smooth(void) {
+  for (int i = 1; i < N - 1; i++)
+    for (int j = 1; j < N - 1; j++) v[i][j] = 0.25f * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1]);
+}
+""",
+    "rest.c": """\
+#include "grid.h"
+void copy(void) {
+  for (int i = 1; i < N - 1; i++)
+    for (int j = 1; j < N - 1; j++) u[i][j] = v[i][j];
+}
+float residual(float *worst) {
+  for (int k = 0; k < 2; k++) worst[k] = u[1][k + 1];
+  float most = 0;
+  for (int i = 0; i < N; i++) {
+    if (v[i][3] > most) most = v[i][3];
+    worst[1] += i == 3;
+  }
+  return most;
+}
+""",
+    "start.c": """\
+#include "grid.h"
+void start(void) {
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) u[i][j] = v[i][j] = (i * 7 + j * 3) % 13;
+}
+""",
+}
+
+
+def linked(folder: Path, compiled: set[str]) -> tuple[Path, Path]:
+    """The program of FILES as it is, and with what polygpu makes of those that are `compiled`."""
+    (folder / "grid.h").write_text(GRID)
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    files = [name for name in FILES if name not in compiled]
+    for name in sorted(compiled):
+        for suffix, text in compile_file(
+            str(folder / name), Options(target="emulator", level=0)
+        ).files.items():
+            made = folder / f"{name.removesuffix('.c')}{suffix}"
+            made.write_text(text)
+            files.append(made.name)
+    flags = ("-O1", "-w", "-ffp-contract=off", "-DPOLYGPU_COUNTERS=0", "-I", folder)
+    for program, of in (("original", list(FILES)), ("program", files)):
+        programs.call(("gcc", *flags, *(folder / name for name in of), "-o", folder / program, "-lm"))
+    return folder / "original", folder / "program"
+
+
+@pytest.mark.slow
+def test_global_arrays_stay_on_the_device_across_files(tmp_path: Path) -> None:
+    original, program = linked(tmp_path, set(FILES))
+    assert output(program) == output(original)
+    found = profile(program)
+    whole = 2 * 40 * 40 * 4
+    assert sum(r["bytes_in"] for r in found["regions"]) <= whole
+    assert sum(r["bytes_out"] for r in found["regions"]) <= 4 * whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left", ["smooth.c", "rest.c", "start.c", "main.c"])
+def test_a_file_that_polygpu_did_not_compile_finds_what_is_new(tmp_path: Path, left: str) -> None:
+    original, program = linked(tmp_path, set(FILES) - {left})
+    assert output(program) == output(original)
+    if left == "rest.c":
+        assert "copy at line 10" in {copy["because"] for copy in profile(program)["copies"]}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_file_without_scopes_beside_one_that_keeps_arrays(

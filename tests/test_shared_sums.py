@@ -135,6 +135,14 @@ def test_pragmas_allow_another_order(pragma: str, tmp_path: Path) -> None:
     assert region.reordered == {"float"}
 
 
+@pytest.mark.parametrize(
+    "loop", ["int i = low; i <= n; i++", "int i = 0; i < n - low; i++", "int i = low + 1; i < n; i++"]
+)
+def test_loops_may_start_at_a_parameter(loop: str, tmp_path: Path) -> None:
+    text = f"int f(int low, int n, const int *a)\n{{\nint t = 3;\nfor ({loop}) t += a[i];\nreturn t;\n}}\n"
+    assert len(blocks(compiled(text, tmp_path))) == 2
+
+
 def test_what_another_order_would_gain_is_said(tmp_path: Path) -> None:
     text = FLOATS.replace("#pragma scop", "").replace("#pragma endscop", "")
     (said,) = (d for d in compiled(text, tmp_path, reassociate=False).diagnostics if d.id == "PG309")

@@ -15,6 +15,7 @@ that comes in another order are comparisons and iterations, where the order is o
 - Where `!(value <= t)` is the test, NaN is stored, and so is what comes behind it. Then what counts begins
   behind the last NaN, and in any case something is stored.
 - Stores under a test that does not read what they store happen last in the last iteration that passes it.
+- Where the loop ends with them, they happen in the first one: `if (a[i] > t) { at = i; break; }`.
 
 In several loops the iterations are compared one loop after another: `i_at` is the first row that has an
 equal value, `j_at` its first place in that row.
@@ -42,9 +43,10 @@ from polygpu.model.expr import (
     is_floating,
     type_of,
 )
-from polygpu.model.rewrite import map_actions, references, scalars_in, substitute
+from polygpu.model.rewrite import map_actions, references, scalars_in, substitute, walk
 from polygpu.model.scop import Access, Action, Array, Assumption, Branch, Course, Let, Scop, Statement, Store
 from polygpu.model.updates import EXTREMES, OTHER_SIDE, alike, neutral
+from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 _NONE = {
@@ -115,9 +117,33 @@ def folded(scop: Scop, places: Collection[Position]) -> Scop:
     return scop
 
 
+def searched(scop: Scop) -> Scop:
+    """`scop` with loops that end in the first iteration that passes a test as folds: none is left.
+
+    Raises Diagnosed (PG121) for those that do something else as well.
+    """
+    for s in scop.statements:
+        if s.ends:
+            fold = _fold(scop, s)
+            if fold is None or not _goes_beyond(fold):
+                message = "how often this loop runs depends on data that cannot all be looked at"
+                help_text = "let the test read elements that iterators tell, and none that the loop stores"
+                raise Diagnosed(Diagnostic("PG121", "error", message, s.position, help_text))
+            scop = _Made(scop, fold).scop()
+    return scop
+
+
+def _goes_beyond(fold: _Fold) -> bool:
+    """Whether the test may be evaluated in iterations that the source has no more."""
+    parts = [part for t in fold.tests for part in walk(t)]
+    known = {a.reference for a in fold.statement.accesses if a.affine}
+    told = all(part in known for part in parts if isinstance(part, Reference))
+    return told and not any(isinstance(part, Binary) and part.op in ("/", "%") for part in parts)
+
+
 def _fold(scop: Scop, s: Statement) -> _Fold | None:
     """What may be folded, in as many loops as possible."""
-    for level in range(len(s.iterators)):
+    for level in range(len(s.iterators) - 1 if s.ends else 0, len(s.iterators)):
         plain = inlined(scop, with_values(s), level)
         branch = None if plain is None else _conditional(plain)
         if plain is not None and branch is not None and _alone(scop, s, plain, level):
@@ -177,14 +203,15 @@ def _tested(scop: Scop, s: Statement, level: int, branch: Branch) -> _Fold | Non
     """The parts of the test, of which one may compare with what is stored."""
     stores = [a for a in branch.then if isinstance(a, Store)]
     stored = {a.target.array for a in stores}
-    if len(stored) < len(stores) or any(reads_any(a.value, stored) for a in stores):
+    again = len(stored) < len(stores) or any(reads_any(a.value, stored) for a in stores)
+    if again and not s.ends:
         return None
     tests = tuple(_conjuncts(branch.test))
     asking = [t for t in tests if reads_any(t, stored)]
     plain = tuple(t for t in tests if t not in asking)
     if not asking:
         return _Fold(scop, s, level, plain, None, branch)
-    compared = _comparison(asking[0], stores) if len(asking) == 1 else None
+    compared = _comparison(asking[0], stores) if len(asking) == 1 and not s.ends else None
     return None if compared is None else _Fold(scop, s, level, plain, compared, branch)
 
 
@@ -256,6 +283,8 @@ class _Made:
     def _last(self) -> Statement:
         """The statement of the source in the iteration that decides."""
         fold, c = self.fold, self.fold.compared
+        if c is None and fold.statement.ends:
+            return self._end(self._located(fold.tests, last=False, called="found"), None)
         if c is None:
             return self._end(self._located(fold.tests, last=True, called="last"), None)
         tests, nan = fold.tests, None
@@ -328,6 +357,7 @@ class _Made:
             schedule=s.schedule[: 2 * level + 1],
             body=body,
             accesses=accesses,
+            ends=False,
         )
 
     def _nest(self, target: Reference, value: Expr, operator: str) -> None:
@@ -344,6 +374,7 @@ class _Made:
             loops=(*outer, *own),
             body=(Let(term.name, target.type, value), update),
             accesses=tuple(self._accesses(value, target)),
+            ends=False,
         )
         new = [self._free(f"{name}_of_{target.array}") for name in self.fold.inner]
         self.nests.append(_renamed(plain, (*s.iterators[:level], *new)))

@@ -39,8 +39,11 @@ from polygpu.support.isl_idioms import D, coalesced, maps, pieces, tuple_name, u
 _PIECES = 6  # of a statement
 
 
-def told_apart(p: Polyhedra, d: Dependences, names: Collection[str]) -> Polyhedra:
-    """`p` with the values apart that the statements of these `names` read, and others of them store over."""
+def told_apart(p: Polyhedra, d: Dependences, names: Collection[str], every: bool = False) -> Polyhedra:
+    """`p` with the values apart that the statements of these `names` read, and others of them store over.
+
+    With `every` those too that the same iteration stores over: what reads them may then come later.
+    """
     roots = {_root(p.statement(n)) for n in names}
     sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
     try:
@@ -51,7 +54,7 @@ def told_apart(p: Polyhedra, d: Dependences, names: Collection[str]) -> Polyhedr
                 found = _single(p, found, array, roots)
     except isl.Error:  # dataflow that nobody knows
         return p
-    return _with_old(found, d if found is p else compute(found), roots)
+    return _with_old(found, d if found is p else compute(found), roots, every)
 
 
 def _root(s: PolyStatement) -> str:
@@ -233,7 +236,7 @@ def _redirected(s: PolyStatement, change: Callable[[Reference, bool], Reference]
     return replace(s, body=map_references(s.body, change), accesses=tuple(map(access, s.accesses)))
 
 
-def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str]) -> Polyhedra:
+def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str], every: bool) -> Polyhedra:
     """`p` with copies of what other iterations store over: they are read instead of the arrays."""
     order, rank = p.schedule(), p.statements[0].schedule.dim(D.out) // 2
     copies: list[PolyStatement] = []
@@ -247,7 +250,7 @@ def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str]) -> Polyhedra
         found: dict[tuple[str, Reference], PolyAccess] = {}
         for s in (s for s in p.statements if _root(s) in roots):
             for a in (a for a in s.accesses if a.reference.array == array.name and _is_read(a)):
-                if s.domain.is_subset(_old(d, s, a)) and _is_stored_over(s, a, writes, order):
+                if s.domain.is_subset(_old(d, s, a)) and _is_stored_over(s, a, writes, order, every):
                     found[s.name, a.reference] = a
         if found:
             name = _free(p, f"{array.name}_old")
@@ -260,13 +263,17 @@ def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str]) -> Polyhedra
 
 
 def _is_stored_over(
-    s: PolyStatement, a: PolyAccess, writes: list[tuple[PolyStatement, PolyAccess]], order: isl.UnionMap
+    s: PolyStatement,
+    a: PolyAccess,
+    writes: list[tuple[PolyStatement, PolyAccess]],
+    order: isl.UnionMap,
+    every: bool,
 ) -> bool:
-    """Whether a later iteration of a loop around `s` writes what the access reads."""
+    """Whether a later iteration of a loop around `s` writes what the access reads, or `every` later write."""
     read = isl.UnionMap.from_map(a.relation)
     for writer, w in writes:
         for pairs in maps(conflicts(read, isl.UnionMap.from_map(w.relation), order)):
-            if _crosses(pairs, s, writer):
+            if every or _crosses(pairs, s, writer):
                 return True
     return False
 

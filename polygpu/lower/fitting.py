@@ -124,7 +124,7 @@ class FittingTests:
         """Whether all that is computed in `region` fits where parameters with `names` are within `limit`."""
         limits = names, limit, exact
         known = self.starts.get(limits, lambda: self._start(*limits))
-        if not all(self.fit.get((limits, b), partial(_buffer_fits, b, known)) for b in region.buffers):
+        if not all(self.fit.get((limits, Same(b)), partial(_buffer_fits, b, known)) for b in region.buffers):
             return False
         found: Beyond = []
         kernels = {k.name: k for k in region.kernels}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -17,6 +17,7 @@ from polygpu.model.rewrite import REMEMBERED, scalars_in
 from polygpu.support.isl_idioms import bounded
 
 _COMBINED = 2  # facts
+_INT = limits("int")
 _STEPS = 50_000  # of isl, for one expression: there may be a hundred
 Options: TypeAlias = tuple[tuple[Linear, ...], ...]
 Beyond = list[tuple[Expr, Interval]]
@@ -112,6 +113,12 @@ class Known:
         return total
 
     def _tightened(self, expr: Expr, found: Interval) -> Interval:
+        known = self._looked_up.get(expr)
+        if known is None:
+            known = self._looked_up[expr] = self._tight(expr, found)
+        return known
+
+    def _tight(self, expr: Expr, found: Interval) -> Interval:
         sum_, (low, high) = linear(expr), found
         high = min(high, self._bound(sum_, high, _COMBINED))
         low = max(low, -self._bound(sum_.times(-1), -low, _COMBINED))
@@ -125,9 +132,9 @@ class Known:
         low, high = limits(type_of(expr))
         try:
             with bounded(_STEPS):
-                builder = AffineBuilder(parameter_space(tuple(self.names)).set_from_params())
+                builder = self._builder
                 value = builder.value(expr)
-                here = self._where(builder, scalars_in(expr))
+                here = self._where(scalars_in(expr))
                 over = here.intersect(value.gt_set(builder.value(Int(high))))
                 under = here.intersect(value.lt_set(builder.value(Int(low))))
                 most = min(found[1], high) if over.is_empty() else found[1]
@@ -135,8 +142,27 @@ class Known:
         except (isl.Error, ValueError):
             return found
 
-    def _where(self, builder: AffineBuilder, names: Set[str]) -> isl.Set:
+    @cached_property
+    def _builder(self) -> AffineBuilder:
+        return AffineBuilder(parameter_space(tuple(self.names)).set_from_params())
+
+    @cached_property
+    def _looked_up(self) -> dict[Expr, Interval]:
+        """What expressions that may not fit lie in."""
+        return {}
+
+    @cached_property
+    def _places(self) -> dict[frozenset[str], isl.Set]:
+        return {}
+
+    def _where(self, names: frozenset[str]) -> isl.Set:
         """All that is known of `names`, and of names that this mentions."""
+        if names not in self._places:
+            self._places[names] = self._intersected(names)
+        return self._places[names]
+
+    def _intersected(self, names: frozenset[str]) -> isl.Set:
+        builder = self._builder
         here, left = isl.Set.universe(builder.space), list(self.tests)
         while related := [t for t in left if names & scalars_in(t)]:
             left = [t for t in left if t not in related]
@@ -176,7 +202,9 @@ def _narrow(names: dict[str, Interval], fact: Linear) -> None:
 
 def _most_of(names: Mapping[str, Interval], atom: Expr, c: int) -> int | None:
     """What `c` times an atom is at most."""
-    ends = interval(atom, names, [])
+    ends = names.get(atom.name) if isinstance(atom, Name) and atom.type == "int" else None
+    if ends is None or not _INT[0] <= ends[0] <= ends[1] <= _INT[1]:
+        ends = interval(atom, names, [])
     return None if ends is None else c * ends[1 if c > 0 else 0]
 
 

@@ -254,7 +254,8 @@ class Statement:
 
     `iterators` are unique in the scop (a second loop over `i` has iterator `i_2`), outermost first;
     `loops` are their indices in `Scop.loops`. `schedule` is the 2d+1 form: positions (int) and
-    iterators in turn, "-i" for one that counts down.
+    iterators in turn, "-i" for one that counts down. Where it `ends` its innermost loop, it is carried out
+    once at most, in the first iteration that passes its test.
     """
 
     name: str
@@ -267,6 +268,7 @@ class Statement:
     position: Position
     text: str
     parts: tuple[Part, ...] = ()
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

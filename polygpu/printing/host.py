@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+from polygpu.analysis.in_step import in_step
 from polygpu.frontend import Kept
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Select
 from polygpu.model.kernel import Buffer, Region, Rows, Span
@@ -53,13 +54,17 @@ static inline int polygpu_disjoint(const void *p, long long m, const void *q, lo
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two variables of which one is written: pointers and byte sizes as C text in the user's names."""
+    """Two variables of which one is written: pointers and byte sizes as C text in the user's names.
+
+    They may be the same one where the region keeps both `in_step`.
+    """
 
     first: str
     first_bytes: str
     second: str
     second_bytes: str
     reason: str
+    in_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +192,10 @@ def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
     buffers = {buffer.name: buffer for buffer in region.buffers if buffer.host}
     arrays = [array for array in scop.arrays if array.name in buffers]
     of_arrays = (
-        _overlap(a.shown, _span(a, buffers[a.name]), b.shown, _span(b, buffers[b.name]))
+        replace(
+            _overlap(a.shown, _span(a, buffers[a.name]), b.shown, _span(b, buffers[b.name])),
+            in_step=in_step(scop, a, b),
+        )
         for a, b in combinations(arrays, 2)
         if not (a.pointers or b.pointers)
         and _may_overlap(a, b)
@@ -439,8 +447,9 @@ def _indented(lines: Iterable[str]) -> str:
 
 
 def _tests(call: HostCall) -> list[tuple[str, str]]:
-    overlaps = [
-        (f"polygpu_disjoint({o.first}, {o.first_bytes}, {o.second}, {o.second_bytes})", o.reason)
-        for o in call.overlaps
-    ]
-    return [*call.conditions, *overlaps]
+    return [*call.conditions, *((_apart(overlap), overlap.reason) for overlap in call.overlaps)]
+
+
+def _apart(o: Overlap) -> str:
+    test = f"polygpu_disjoint({o.first}, {o.first_bytes}, {o.second}, {o.second_bytes})"
+    return f"(const void *)({o.first}) == (const void *)({o.second}) || {test}" if o.in_step else test

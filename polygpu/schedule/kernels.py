@@ -27,6 +27,7 @@ from polygpu.schedule.tree import (
 )
 from polygpu.schedule.tree import Sequence as Series
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
+from polygpu.support.recent import Same
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,13 @@ class _Change:
         return fused
 
     def _scope(self, outer: tuple[Member, ...]) -> Scope:
-        return Scope({s.name: s for s in self.p.statements}, self.d.all).inside(*outer)
+        """That of one iteration of the host's loops, which many decisions are looked at in."""
+
+        def made() -> Scope:
+            return Scope({s.name: s for s in self.p.statements}, self.d.all).inside(*outer)
+
+        found: Scope = self.p.recent.get((Scope, Same(self.d), *map(Same, outer)), made)
+        return found
 
     def _between(
         self, sources: Sequence[str], sinks: Sequence[str], outer: tuple[Member, ...]

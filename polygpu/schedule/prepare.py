@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import islpy as isl
 
@@ -131,16 +131,19 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
 def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) -> Prepared:
     """The region with copies of what iterations store over, where fewer loops are one thread's by that."""
     alone = found.alone
-    if not alone or end <= steps():
-        return found
     names = [s.name for s in start.polyhedra.statements if s.position in alone]
-    p = passes.run("versions", lambda: told_apart(start.polyhedra, start.dependences, names))
-    if p is start.polyhedra:
-        return found
-    d = passes.run("dependences", lambda: compute(p))
-    again = replace(start, polyhedra=p, dependences=d, before=(p, d))
-    other = _ordered(again, (end - steps()) / STEPS_A_SECOND, passes)
-    return other if other.alone < alone else found
+    for every in (False, True):
+        if not names or end <= steps():
+            break
+        told = partial(told_apart, start.polyhedra, start.dependences, names, every)
+        p = passes.run("versions", told)
+        if p is not start.polyhedra:
+            d = passes.run("dependences", partial(compute, p))
+            again = replace(start, polyhedra=p, dependences=d, before=(p, d))
+            other = _ordered(again, (end - steps()) / STEPS_A_SECOND, passes)
+            if other.alone < alone:
+                return other
+    return found
 
 
 def is_single(domain: isl.Set) -> bool:

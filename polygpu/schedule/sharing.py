@@ -349,14 +349,22 @@ class _Shared:
         return [max(self._extent(m, s) for s in m.statements) for m in members]
 
     def _extent(self, member: Member, statement: str) -> int:
-        """The values of a loop at typical sizes."""
+        """The values of a loop at typical sizes: a parameter that it starts from is 0 if others are not."""
+        sizes = self.sharing.sizes
+        starts = (name for name in self.p.parameters if name not in sizes)
+        found = self._extent_at(member, statement, sizes)
+        if found > 1:
+            return found
+        return max((found, *(self._extent_at(member, statement, {**sizes, n: 0}) for n in starts)))
+
+    def _extent_at(self, member: Member, statement: str, sizes: Mapping[str, int]) -> int:
         s = self.p.statement(statement)
         unknown = EXTENTS.get(max(len(s.iterators), 1), 64)
         domain = s.domain
         for name in self.p.parameters:
             position = domain.find_dim_by_name(D.param, name)
             if position >= 0:
-                domain = domain.fix_val(D.param, position, isl.Val(self.sharing.sizes.get(name, unknown)))
+                domain = domain.fix_val(D.param, position, isl.Val(sizes.get(name, unknown)))
         values = domain.apply(isl.Map.from_pw_aff(member.rows[statement]))
         if values.is_empty():
             return unknown

@@ -135,9 +135,8 @@ def bounded(operations: float) -> Iterator[None]:
 
     Also where the time that `hurried` gives is over. Inside, isl's functions raise what islpy makes of that.
     """
-    in_time()
     outer = _CLOCK.end
-    _CLOCK.end = min(outer, steps() + operations)
+    _CLOCK.end = min(outer, steps() + (operations if process_time() < _DEADLINE.get() else 0))
     pass_by(0)
     try:
         yield

@@ -1,11 +1,12 @@
 """A certificate that generated kernels compute what their source does: translation validation with isl.
 
-Trusted: the scop (`region.scop`) and its reading as sets (`analysis.polyhedra`, and `without` some actions),
-isl's sets (its maxima are checked, its dataflow analysis is not used), and the printers of Kernel IR. Not
-trusted, and not looked at: schedules, mappings, placements, lowering. Two hints are taken. One is the
-`origin` of an action, the source instance it claims to carry out; a claim that is not true of the expressions
-makes a failure, never a proof. The other is which actions of the source are `dead`: kernels are compared with
-the source without these, in which all that is left matters.
+Trusted: the scop (`region.scop`), with the folds and histograms that `analysis` has written out in it, and
+its reading as sets (`analysis.polyhedra`, and `without` some actions), isl's sets (its maxima are checked,
+its dataflow analysis is not used), and the printers of Kernel IR. Not trusted, and not looked at: schedules,
+mappings, placements, lowering. Two hints are taken. One is the `origin` of an action, the source instance it
+claims to carry out; a claim that is not true of the expressions makes a failure, never a proof. The other is
+which actions of the source are `dead`: kernels are compared with the source without these, in which all that
+is left matters.
 
 Method. A symbolic walk of the host program and the kernels (`walk`) gives for each memory access the set of
 its executions: host loops, block, thread, loops, with the array element as a quasi-affine function of these.
@@ -18,6 +19,8 @@ its executions: host loops, block, thread, loops, with the array element as a qu
                loaded element must be the source's; an instance must be the writer that the dataflow of the
                source names. This needs a total order: no two threads may touch a shared element in one
                barrier interval unless both read (`races`), and asynchronous copies must be waited for.
+               A temporary that holds what an array held in the beginning (`initial`) stands for that where
+               the source reads what was there before the region.
   dependences  loads and stores of global memory stand for source instances. Of any two that touch an element,
                one of them a store, the one that the source has first comes first on the device.
                What is loaded was stored by the instance the source reads from.

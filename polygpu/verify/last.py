@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import reduce
 from itertools import permutations
 from typing import TypeVar
 
@@ -44,16 +45,24 @@ def _has_long_strides(pairs: isl.Map) -> bool:
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
     """The pairs whose second execution no other one of the same first follows.
 
-    isl's lexicographic maximum is fast, but wrong for some sets whose constraints have several moduli, and
-    fails for others: it counts only if it leaves nothing out and nothing follows what it names.
+    isl's lexicographic maximum is wrong for some sets whose constraints have several moduli, fails for others
+    and takes long where strides are of several sizes; of two executions in the same iteration of most loops
+    there often is just one. Either counts only if it leaves nothing out and nothing follows what it names.
     """
     if pairs.is_single_valued():
         return pairs
     after = time.lex_lt_map(time)
-    last = _maximum(pairs.apply_range(time)).apply_range(time.reverse()).intersect(pairs)
-    if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
-        return last
+    for guess in (_plainly_single, lambda m: _maximum(m.apply_range(time)).apply_range(time.reverse())):
+        last = guess(pairs).intersect(pairs)
+        if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
+            return last
     return pairs.subtract(pairs.apply_range(after.reverse()))
+
+
+def _plainly_single(pairs: isl.Map) -> isl.Map:
+    """The parts that have one execution for each."""
+    single = [isl.Map.from_basic_map(b) for b in basic_maps(pairs) if b.is_single_valued()]
+    return reduce(isl.Map.union, single, isl.Map.empty(pairs.get_space()))
 
 
 def _maximum(times: isl.Map) -> isl.Map:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 
@@ -80,11 +82,12 @@ def _buffer(session: Session, b: Buffer) -> None:
     inside = isl.Set(UNIVERSE).intersect_params(session.p.context)
     scope = Scope(inside, {name: parameter(name) for name in session.p.parameters}, inside)
     _rows(session, scope, array, b)
-    device, source = _up_to(scope, _box(scope, b.origin, b.extents), b), _box(scope, (), array.extents)
-    beyond = device.subtract(source)
-    if not beyond.is_empty():
-        _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
-    touched, left = isl.Set.empty(device.get_space()), coalesced(source.subtract(device))
+    copy, source = _Copy.of(scope, b), _box(scope, (), array.extents)
+    if not copy.box.is_subset(source):
+        beyond = copy.elements.subtract(source)
+        if not beyond.is_empty():
+            _fail(session, "", f"more of '{b.name}' is copied than there is", beyond.params())
+    touched, left = isl.Set.empty(source.get_space()), coalesced(copy.left_out(source))
     for slot in session.source.slots:
         if slot.reference.array == b.name:
             elements = _touched(session, slot, source)
@@ -93,7 +96,7 @@ def _buffer(session: Session, b: Buffer) -> None:
     if b.rows:
         _packed(session, scope, b, source)
     elif array.extents and array.extents[0] is None:
-        _not_too_much(session, b, device, touched)
+        _not_too_much(session, b, copy, coalesced(touched))
 
 
 def _touched(session: Session, slot: Slot, source: isl.Set) -> isl.Set:
@@ -130,15 +133,58 @@ def _box(scope: Scope, origin: tuple[Expr, ...], extents: tuple[Expr | None, ...
     return tuples(found, names)
 
 
-def _up_to(scope: Scope, box: isl.Set, b: Buffer) -> isl.Set:
-    """The elements of a box of which copies between host and device end with `last`."""
-    if not b.last:
-        return box
-    end = scope.domain
-    names = tuple(f"e{k}__" for k in range(len(b.last)))
-    for name, expr in zip(names, b.last, strict=True):
-        end = end.intersect(variable(name).eq_set(size(scope, expr)))
-    return box.intersect(tuples(end, names).apply(isl.Map.lex_ge(box.get_space())))
+@dataclass(frozen=True)
+class _Copy:
+    """What of an array copies between host and device move: a box, up to the `last` element where that is
+    not None, which depends on the parameters.
+    """
+
+    box: isl.Set
+    last: isl.Set | None
+
+    @staticmethod
+    def of(scope: Scope, b: Buffer) -> _Copy:
+        box, last = _box(scope, b.origin, b.extents), scope.domain
+        if not b.last:
+            return _Copy(box, None)
+        names = tuple(f"e{k}__" for k in range(len(b.last)))
+        for name, expr in zip(names, b.last, strict=True):
+            last = last.intersect(variable(name).eq_set(size(scope, expr)))
+        return _Copy(box, tuples(last, names))
+
+    @cached_property
+    def elements(self) -> isl.Set:
+        return self.box if self.last is None else self.box.intersect(_before(self.last))
+
+    def left_out(self, source: isl.Set) -> isl.Set:
+        """What of `source` is not copied: told from the box and what is behind the last element, which has
+        fewer pieces than what is before.
+        """
+        outside = source.subtract(self.box)
+        if self.last is None:
+            return outside
+        behind = self.last.apply(isl.Map.lex_lt(self.box.get_space()))
+        nothing = source.params().subtract(self.last.params())
+        return outside.union(source.intersect(behind)).union(source.intersect_params(nothing))
+
+    def ends_in(self, touched: isl.Set) -> bool:
+        """Whether it soon shows that nothing is copied behind what is `touched`, nor before both it and 0."""
+        if self.last is None:
+            return False
+        last, box = (s.intersect_params(touched.params()) for s in (self.last, self.box))
+        rows, first = (_rows_of(s) for s in (box.upper_bound_val(D.set, 0, isl.Val(-1)), touched))
+        behind = first.apply(isl.Map.lex_le(first.get_space()))
+        return bool(last.is_subset(_before(touched)) and rows.is_subset(behind))
+
+
+def _before(elements: isl.Set) -> isl.Set:
+    """These, and those before one of them."""
+    return elements.apply(isl.Map.lex_ge(elements.get_space()))
+
+
+def _rows_of(elements: isl.Set) -> isl.Set:
+    """Their first subscripts."""
+    return elements.project_out(D.set, 1, elements.dim(D.set) - 1)
 
 
 def _copied(session: Session, slot: Slot, left: isl.Set, elements: isl.Set) -> None:
@@ -207,13 +253,15 @@ def _between(elements: isl.Set) -> isl.Set:
     return first.intersect(last)
 
 
-def _not_too_much(session: Session, b: Buffer, device: isl.Set, touched: isl.Set) -> None:
+def _not_too_much(session: Session, b: Buffer, copy: _Copy, touched: isl.Set) -> None:
     """Of an array of unknown length nothing is copied beyond what the source may touch, if it does.
 
     All from the pointer on up to that is there: C has pointers into one array only.
     """
-    device = device.intersect_params(touched.params())
-    first, start = (s.project_out(D.set, 1, s.dim(D.set) - 1).dim_min(0) for s in (touched, device))
+    if copy.ends_in(touched):
+        return
+    device = copy.elements.intersect_params(touched.params())
+    first, start = (_rows_of(s).dim_min(0) for s in (touched, device))
     beyond = start.lt_set(first).intersect(start.lt_set(start.sub(start))).params()
     same: isl.Set | None = None  # up to a dimension, the last element copied and the last one touched
     for ours, theirs in zip(_last_of(device), _last_of(touched), strict=True):

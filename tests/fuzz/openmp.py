@@ -19,6 +19,7 @@ from tests.fuzz.program import (
     Program,
     Read,
     Scalar,
+    Turn,
     Value,
 )
 from tests.fuzz.ranges import INDIRECT, reads_of
@@ -62,6 +63,7 @@ def independent(loop: Loop) -> bool:
     targets = [a.target for a in assigns if isinstance(a.target, Read) and a.target.array not in declared]
     written = {target.array for target in targets}
     values = [*(a.value for a in assigns), *targets, *_tests(loop.body), *_initial(loop.body)]
+    values += _limits(loop.body)
     reads = [r for value in values for r in reads_of(value) if r.array in written]
     return all(
         any(_same(r.subscripts[d], loop.iterator) for d in range(len(r.subscripts)))
@@ -99,7 +101,7 @@ def _flat(nodes: tuple[Node, ...]) -> Iterator[Node]:
     for node in nodes:
         yield node
         match node:
-            case Loop(body=body):
+            case Loop(body=body) | Turn(body=body):
                 yield from _flat(body)
             case If(_, then, otherwise):
                 yield from _flat((*then, *otherwise))
@@ -111,6 +113,10 @@ def _assigns(nodes: tuple[Node, ...]) -> Iterator[Assign]:
 
 def _tests(nodes: tuple[Node, ...]) -> Iterator[Operation]:
     return (node.test for node in _flat(nodes) if isinstance(node, If))
+
+
+def _limits(nodes: tuple[Node, ...]) -> Iterator[Value]:
+    return (value for node in _flat(nodes) if isinstance(node, Turn) for value in (node.start, node.limit))
 
 
 def _initial(nodes: tuple[Node, ...]) -> Iterator[Value]:

@@ -1,4 +1,5 @@
-"""Programs of sums and the like, whose terms threads may share in any order.
+"""Programs of sums and the like, whose terms threads may share in any order: also of where an extreme value
+is, or what passes a test last, and of histograms.
 
 All of them are exact: floating-point terms are small integers, or what is the least or largest of some.
 """
@@ -8,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz.program import Array, Assign, Loop, Node, Operation, Read, Scalar, Value, is_floating
-from tests.fuzz.values import Scope, Values, constant
+from tests.fuzz.program import Array, Assign, If, Loop, Node, Operation, Read, Scalar, Value, is_floating
+from tests.fuzz.values import Scope, Values, constant, name
 
 Header = Callable[[Scope], tuple[Loop, Scope]]
 Target = tuple[Read | Scalar, str]
@@ -46,6 +47,7 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     Of i there may be none, as of j, of what is set before, stored beside or read behind.
     """
     arrays, outer, row = v.arrays, scope, None
+    storages = {a.name: a.storage for a in arrays}
     if v.chance(0.3):
         row, outer = header(scope)
     loops: list[Loop] = []
@@ -54,9 +56,11 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
         loop, inside = header(inside)
         loops.append(loop)
     targets = _targets(v, outer)
-    v.arrays = tuple(a for a in arrays if a.name not in {t.array for t, _ in targets if isinstance(t, Read)})
+    index = _index(v, outer, targets) if v.chance(0.4) else None
+    used = {t.array for t in (*(t for t, _ in targets), index) if isinstance(t, Read)}
+    v.arrays = tuple(a for a in arrays if a.name not in used)
     beside = replace(inside, scalars=())
-    body: tuple[Node, ...] = tuple(_update(v, target, beside) for target in targets)
+    body: tuple[Node, ...] = tuple(_node(v, target, index, beside, storages) for target in targets)
     if v.arrays and v.chance(0.2):
         body = (*body, _store(v, beside, None))
     for loop in reversed(loops):
@@ -81,6 +85,51 @@ def _element(v: Values, array: Array, outer: Scope) -> Target:
         return v.element(array, outer)
     read, ctype = v.element(array, replace(outer, iterators={"i": (constant(0), constant(0))}))
     return replace(read, subscripts=tuple(constant(v.random.randrange(3)) for _ in read.subscripts)), ctype
+
+
+def _index(v: Values, outer: Scope, targets: list[Target]) -> Read | Scalar | None:
+    """Another place, of an integer: where an extreme value is."""
+    taken = {place for place, _ in targets}
+    used = {place.array for place in taken if isinstance(place, Read)}
+    found: list[Read | Scalar] = [
+        Scalar(n) for n, c in outer.scalars if c == "int" and Scalar(n) not in taken
+    ]
+    integers = (a for a in v.arrays if a.type in ("int", "long") and a.name not in used)
+    found += [_element(v, a, outer)[0] for a in integers]
+    return v.random.choice(found) if found else None
+
+
+def _node(
+    v: Values, target: Target, index: Read | Scalar | None, scope: Scope, storages: dict[str, str]
+) -> Node:
+    """A sum, or a fold if there is a place for where it is."""
+    place, _ = target
+    if index is not None and v.chance(0.6):
+        return _fold(v, target, index, scope)
+    sized = isinstance(place, Read) and not place.member and storages[place.array] != "flat"
+    return _histogram(v, target, scope) if sized and v.chance(0.2) else _update(v, target, scope)
+
+
+def _fold(v: Values, target: Target, index: Read | Scalar, scope: Scope) -> Node:
+    """if (a > t) { t = a; index = i; }      if (a > 3) { t = a; index = i; }"""
+    place, ctype = target
+    value = Operation(f"(({ctype})({{0}}))", (v.leaf(scope, ctype),), floating=is_floating(ctype))
+    compared = v.random.choice(("{0} > {1}", "{0} >= {1}", "{0} < {1}", "{0} <= {1}", "!({0} <= {1})"))
+    test: Operation = Operation(compared, (value, place))
+    if v.chance(0.3):
+        test = Operation("{0} > 3", (v.leaf(scope, ctype),))
+    elif v.chance(0.2):
+        test = Operation("{0} < 9 && {1}", (v.leaf(scope, "int"), test))
+    where = name(v.random.choice(list(scope.iterators))) + constant(v.random.randrange(2))
+    return If(test, (Assign(place, "{0} = {1};", value), Assign(index, "{0} = {1};", where)))
+
+
+def _histogram(v: Values, target: Target, scope: Scope) -> Assign:
+    """a[b[i] & 7] += ...;"""
+    place, ctype = target
+    assert isinstance(place, Read)
+    chosen = Operation("({0} & 7)", (v.leaf(scope, "int"),))
+    return _update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope)
 
 
 def _update(v: Values, target: Target, scope: Scope) -> Assign:

@@ -13,7 +13,7 @@ import pytest
 
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
-from tests.fuzz.compilation import PATIENCE, Setup, certificate
+from tests.fuzz.compilation import PATIENCE, PROOF, Setup, certificate
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.examine import FLAGS as COMPILED
 from tests.fuzz.examine import SANITIZED as ORIGINAL
@@ -48,7 +48,7 @@ def check(path: Path, directory: Path) -> None:
     compilation = compile_chosen(str(path), options)
     for region in compilation.regions:
         start = monotonic()
-        assert certificate(region, 10).verdict not in ("fails", "raises")
+        assert certificate(region, PROOF).verdict not in ("fails", "raises")
         assert monotonic() - start < PATIENCE, "the certificate did not end in time"
     gcc(directory, "original", ORIGINAL, [str(path)])
     for suffix, content in compilation.files.items():

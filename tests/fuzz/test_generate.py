@@ -78,6 +78,8 @@ def test_loops_that_are_called_independent_are() -> None:
         nest = Loop("j", (i,), (i,), 1, (Assign(target, "{0} = {1};", value),))
         assert independent(Loop("i", (i,), (i,), 1, (nest,))) == answer
         assert not independent(replace(nest, body=(Assign(Scalar("s"), "{0} = {1};", own),)))
+    turn = Turn("do", "t", own, other, 1, ())
+    assert not independent(Loop("i", (i,), (i,), 1, (turn, Assign(own, "{0} = {1};", own))))
 
 
 def loops(p: Program) -> Iterator[tuple[Loop, Nest]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tests.fuzz.program import (
     PARAMETERS,
@@ -62,6 +63,7 @@ class Integer:
         return self.converted(ctype).value < other.converted(ctype).value
 
 
+@cache
 def _common(left: str, right: str) -> str:
     """The wider type, int at least, and of two as wide the unsigned one."""
     return max("int", left, right, key=lambda ctype: (_BITS[ctype], "unsigned" in ctype))
@@ -116,9 +118,10 @@ def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
 
 
 def _reach(value: Value, values: Values) -> bool:
-    """Whether all subscripts are what they would be of mathematical integers."""
+    """Whether all subscripts are what they would be of mathematical integers: those of signed ones are."""
     subscripts = (s for read in reads_of(value) for s in read.subscripts if isinstance(s, Affine))
-    return all(_value(s, values).value == _plain(s, values) for s in subscripts)
+    unsigned = (s for s in subscripts if any("unsigned" in values[name].type for name, _ in s.terms))
+    return all(_value(s, values).value == _plain(s, values) for s in unsigned)
 
 
 def _loop_fits(loop: Loop, values: Values, old: str) -> bool:

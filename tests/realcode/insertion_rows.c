@@ -1,5 +1,4 @@
 // device: sort_rows
-// open: a loop that data end stores where data say
 #include <stdio.h>
 void sort_rows(int n, int a[n][8])
 {

@@ -4,6 +4,6 @@ void f(int n, float (*a)[100])
     for (int i = 0; i < n; i++)
         if (a[i][0] > 0)
             for (int j = 0; j < 100; j++)
-                a[i][j] = 0;
+                a[j][i] = 0;
 #pragma endscop
 }

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from polygpu.compilation import Options
+from polygpu.model.expr import Name
 from polygpu.pipeline import compile_file
 from polygpu.verify.certificate import certify
+from tests.unit.frontend_text import errors, region
 
 # Parameters that also bound the loop, and are passed to kernels as int, with what a region reads.
 CASES = {
@@ -135,8 +137,8 @@ def test_as_c_computes_it(values: tuple[dict[str, list[str]], dict[str, list[str
 
 def test_proofs(built: Path) -> None:
     """The verifier, which reads the printed kernels, finds the operations of the source in them."""
-    for region in compile_file(str(built / "program.c"), Options(target="cuda", device="h100")).regions:
-        assert certify(region, 20.0).failures == (), region.scop.name
+    for found in compile_file(str(built / "program.c"), Options(target="cuda", device="h100")).regions:
+        assert certify(found, 20.0).failures == (), found.scop.name
 
 
 def test_affine_subscripts_are_of_int(built: Path) -> None:
@@ -145,3 +147,16 @@ def test_affine_subscripts_are_of_int(built: Path) -> None:
     (kernel,) = re.findall(r"^static __global__[^{]*nested.*?^}\n", text, re.MULTILINE | re.DOTALL)
     assert "where[i + m - 33]" in kernel
     assert "where[(idx[i] + (unsigned int)m) % 64]" in kernel
+
+
+def test_a_store_where_data_say_within_a_row_that_the_loops_tell(tmp_path: Path) -> None:
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) h[i][b[i][j] & 7] += 1;"
+    scop = region(tmp_path, "int n, int m, int b[n][m], int h[n][8]", body)
+    (write,) = (a for a in scop.statements[0].accesses if a.write)
+    assert not write.affine and write.forms == ((Name("i"),), ())
+
+
+def test_rows_are_found_by_data_only_where_their_number_is_known(tmp_path: Path) -> None:
+    text = "void f(int n, int *t, int (*h)[8]) {{\n#pragma scop\n{}\n#pragma endscop\n}}"
+    loop = "for (int i = 0; i < n; i++) for (int j = 0; j < 8; j++) h[t[i]][j] = i;"
+    assert [d.id for d in errors(tmp_path, text.format(loop))] == ["PG102"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polygpu.frontend.shape.affine import expression, polynomial
 from polygpu.frontend.shape.delinearize import Shape, find_shape, subscripts_for, sums_in
 from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Scop
 from polygpu.support.position import Position
 from tests.unit.frontend_interpreter import Interpreter
@@ -104,3 +106,33 @@ def test_a_diagonal_keeps_its_rows() -> None:
     found = find_shape([polynomial(diagonal)], ITERATORS, sums_in(diagonal))
     assert isinstance(found, Shape)
     assert found.extents == (Name("n"),)
+
+
+def test_rows_may_be_as_long_as_a_sum_of_parameters() -> None:
+    width = Binary("+", Binary("+", Name("n"), Int(4)), Name("m"))
+    cell = Binary("+", Binary("*", width, Name("i")), Binary("+", Name("j"), Name("m")))
+    found = find_shape([polynomial(cell)], ITERATORS, sums_in(cell))
+    assert isinstance(found, Shape)
+    assert [sorted(scalars_in(extent)) for extent in found.extents] == [["m", "n"]]
+    assert [shown(part) for part in subscripts_for(polynomial(cell), found)] == ["i", "(j + m)"]
+
+
+@pytest.mark.parametrize(
+    ("least", "parts"),
+    [
+        ({}, ["(i + 1)", "((j - m) - 2)"]),
+        ({"j": {Int(1)}}, ["i", "(((j + (n + 4)) - m) - 2)"]),
+        ({"j": {Int(1), Name("m")}}, ["i", "(((j + (n + 4)) - m) - 2)"]),
+        ({"j": {Int(1), Binary("+", Name("m"), Int(2))}}, ["(i + 1)", "((j - m) - 2)"]),
+    ],
+)
+def test_what_starts_below_a_row_is_at_the_end_of_the_row_before(
+    least: dict[str, set[Expr]], parts: list[str]
+) -> None:
+    """A[(n + 4) * i + (n + j) - (m - 2)], with m <= j known or not: elements are the same."""
+    width = Binary("+", Name("n"), Int(4))
+    column = Binary("-", Binary("+", Name("n"), Name("j")), Binary("-", Name("m"), Int(2)))
+    cell = Binary("+", Binary("*", width, Name("i")), column)
+    found = find_shape([polynomial(cell)], ITERATORS, sums_in(cell))
+    assert isinstance(found, Shape)
+    assert [shown(part) for part in subscripts_for(polynomial(cell), found, least)] == parts

@@ -135,6 +135,7 @@ VARYING = "each thread has a 'me' of its own"
         f"float *p = x, *q = x + n;\nint k = 0;\ndo {{\n{FOR}\n"
         "for (int i = 0; i < 9; i++) p[i] = q[i];\nfloat *t = p; p = q; q = t;\n} while (++k < n);\nnext();",
         f"if (n > 3)\n{FOR}\n{EACH}\nelse next();",
+        f"float *t = x;\n{FOR}\nfor (int i = 0; i < 9; i++) {{ float t = i; x[i] = t; }}\nnext();\nt[0] = 1;",
     ],
 )
 def test_loops_that_a_team_shares_are_regions_of_their_own(block: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from polygpu.compilation import Options
 from polygpu.frontend import FrontendOptions, lift
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
-from tests.unit.frontend_text import errors
+from tests.unit.frontend_text import errors, lifted
 
 MACROS = """#define N 9
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -186,3 +186,13 @@ def test_a_region_may_be_the_branch_of_an_if(source: str, tmp_path: Path) -> Non
     (tmp_path / "host.c").write_text(done.files["_host.c"])
     assert len(done.regions) == 2
     subprocess.run(["gcc", "-fsyntax-only", "-Wall", "-Werror", "host.c"], cwd=tmp_path, check=True)
+
+
+def test_numbers_hide_their_letters(tmp_path: Path) -> None:
+    """A macro in the loop, so that it is preprocessed again with marks: none may come to stand in `0.f`."""
+    loop = "for (int i = 0; i < 9; i++) AT(i) = 2;"
+    text = (
+        f"#define AT(i) a[i]\nvoid f(float *a)\n{{\nfloat s[2] = {{0.f, 1e-3f}};\n{loop}\na[0] = s[1];\n}}\n"
+    )
+    (scop,) = lifted(tmp_path, text).scops
+    assert text[scop.start : scop.end].strip() == loop

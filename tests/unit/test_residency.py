@@ -183,6 +183,61 @@ def test_a_function_with_memory_of_its_own_is_left_alone(tmp_path: Path, body: s
     assert 'polygpu_pause("own")' in text or "polygpu_keep" not in text or "struct" in body
 
 
+def test_of_an_array_whose_size_another_file_tells_no_size_is_said(tmp_path: Path) -> None:
+    loop = f"for (int t = 0; t < 9; t++) {{ step(n, a, table); {SWAP} table[t] = x; }}"
+    assert "polygpu_host_writes(0, 0, " in said(tmp_path, loop, "extern float table[];\n")
+
+
+def test_files_say_which_functions_look_after_arrays(tmp_path: Path) -> None:
+    (tmp_path / "grid.h").write_text(
+        "extern float u[9]; extern int n; void other(float *); void f(float *), g(int);\n"
+    )
+    text = """\
+#include "grid.h"
+static int weight[3];
+void f(float *p) {
+  for (int t = 0; t < n; t++) { other(p); p[2] = weight[1] + n; }
+}
+void g(int k) { n = k; if (k) goto end; u[0] = k; end: ; }
+"""
+    path = tmp_path / "program.c"
+    path.write_text(text)
+    lifted = lift(str(path), FrontendOptions(cc=""))
+    kept = lifted.kept(())
+    assert kept.exported == ("f",)
+    assert [text.strip() for _, text in kept.inserted] == [
+        "polygpu_keep();",
+        '{ const int polygpu_scopes = polygpu_keeps_other ? -1 : polygpu_pause("other at line 4");',
+        'polygpu_resume(polygpu_scopes); } polygpu_host_writes(p + 2, sizeof *p, "line 4 writes p");',
+        'polygpu_release("the loop at line 4 ends");',
+    ]
+
+
+@pytest.mark.parametrize("before", ["__attribute__((weak)) ", "static ", "inline "])
+def test_what_others_may_replace_or_cannot_call_says_nothing(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(
+        f"extern float u[9];\nvoid other(void);\n{before}void f(void) {{ }}\nvoid h(void) {{ other(); }}\n"
+    )
+    assert "f" not in lift(str(path), FrontendOptions(cc="")).kept(()).exported
+
+
+@pytest.mark.parametrize(
+    ("pointer", "expected"),
+    [
+        ("float *q = grid[0]; q[3] = x;", "0, 0"),
+        ("float *q = &grid[1][2]; q += 2; *q = x;", "&grid, sizeof grid"),
+        ("float *q; q = table + 4; if (t) q = (float *)table; q[3] = x;", "&table, sizeof table"),
+        ("float *q = table; q = a; q[3] = x;", "0, 0"),
+        ("float *q = table, **r = &q; q[3] = x;", "0, 0"),
+    ],
+)
+def test_a_pointer_into_known_arrays_touches_these(tmp_path: Path, pointer: str, expected: str) -> None:
+    loop = f"for (int t = 0; t < 9; t++) {{ step(n, a, table); {SWAP} {pointer} }}"
+    text = said(tmp_path, loop, "float table[8];\n")
+    assert f"polygpu_host_writes({expected}, " in text
+
+
 def calls(tmp_path: Path, pragma: str, before: str = "") -> list[str]:
     """The calls about data that a pragma makes, each with its arguments."""
     text = said(

@@ -61,12 +61,12 @@ def address(local: Any) -> str:
 def test_nothing_is_lost_with_a_worker(local: Any, source: str) -> None:
     """Of two, one of which dies soon: the same log as of one process, under relative paths."""
     options = Options(device="8800gtx", include_files=("scale.h",))
-    task, plan = Task(source, options, Limits()), Plan("climb", 80, 0, Limits())
+    task, plan = Task(source, options, Limits()), Plan("climb", 40, 0, Limits())
     made, found = subjects(task.path, task.options)
     first, _ = local.run(os.getpid).values()
 
     def killing(s: Subject, done: int, least: float) -> None:
-        if done == 20:
+        if done == 10:
             os.kill(first, signal.SIGKILL)
 
     with opened(Path("one"), head_of(plan, made, found)) as log, workers.workers(task, 1) as spread:

@@ -306,7 +306,13 @@ def test_pointers_whose_value_matters_afterwards(text: str, identity: str, tmp_p
         ("int k = 3; switch (n) default: { k = 4; case 2:;", False),
         ("static int k = 3;", False),
         ("unsigned char k = 300;", True),
-        ("int n = 3, k = n;", False),
+        ("int n = 3, k = n;", True),
+        ("int l = 3, k = 2 * l - 1;", True),
+        ("int l = 3; l++; int k = l;", False),
+        ("int l = 3; int k = l; l = n;", True),
+        ("unsigned char l = 3; int k = l;", False),
+        ("int l = 3; int *p = &l; *p = 4; int k = l;", False),
+        ("int l = 3; { int l = 4; int k = l; }  int k = l; l = n; { int l;", False),
     ],
 )
 def test_constants_before_a_region(before: str, known: bool, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from polygpu.verify.last import latest
 
+ORDER = "{ [v, w] -> [9, v, 3, w, 1] }"
 # staged in turns of 64, of which every third element is written
 PAIRS = """[n, t, b, m] -> {
     [] -> [v, w] : v mod 64 = 0 and (v + 64w) mod 192 = 0 and 0 <= t <= 63 and b >= 0 and m > t + 64b
@@ -29,7 +30,23 @@ def enumerated(n: int) -> tuple[int, int]:
 def test_the_last_write_of_a_staged_tile(n: int) -> None:
     fixed = isl.Set(f"[n, t, b, m] -> {{ : n = {n} and t = 1 and b = 0 and m = 5 }}")
     pairs = isl.Map(PAIRS).intersect_params(fixed)
-    order = isl.Map("{ [v, w] -> [9, v, 3, w, 1] }")
+    order = isl.Map(ORDER)
     v, w = enumerated(n)
     expected = isl.Map(f"[n, t, b, m] -> {{ [] -> [{v}, {w}] }}").intersect_params(fixed)
     assert latest(pairs, order).is_equal(expected)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        "{ [i] -> [i, 3]; [i] -> [j, k] : 0 <= j < i and 0 <= k <= 3 }",  # always in the same iteration
+        "{ [i] -> [i, 3] : i mod 2 = 0; [i] -> [j, k] : 0 <= j < i and 0 <= k <= 3 }",  # or an earlier one
+        "{ [i] -> [0, 0]; [i] -> [j, k] : 0 <= j < i and 0 <= k <= 3 }",  # one that is mostly followed
+        "{ [i] -> [i, 0]; [i] -> [i, 2] : i > 3; [i] -> [j, 3] : 0 <= j < i }",  # of two, the second
+    ],
+)
+def test_the_last_write_may_be_of_the_same_iteration(pairs: str) -> None:
+    found = latest(isl.Map(pairs).intersect_domain(isl.Set("{ [i] : 0 <= i < 9 }")), isl.Map(ORDER))
+    for i in range(9):
+        of_one = isl.Map(pairs).intersect_domain(isl.Set(f"{{ [{i}] }}"))
+        assert found.intersect_domain(isl.Set(f"{{ [{i}] }}")).is_equal(of_one.lexmax())

@@ -13,6 +13,7 @@ from polygpu.frontend.hoist.paths import ANY, Path, Typing
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic, Pointer, Vector
 from polygpu.frontend.text.nodes import nodes
+from polygpu.model.expr import is_floating
 
 _LEAVES = (c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto)
 _CHANGES = ("p++", "++", "p--", "--")
@@ -115,7 +116,7 @@ class Uses:
             case c_ast.Assignment():
                 self._lvalue(node.lvalue, where, "write")
                 before = len(self.found)
-                self.visit(node.rvalue, where)
+                self.visit(node.rvalue, where.deciding if self._is_integer(node.lvalue, where) else where)
                 if isinstance(node.lvalue, c_ast.ID):
                     self._may_point(node.lvalue.name, node.rvalue, before)
             case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--"):
@@ -252,6 +253,13 @@ class Uses:
             case _:
                 self.visit(node.left, where)
                 self.visit(node.right, where)
+
+    def _is_integer(self, node: Any, where: Where) -> bool:
+        """Whether it is a variable that subscripts may be computed of."""
+        match Typing(self.scope, where.hidden).path(node):
+            case Path(steps=(), type=Basic(name)):
+                return not is_floating(name)
+        return False
 
     def _is_pointer(self, node: Any, where: Where) -> bool:
         path = Typing(self.scope, where.hidden).path(node)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,16 @@ def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Vari
     """
     if any(isinstance(node, c_ast.ID) and node.name == INLINE_ASSEMBLY for node in nodes(body)):
         return
-    path = _Path(first)
+
+    def plain(name: str, node: Any) -> bool:
+        """Whether an int of the function, the only one of its name, holds just that int."""
+        declared = sum(isinstance(inner, c_ast.Decl) and inner.name == name for inner in nodes(body))
+        match scope.find(name), scope.constant(node):
+            case Variable(type=Basic("int"), place="local" | "parameter" as place), Constant(type="int"):
+                return declared == (place == "local") and not address_taken(body, name)
+        return False
+
+    path = _Path(first, plain)
     path.follow(body)
     for name, node in path.known.items():
         match scope.find(name):
@@ -36,11 +46,18 @@ def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Vari
                         yield variable, kept
 
 
+_ARITHMETIC = (c_ast.ID, c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp)
+
+
 @dataclass
 class _Path:
-    """What is `known` along the way to `target`: the expressions that variables were set to."""
+    """What is `known` along the way to `target`: the expressions that variables were set to.
+
+    `plain` says of a variable whether expressions may have in its place what it was set to.
+    """
 
     target: Any
+    plain: Callable[[str, Any], bool]
     known: dict[str, Any] = field(default_factory=dict)
 
     def follow(self, node: Any) -> None:
@@ -65,6 +82,7 @@ class _Path:
             self.known.clear()
             return
         self.forget(node)
+        value: Any
         match node:
             case c_ast.Decl(name=name, init=value):
                 self.known.pop(name, None)
@@ -72,8 +90,20 @@ class _Path:
                 pass
             case _:
                 return
-        if value is not None and not any(isinstance(inner, c_ast.ID) for inner in nodes(value)):
-            self.known[name] = value
+        inside = list(nodes(value)) if value is not None else []
+        used = {inner.name for inner in inside if isinstance(inner, c_ast.ID)}
+        simple = not used or all(isinstance(inner, _ARITHMETIC) for inner in inside)
+        if inside and simple and all(n in self.known and self.plain(n, self.known[n]) for n in used):
+            self.known[name] = self.put(value) if used else value
+
+    def put(self, value: Any) -> Any:
+        """An expression with what variables were set to."""
+        if isinstance(value, c_ast.ID):
+            return self.known[value.name]
+        new = copy(value)
+        for part, inner in value.children():
+            setattr(new, part, self.put(inner))
+        return new
 
     def forget(self, node: Any) -> None:
         """Whatever the node may assign."""

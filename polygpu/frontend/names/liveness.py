@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
@@ -94,6 +94,20 @@ def mentions(tree: Any, name: str) -> bool:
 @_remembered
 def _named(tree: Any) -> frozenset[str]:
     return frozenset(node.name for node in nodes(tree) if isinstance(node, c_ast.ID))
+
+
+def free_names(items: Sequence[Any], bound: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Names used but not declared in a sequence of nodes."""
+    for node in items:
+        if isinstance(node, c_ast.ID):
+            if node.name not in bound:
+                yield node.name
+            continue
+        yield from free_names(list(node), bound)
+        if isinstance(node, c_ast.Decl) and node.name:
+            bound |= {node.name}
+        elif isinstance(node, c_ast.DeclList):
+            bound |= {declaration.name for declaration in node.decls}
 
 
 def assigned_names(node: Any) -> set[str]:

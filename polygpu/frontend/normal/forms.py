@@ -13,6 +13,7 @@ from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
+from polygpu.frontend.normal.searches import leaving_at_end
 from polygpu.frontend.normal.sequences import in_sequence
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, used_names
@@ -32,7 +33,7 @@ _CONCERNED = (
 
 def normal(context: FileContext, function: Any, scope: Scope, region: Sequence[Any]) -> tuple[Any, ...]:
     """The statements of a region, in normal form. Raises Diagnosed for a call that is in the way."""
-    items = list(region)
+    items = leaving_at_end(region, function.body)
     if not any(isinstance(node, _CONCERNED) for item in items for node in nodes(item)):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)

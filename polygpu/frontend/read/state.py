@@ -108,7 +108,7 @@ class Site:
 
 @dataclass(frozen=True)
 class RawStatement:
-    """A statement before arrays got their final shape."""
+    """A statement before arrays got their final shape. Its loop `ends` where it is first carried out."""
 
     iterators: tuple[str, ...]
     loops: tuple[int, ...]
@@ -117,6 +117,7 @@ class RawStatement:
     body: tuple[Action, ...]
     position: Position
     text: str
+    ends: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,9 @@ class Region:
     `values` has what is known at the statement that is read now of the scalars and pointers that the region
     assigns (`read.values`), `starts` the scalars whose value at the region's start may be wanted, by what
     stands for it, `choices` what values an access that is read by its number may have, where data tell which,
-    `constants` those that are constants then, `pending` what `k++` within the expression
-    that is read changes after it. `bounding` are the names in the headers of loops. `inside` says of what
-    loops within an instance set why they are no loops of the nest.
+    `constants` those that are constants then, `least` what iterators are not below, `pending` what `k++`
+    within the expression that is read changes after it. `bounding` are the names in the headers of loops.
+    `inside` says of what loops within an instance set why they are no loops of the nest.
 
     `apart` are pointers of which scalars say how far the first is behind the second.
 
@@ -182,6 +183,7 @@ class Region:
     constants: dict[Variable, Expr] = field(default_factory=dict)
     values: dict[Variable, Value] = field(default_factory=dict)
     starts: dict[str, Scalar] = field(default_factory=dict)
+    least: dict[str, frozenset[Expr]] = field(default_factory=dict)
     choices: dict[int, tuple[Expr, ...]] = field(default_factory=dict)
     pending: list[Action] = field(default_factory=list)
     following: bool = True

@@ -12,6 +12,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.liveness import iterator_name
 from polygpu.frontend.names.scopes import Variable
+from polygpu.frontend.normal.searches import search
 from polygpu.frontend.read import actions, conversions, courses, loops, values, within
 from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader
@@ -127,6 +128,8 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     """A loop of the nest or, where data bound it or end it, one within an instance of the loops around."""
     if path.iterators and (leaving := within.leaving(node)) is not None:
         return _repeat(reader, node, path, statement_refusal(leaving, reader.region.at(leaving)))
+    if not path.iterators and (plain := search(node)) is not None:
+        return _search(reader, node, plain, path)
     read, inner = False, reader.child()
     with reader.region.reading(c_ast.For(node.init, node.cond, node.next, None, node.coord)):
         _counted_or_not(inner, node, path)
@@ -135,6 +138,20 @@ def _loop(reader: Reader, node: c_ast.For, path: Path) -> None:
         loops.enter_unclear(inner, node)
         walk(inner.child(), [node.stmt], path)
     return None
+
+
+def _search(reader: Reader, node: c_ast.For, plain: c_ast.For, path: Path) -> None:
+    """A loop that ends where its only statement is first carried out."""
+    region = reader.region
+    known = len(region.statements)
+    _loop(reader, plain, path)
+    found = region.statements[known:]
+    match [raw.body for raw in found]:
+        case [(Branch(_, _, ()),)]:
+            region.statements[known:] = [replace(raw, ends=True) for raw in found]
+        case _:
+            leaving = within.leaving(node)
+            raise statement_refusal(leaving, region.at(leaving))
 
 
 def _counted_or_not(reader: Reader, node: c_ast.For, path: Path) -> None:

@@ -17,7 +17,18 @@ from polygpu.frontend.names.constants import fold
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Vector
 from polygpu.frontend.read.state import Address, Binding, InMemory, Lost, Region, Scalar, Substitute, Value
-from polygpu.model.expr import SIZES, Binary, Cast, Expr, Int, Name, Select, is_floating, limits, type_of
+from polygpu.model.expr import (
+    SIZES,
+    Binary,
+    Cast,
+    Expr,
+    Int,
+    Name,
+    Select,
+    is_floating,
+    limits,
+    type_of,
+)
 from polygpu.model.rewrite import reads_memory, references, rewrite, scalars_in, walk
 
 # A value of more parts than this is data: it would be computed again wherever it is read.

@@ -15,7 +15,14 @@ from polygpu.frontend.names.constants import Constant
 from polygpu.frontend.names.constants_before import constants_before
 from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
 from polygpu.frontend.names.escapes import escapes
-from polygpu.frontend.names.liveness import Block, assigned_names, live_after, mentions, read_first
+from polygpu.frontend.names.liveness import (
+    Block,
+    assigned_names,
+    free_names,
+    live_after,
+    mentions,
+    read_first,
+)
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import (
     Basic,
@@ -301,16 +308,16 @@ def _changed_elsewhere(context: FileContext, extract: Extract) -> Iterator[str]:
 def _reserved(extract: Extract) -> frozenset[str]:
     """Names of outer variables that the region uses, and of those that size its arrays."""
     found = set()
-    for name in _free(list(extract.items), frozenset()):
+    for name in free_names(list(extract.items)):
         symbol = extract.scope.find(name)
         if isinstance(symbol, Variable):
             found.add(name)
-            found |= set(_free([symbol.node.type], frozenset()))
+            found |= set(free_names([symbol.node.type]))
     return frozenset(found)
 
 
 def _mentions(extract: Extract) -> Iterator[str]:
-    for name in dict.fromkeys(_free(list(extract.items), frozenset())):
+    for name in dict.fromkeys(free_names(list(extract.items))):
         symbol = extract.scope.find(name)
         if isinstance(symbol, Variable) and symbol.place in ("local", "parameter"):
             yield name
@@ -322,20 +329,6 @@ def _numbers(region: Region, extract: Extract) -> Iterator[Scalar]:
         symbol = extract.scope.find(name)
         if isinstance(symbol, Variable) and isinstance(symbol.type, Basic):
             yield Scalar(name, symbol.type.name, False, value=region.constants.get(symbol))
-
-
-def _free(nodes: list[Any], bound: frozenset[str]) -> Iterator[str]:
-    """Names used but not declared in a sequence of nodes."""
-    for node in nodes:
-        if isinstance(node, c_ast.ID):
-            if node.name not in bound:
-                yield node.name
-            continue
-        yield from _free(list(node), bound)
-        if isinstance(node, c_ast.Decl) and node.name:
-            bound |= {node.name}
-        elif isinstance(node, c_ast.DeclList):
-            bound |= {declaration.name for declaration in node.decls}
 
 
 def _constants(extract: Extract) -> Iterator[tuple[Variable, Constant]]:

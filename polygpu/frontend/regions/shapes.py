@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from polygpu.frontend.names.arguments import least_size
 from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
 from polygpu.frontend.read.expressions import Reader
@@ -13,7 +14,7 @@ from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import choices
-from polygpu.frontend.shape.affine import Affine, counted, polynomial
+from polygpu.frontend.shape.affine import Affine, add, conjuncts, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
     Shape,
@@ -65,16 +66,18 @@ def shape(reader: Reader) -> Shaped:
     by_name = {array.name: array for array in region.arrays.values()}
     visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
     apart = _written_apart(region) | _updated(region)
+    region.least.update(_least(region, visits))
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
         with collecting(region.problems):
-            shaped.extents[array] = _extents(reader, array)
+            shaped.extents[array] = _with_size(region, array, own, _extents(reader, array))
         found = _flattened(region, array, own)
         if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
             shaped.extents[array] = (None, *map(counted, found.extents))
         own = [v for v in own if v.reference.site not in apart]
+        own = [v for v in own if not _stays_in_rows(region, v, shaped.extents.get(array, ()))]
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
         with collecting(region.problems):
@@ -148,6 +151,22 @@ class _Finder:
                     yield from self.of(part)
 
 
+def _least(region: Region, visits: Iterable[Visit]) -> dict[str, frozenset[Expr]]:
+    """What iterators are not below, each as far as any statement says; none of which it is not plain."""
+    tests = [*(c for raw in region.statements for c in raw.domain), *(g for v in visits for g in v.guards)]
+    found: dict[str, set[Expr]] = {}
+    unclear: set[str] = set()
+    for test in dict.fromkeys(part for whole in tests for part in conjuncts(whole)):
+        match test:
+            case Binary(">=" | ">" as op, Name(name), low) | Binary("<=" | "<" as op, low, Name(name)):
+                found.setdefault(name, set()).add(low if "=" in op else add(low, Int(1)))
+            case Binary("<=" | "<", Name(), high) | Binary(">=" | ">", high, Name()):
+                unclear |= scalars_in(high)
+            case _:
+                unclear |= scalars_in(test)
+    return {name: frozenset(low) for name, low in found.items() if name in region.iterators - unclear}
+
+
 def _written_apart(region: Region) -> frozenset[int]:
     """The writes, by their places, of which a pragma says that no two iterations write the same element."""
     visits = ((v, raw) for raw in region.statements for v in _Finder(region.affine).of_body(raw.body))
@@ -192,6 +211,18 @@ def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
         found.append(_extent(reader, array, ctype, outermost=not found))
         ctype = ctype.element
     return tuple(found)
+
+
+def _with_size(
+    region: Region, array: RawArray, visits: list[Visit], extents: tuple[Expr | None, ...]
+) -> tuple[Expr | None, ...]:
+    """The extents with the size that all calls give a parameter, where data decide on its elements."""
+    if extents != (None,) or array.variable.place != "parameter":
+        return extents
+    if all(region.affine.value(v.reference.subscripts[0]) is not None for v in visits):
+        return extents
+    size = least_size(region.context.root, region.context.scope, array.variable)
+    return extents if size is None else (Int(size),)
 
 
 def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> Expr | None:
@@ -247,7 +278,7 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     subscripts = [distributed(region.affine, subscript, iterators) for subscript in subscripts]
     sums = dict.fromkeys(found for subscript in subscripts for found in sums_in(subscript))
     return find_shape(
-        map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.parameter, iterators)]
+        map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.atom, iterators)]
     )
 
 
@@ -257,6 +288,14 @@ def _is_flat(region: Region, visits: list[Visit], found: Shape, extents: tuple[E
         return False
     places = (p for v in visits for p in subscripts_for(polynomial(v.reference.subscripts[0]), found)[1:])
     return any(region.affine.value(p) is None for p in places)
+
+
+def _stays_in_rows(region: Region, visit: Visit, extents: tuple[Expr | None, ...]) -> bool:
+    """Whether an element that data choose is one of a row that the loops around tell, of a known length."""
+    places = [region.affine.value(s) for s in visit.reference.subscripts]
+    if len(places) != len(extents) or all(p is None for p in places):
+        return False
+    return all(p is not None or e is not None for p, e in zip(places, extents, strict=True))
 
 
 def _check_writes(
@@ -297,7 +336,7 @@ def _reshaped(region: Region, reference: Reference, shapes: dict[str, Shape]) ->
     subscripts = reference.subscripts
     if found is not None:
         whole = distributed(region.affine, subscripts[0], region.iterators | region.locals)
-        subscripts = subscripts_for(polynomial(whole), found)
+        subscripts = subscripts_for(polynomial(whole), found, region.least)
     forms = [region.affine.value(s) for s in subscripts]
     if found is None and None in forms:
         return reference
@@ -331,6 +370,7 @@ def _finish(region: Region, raw: RawStatement, name: str, shapes: dict[str, Shap
             tuple(accesses),
             raw.position,
             raw.text,
+            ends=raw.ends,
         )
     )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import address_taken, assigned_names, read_first
+from polygpu.frontend.names.liveness import address_taken, assigned_names, free_names, read_first
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic, Pointer
 from polygpu.frontend.read.directives import Directive, parsed
@@ -88,8 +88,7 @@ def differing(
 
 def _outer(items: Sequence[Any], scope: Scope) -> Iterator[tuple[str, Variable]]:
     """The variables of `scope` that the items name."""
-    names = {node.name for item in items for node in nodes(item) if isinstance(node, c_ast.ID)}
-    found = ((name, scope.find(name)) for name in sorted(names))
+    found = ((name, scope.find(name)) for name in sorted(set(free_names(items))))
     return ((name, symbol) for name, symbol in found if isinstance(symbol, Variable))
 
 
@@ -113,40 +112,46 @@ class _Values:
             self._statement(block, True, True)
         return frozenset(self.varying)
 
-    def _statements(self, items: Sequence[Any], all_run: bool, sure: bool) -> None:
+    def _statements(self, items: Sequence[Any], all_run: bool, sure: bool, hidden: frozenset[str]) -> None:
         for index, item in enumerate(items):
             threads = any(map(makes_threads, pragmas_before(items, index)))
-            self._statement(item, all_run and not threads, sure and not threads)
+            if isinstance(item, c_ast.Decl) and not all_run:
+                hidden |= {item.name}
+            self._statement(item, all_run and not threads, sure and not threads, hidden)
 
-    def _statement(self, node: Any, all_run: bool, sure: bool) -> None:
-        """`all_run`: each thread by itself; `sure`: where one of them runs it, all do."""
+    def _statement(self, node: Any, all_run: bool, sure: bool, hidden: frozenset[str] = frozenset()) -> None:
+        """`all_run`: each thread by itself; `sure`: where one of them runs it, all do. What is `hidden` by
+        declarations in loops that threads share is another variable.
+        """
         match node:
             case c_ast.Compound():
-                self._statements(node.block_items or (), all_run, sure)
+                self._statements(node.block_items or (), all_run, sure, hidden)
             case c_ast.Case() | c_ast.Default():
-                self._statements(node.stmts or (), all_run, sure)
+                self._statements(node.stmts or (), all_run, sure, hidden)
             case c_ast.Label():
-                self._statement(node.stmt, all_run, sure)
+                self._statement(node.stmt, all_run, sure, hidden)
             case c_ast.If() | c_ast.Switch() | c_ast.For() | c_ast.While() | c_ast.DoWhile():
-                self._controlled(node, all_run, sure)
+                self._controlled(node, all_run, sure, hidden)
             case _ if isinstance(node, _JUMPS) and all_run and not sure:
                 self.varying |= self.own
             case _:
-                self._values(node, sure)
+                self._values(node, sure, hidden)
 
-    def _controlled(self, node: Any, all_run: bool, sure: bool) -> None:
+    def _controlled(self, node: Any, all_run: bool, sure: bool, hidden: frozenset[str]) -> None:
         sure = sure and (node.cond is None or not self._varies(node.cond))
+        if isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList) and not all_run:
+            hidden |= {declaration.name for declaration in node.init.decls}
         for part in (getattr(node, name, None) for name in ("init", "cond", "next")):
-            self._values(part, sure)
+            self._values(part, sure, hidden)
         for part in (getattr(node, name, None) for name in ("stmt", "iftrue", "iffalse")):
             if part is not None:
-                self._statement(part, all_run, sure)
+                self._statement(part, all_run, sure, hidden)
 
-    def _values(self, node: Any, sure: bool) -> None:
+    def _values(self, node: Any, sure: bool, hidden: frozenset[str]) -> None:
         if node is None:
             return
         declared = {n.name for n in nodes(node) if isinstance(n, c_ast.Decl) and n.init is not None}
-        changed = self.own & (assigned_names(node) | declared)
+        changed = (self.own - hidden) & (assigned_names(node) | declared)
         addressed = {name for name in changed if address_taken(node, name)}
         self.varying |= addressed if sure and not self._varies(node) else changed
 

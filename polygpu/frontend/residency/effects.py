@@ -16,6 +16,7 @@ from polygpu.frontend.names.scopes import Function, Scope, Variable, function_sc
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.read.state import FileContext, source_text
 from polygpu.frontend.residency.libraries import behaviour
+from polygpu.frontend.residency.targets import targets
 from polygpu.frontend.residency.typing import type_of
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Array, Scop
@@ -296,9 +297,25 @@ class Reader:
                 return
             if root is not None and self.program.is_private(root):
                 return
+            if root is None and (known := self._targets(node)) is not None:
+                yield together(self._touch(node, target, writes) for target in known)
+                return
             found = self._touch(node, root, writes)
             offset, pointer = self._element(node) if root is None else ("", None)
             yield Effects((replace(found.touches[0], variable=pointer, offset=offset),)) if pointer else found
+
+    def _targets(self, node: Any) -> list[Variable] | None:
+        """The arrays one of which `p[i]` or `*p` is an element of, where that is known of the pointer."""
+        match node:
+            case c_ast.ArrayRef(name=c_ast.ID(name=name)) | c_ast.UnaryOp(op="*", expr=c_ast.ID(name=name)):
+                found = self.scope.find(name)
+            case _:
+                return None
+        owner = self.program.owners.get(id(found.node)) if isinstance(found, Variable) else None
+        if not isinstance(found, Variable) or owner is None or found.place != "local":
+            return None
+        known = targets(owner, found, self.program.context.scope)
+        return None if known is None else sorted(known, key=lambda variable: variable.name)
 
     def _element(self, node: Any) -> tuple[str, Variable | None]:
         """Of `*p`, `p[2]` and `p->x` the offset and `p`, a parameter that always has its first value."""

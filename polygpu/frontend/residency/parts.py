@@ -15,6 +15,8 @@ from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.residency.walk import LOOPS, called
 from polygpu.frontend.text.nodes import nodes
 
+_OUT_OF_SIGHT = re.compile(r"\b(?:weak|alias|ifunc|_*asm_*)\b")
+
 
 def is_part(context: FileContext) -> bool:
     """Whether it calls functions that other files define, or defines some that a header declares.
@@ -52,10 +54,10 @@ def outside(context: FileContext) -> frozenset[str]:
 def exported(context: FileContext) -> Iterator[Any]:
     """The definitions of the file that others call by name, whatever else is linked.
 
-    A weak one may be replaced, an inline one may stand in another file, too.
+    A weak one may be replaced, an inline one may stand in another file, too; what assembly does nobody knows.
     """
     path, texts = context.source.path, context.positions.sources.values()
-    if any(re.search(r"\bweak\b", source.text) for source in texts):
+    if any(_OUT_OF_SIGHT.search(source.text) for source in texts):
         return
     for function in context.root.ext:
         if isinstance(function, c_ast.FuncDef) and context.at(function).file == path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from pycparser import c_ast, c_parser
 
@@ -20,6 +20,9 @@ from polygpu.model.scop import Scop
 
 _OF_THE_CALL = {"alloca", "_alloca", "__builtin_alloca", "__builtin_alloca_with_align"}
 LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile
+Said: TypeAlias = tuple[
+    Variable | None, str, bool
+]  # a variable, the offset behind it, and whether it is written
 
 
 @dataclass(frozen=True, order=True)
@@ -85,6 +88,7 @@ class Walk:
     dying: list[tuple[bool, list[str]]] = field(default_factory=list)  # of each block; True: of a loop
     branches: int = 0  # around the statement
     disturbed: bool = False  # whether arrays may cross the bus wherever it comes by
+    said: set[Said] = field(default_factory=set)  # in these statements, since regions may have run
 
     def begin(self, start: int, text: str) -> None:
         """Before the statement that starts there, and before what was said to be there."""
@@ -141,7 +145,7 @@ class Walk:
         jumps = items and isinstance(items[-1], c_ast.Return | c_ast.Break | c_ast.Continue)
         for name in () if jumps else names:
             self.end(end, f" polygpu_forget(&{name}, sizeof {name});")
-        for text in self._sayings(last, scope):
+        for _, text in self._sayings(last, scope):
             self.end(end, text)
 
     def _forgotten(self, start: int, all_blocks: bool) -> None:
@@ -170,11 +174,19 @@ class Walk:
         scop = self.program.region(node)
         if scop is not None:
             self._region(scop, statement, scope)
+            self.said = set()
             return
         declares = isinstance(node, c_ast.Decl | c_ast.Typedef)
         before = scope.copy() if declares else scope
         inner = scope if declares else scope.child()
         effects = together(self.program.effects(part, inner) for part in statement.nodes)
+        self._with(statement, effects, before, declares)
+        if effects.may_run:
+            self.said = set()
+
+    def _with(self, statement: Statement, effects: Effects, before: Scope, declares: bool) -> None:
+        """A statement with these effects, which finds what is visible `before` it."""
+        node, outer = statement.nodes[0], self.said
         returns = self.opener and any(isinstance(n, c_ast.Return) for n in nodes(node))
         ends = (effects.hidden or any(names for _, names in self.dying)) and leaves(node)
         if effects.outside and not effects.unknown and self._calls(statement, effects, before):
@@ -184,8 +196,9 @@ class Walk:
                 self.structure(part, statement.start, before)
                 if declares:
                     before.declare(part, "local")
+            self.said = outer
         elif not isinstance(node, c_ast.If | LOOPS | c_ast.Compound) or not self._by_parts(
-            node, statement.start, scope, effects
+            node, statement.start, before, effects
         ):
             self._plainly(statement, replace(effects, unknown=effects.hidden), before)
 
@@ -197,13 +210,16 @@ class Walk:
         """
         if not isinstance(node, c_ast.If) and (effects.unknown or not effects.outside):
             return False
-        outer, self.inserted, depth = self.inserted, [], len(self.dying)
+        outer, self.inserted, depth, said = self.inserted, [], len(self.dying), self.said
+        self.said = set(said)
         try:
             self.structure(node, start, scope)
         except NotPlainError:
             self.inserted = outer
             del self.dying[depth:]
             return False
+        finally:
+            self.said = said
         self.inserted = outer + self.inserted
         return True
 
@@ -248,19 +264,28 @@ class Walk:
             self.end(statement.end, " polygpu_resume(polygpu_scopes); }")
 
     def _touched(self, start: int, effects: Effects, scope: Scope) -> None:
-        for text in self._sayings(effects, scope):
-            self.begin(start, text)
+        for key, text in self._sayings(effects, scope):
+            if not self._is_said(*key):
+                self.begin(start, text)
+                self.said.add(key)
 
-    def _sayings(self, effects: Effects, scope: Scope) -> Iterator[str]:
+    def _is_said(self, variable: Variable | None, offset: str, writes: bool) -> bool:
+        """Whether it was said already, of the variable or of all, and no region may have run since."""
+        known = {(variable, offset, True), (None, "", True)}
+        return not self.said.isdisjoint(
+            known if writes else {*known, (variable, offset, False), (None, "", False)}
+        )
+
+    def _sayings(self, effects: Effects, scope: Scope) -> Iterator[tuple[Said, str]]:
         """What is said before something with these effects, where `scope` is visible."""
         touches = [t for t in effects.touches if not _is_over(t, scope)]
         somewhere = {t.writes: t for t in reversed(touches) if not _is_visible(t, scope)}
         self.disturbed |= bool(somewhere) and not self.branches
         if True in somewhere:
-            yield _saying("0, 0", somewhere[True])
+            yield (None, "", True), _saying("0, 0", somewhere[True])
             return
         if False in somewhere:
-            yield _saying("0, 0", somewhere[False])
+            yield (None, "", False), _saying("0, 0", somewhere[False])
         here = {(t.variable, t.writes, t.offset): t for t in reversed(touches) if _is_visible(t, scope)}
         for (variable, writes, offset), touch in here.items():
             if variable is None or (somewhere and not writes):
@@ -268,7 +293,7 @@ class Walk:
             name = variable.name
             place = name if offset == "0" else f"{name} + {offset}"
             what = f"{place}, sizeof *{name}" if offset else f"&{name}, sizeof {name}"
-            yield _saying(what, touch)
+            yield (variable, offset, writes), _saying(what, touch)
 
     def structure(self, node: Any, start: int, scope: Scope) -> None:
         """A statement that runs regions, returns from the scope, or must be taken apart."""
@@ -325,6 +350,7 @@ class Walk:
     def _within(self, node: Any, start: int, scope: Scope, last: Effects = NONE) -> None:
         loop = isinstance(node, LOOPS)
         for part, first in parts(self.text, node, start):
+            self.said = set()
             if isinstance(part, c_ast.Compound):
                 self.block(part, first, scope.child(), loop, last)
                 continue
@@ -337,7 +363,7 @@ class Walk:
         outer, self.inserted = self.inserted, []
         end = self.text.end(start)
         self.statement(Statement(start, end, (node,)), scope)
-        for text in self._sayings(last, scope):
+        for _, text in self._sayings(last, scope):
             self.end(end, text)
         if self.inserted:
             self.begin(start, " {")
@@ -352,6 +378,8 @@ class Walk:
         if found.runs and found.touches and not self._touches_before(node, scope, found.touches):
             raise NotPlainError("arrays are touched in the statement that runs regions")
         self._touched(start, found, scope)
+        if found.runs:
+            self.said = set()
 
     def _touches_before(self, node: Any, scope: Scope, touches: Sequence[Touch]) -> bool:
         """Whether that is what arguments touch, in a statement that is a call; they run no regions."""
@@ -400,8 +428,12 @@ def _is_over(touch: Touch, scope: Scope) -> bool:
 
 
 def _is_visible(touch: Touch, scope: Scope) -> bool:
+    """Whether the host file can name what is touched, and its size."""
     variable = touch.variable
-    return variable is not None and scope.find(variable.name) is variable
+    if variable is None or scope.find(variable.name) is not variable:
+        return False
+    unsized = isinstance(variable.type, Vector) and variable.type.extent is None and variable.initial is None
+    return bool(touch.offset) or not unsized
 
 
 def literal(text: str) -> str:

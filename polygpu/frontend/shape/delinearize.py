@@ -11,11 +11,13 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from math import gcd
+from types import MappingProxyType
 
 from polygpu.frontend.shape.affine import (
     Affine,
@@ -24,40 +26,43 @@ from polygpu.frontend.shape.affine import (
     expression,
     multiplied,
     polynomial,
+    scaled,
     total,
 )
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Select, Unary
 from polygpu.model.offsets import product, product_of
-from polygpu.model.rewrite import rewrite, scalars_in
+from polygpu.model.rewrite import rewrite, scalars_in, substitute
 
+_NOTHING: Mapping[str, Set[Expr]] = MappingProxyType({})
 STRIDES = "its accesses have the strides"
 
 
 @dataclass(frozen=True)
 class Sum:
-    """`parameter + by`, a factor of its own."""
+    """`parameter` and the terms `by`, a factor of its own."""
 
     parameter: Name
-    by: int
+    by: tuple[tuple[tuple[Expr, ...], int], ...]
 
     @property
     def atom(self) -> Expr:
-        return add(self.parameter, Int(self.by))
+        return expression({(self.parameter,): 1, **dict(self.by)})
 
     def put(self, subscript: Polynomial) -> Polynomial:
         """n * i + 2 * i + j  ->  (n + 2) * i + j"""
+        parameter = total({(self.atom,): 1}, scaled(dict(self.by), -1))
         found: Polynomial = {}
         for monomial, factor in subscript.items():
             others = tuple(atom for atom in monomial if atom != self.parameter)
             power: Polynomial = {others: factor}
             for _ in range(len(monomial) - len(others)):
-                power = multiplied(power, {(self.atom,): 1, (): -self.by})
+                power = multiplied(power, parameter)
             found = total(found, power)
         return found
 
 
 def sums_in(expr: Expr) -> list[Sum]:
-    """The sums of a parameter and a number that something is multiplied with."""
+    """The sums of parameters and a number that something is multiplied with."""
     match expr:
         case Unary(_, operand) | Cast(_, operand):
             return sums_in(operand)
@@ -69,9 +74,13 @@ def sums_in(expr: Expr) -> list[Sum]:
 
 def _factors(*sides: Expr) -> Iterator[Sum]:
     for terms in map(polynomial, sides):
-        match sorted(terms, key=len):
-            case [(), (Name() as name,)] if terms[name,] == 1:
-                yield Sum(name, terms[()])
+        names = [atoms for atoms in terms if len(atoms) == 1 and isinstance(atoms[0], Name)]
+        if len(terms) == 1 or len(names) + (() in terms) < len(terms):
+            continue
+        for atoms in names:
+            others = ((other, factor) for other, factor in terms.items() if other != atoms)
+            if isinstance(name := atoms[0], Name) and terms[atoms] == 1:
+                yield Sum(name, tuple(sorted(others, key=repr)))
 
 
 @dataclass(frozen=True)
@@ -182,7 +191,7 @@ def _chosen(
 
 def is_parameter(atom: Expr, iterators: Set[str]) -> bool:
     if isinstance(atom, Binary):  # a Sum's
-        return is_parameter(atom.left, iterators)
+        return all(isinstance(side, Int) or is_parameter(side, iterators) for side in (atom.left, atom.right))
     return isinstance(atom, Name) and atom.name not in iterators
 
 
@@ -213,8 +222,13 @@ def _text(stride: Stride) -> str:
     return "'" + " * ".join(([str(stride.factor)] if stride.factor != 1 or not names else []) + names) + "'"
 
 
-def subscripts_for(subscript: Polynomial, shape: Shape) -> tuple[Expr, ...]:
-    """The subscripts of one access, outermost first, so that their weighted sum is `subscript`."""
+def subscripts_for(
+    subscript: Polynomial, shape: Shape, least: Mapping[str, Set[Expr]] = _NOTHING
+) -> tuple[Expr, ...]:
+    """The subscripts of one access, outermost first, so that their weighted sum is `subscript`.
+
+    No iterator is below what is `least` for it, or for it in some of its iterations.
+    """
     for known in shape.sums:
         subscript = known.put(subscript)
     parts: list[Polynomial] = [{} for _ in shape.strides]
@@ -222,7 +236,7 @@ def subscripts_for(subscript: Polynomial, shape: Shape) -> tuple[Expr, ...]:
         dimension, atoms, amount = _place(monomial, factor, shape)
         parts[dimension][atoms] = parts[dimension].get(atoms, 0) + amount
     for dimension in range(len(parts) - 1, 0, -1):
-        _borrow(parts, dimension, shape.extents[dimension - 1])
+        _borrow(parts, dimension, shape.extents[dimension - 1], least)
     return tuple(expression(part) for part in parts)
 
 
@@ -235,16 +249,27 @@ def _place(monomial: tuple[Expr, ...], factor: int, shape: Shape) -> tuple[int, 
     raise AssertionError("the last stride is 1")
 
 
-def _borrow(parts: list[Polynomial], dimension: int, extent: Expr) -> None:
-    """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`: what can only be below 0 is in the row before."""
+def _borrow(parts: list[Polynomial], dimension: int, extent: Expr, least: Mapping[str, Set[Expr]]) -> None:
+    """Turns `A[i + 1][-1 - j]` into `A[i][n - 1 - j]`, and `A[i + 1][j - m]` into `A[i][n + j - m]` where j
+    starts at 0: what is below 0 is in the row before.
+    """
     part = {monomial: factor for monomial, factor in parts[dimension].items() if factor}
-    rising = any(factor > 0 for factor in part.values())
-    if not part or rising:
+    if not part or not _is_below(part, least):
         return
     if not isinstance(extent, Name | Int | Binary) or (isinstance(extent, Binary) and extent.op == "*"):
         return
     parts[dimension][(extent,)] = parts[dimension].get((extent,), 0) + 1
     parts[dimension - 1][()] = parts[dimension - 1].get((), 0) - 1
+
+
+def _is_below(part: Polynomial, least: Mapping[str, Set[Expr]]) -> bool:
+    """Whether a sum is below 0, as far as its signs tell: wherever it is read, or where it is read first."""
+    if all(factor < 0 for factor in part.values()):
+        return True
+    rising = scalars_in(*(e for atoms, factor in part.items() if factor > 0 for e in atoms))
+    starts = [[(name, e) for e in least.get(name, ())] for name in sorted(rising)]
+    firsts = [polynomial(substitute(expression(part), dict(values))) for values in itertools.product(*starts)]
+    return bool(firsts) and all(first and max(first.values()) < 0 for first in firsts)
 
 
 def inner_subscripts(reference: Reference, shape: Shape) -> list[tuple[Expr, Expr]]:

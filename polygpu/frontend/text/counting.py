@@ -196,25 +196,26 @@ def _counted(loop: Any, start: Any, test: Any, step: Any, body: Any, name: str, 
 
 
 def _from_do(loop: c_ast.DoWhile, names: _Names) -> For | None:
-    """Of a `do`: what its condition steps, its body does at the end."""
     items = list(loop.stmt.block_items or ()) if isinstance(loop.stmt, c_ast.Compound) else [loop.stmt]
     if any(map(_continues, items)):
         return None
-    test = loop.cond
-    for found in nodes(loop.cond):
-        if isinstance(found, c_ast.UnaryOp) and found.op in ("++", "--") and found in _certain(loop.cond):
-            test = _without_step(loop.cond, found)
-            items.append(found)
-            break
+    _step_in_body(loop, items)
     declared = {item.name for item in items if isinstance(item, c_ast.Decl)}
-    body = c_ast.Compound(items, loop.stmt.coord)
-    name = _stepped_within(test, body)
-    if any(_names(test, inner) for inner in declared):
+    if any(_names(loop.cond, inner) for inner in declared):
         return None
-    made = _counted(loop, None, test, None, body, name, names)
+    made = _counted(loop, None, loop.cond, None, loop.stmt, _stepped_within(loop.cond, loop.stmt), names)
     if made is not None:
         made.certain = True
     return made
+
+
+def _step_in_body(loop: c_ast.DoWhile, items: list[Any]) -> None:
+    """Has the body of a `do` step at its end what the condition steps first."""
+    for found in nodes(loop.cond):
+        if isinstance(found, c_ast.UnaryOp) and found.op in ("++", "--") and found in _certain(loop.cond):
+            loop.cond = _without_step(loop.cond, found)
+            loop.stmt = c_ast.Compound([*items, found], loop.stmt.coord)
+            return
 
 
 def _stepped(part: Any) -> str:

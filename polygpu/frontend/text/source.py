@@ -12,10 +12,10 @@ _TOKEN = re.compile(
     r"""/\*[\s\S]*?(?:\*/|$)|//.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[A-Za-z_]\w*"""
     r"""|\.?\d(?:[eEpP][+-]|[\w.])*|[-+*/%&|<>=!^]=|\+\+|--|->|&&|\|\||<<=?|>>=?|\S"""
 )
-# What can hide a bracket or a semicolon: comments, literals, directives (with their continuation lines).
+# What can hide a word, a bracket or a semicolon: comments, literals, directives (with continuation lines).
 _SCAN = re.compile(
     r"""/\*.*?\*/|//(?:[^\n\\]|\\.)*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
-    r"""|^[ \t]*\#(?:[^\n\\]|\\(?:\r\n|.))*|[A-Za-z_]\w*|[(){}\[\];]""",
+    r"""|^[ \t]*\#(?:[^\n\\]|\\(?:\r\n|.))*|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|[(){}\[\];]""",
     re.DOTALL | re.MULTILINE,
 )
 _CONDITIONAL = re.compile(r"#\s*(?:if|else|elif|endif)")

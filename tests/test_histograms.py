@@ -1,0 +1,106 @@
+"""Histograms: threads add to copies of their own; what they can have none of is refused with a reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polygpu.model.expr import Binary, Expr, Int, Reference
+from polygpu.model.kernel import Assign
+from polygpu.model.kernel_walk import map_statements
+from polygpu.model.rewrite import rewrite
+from polygpu.support.diagnostics import Diagnosed
+from polygpu.verify.certificate import certify
+from tests.test_shared_sums import assert_same, compiled, one
+
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+static TYPE h[SIZE];
+static void count(int n, const int *restrict a, const float *restrict w)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        BODY
+#pragma endscop
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), k = 0;
+    int *a = malloc(n * sizeof *a + 4);
+    float *w = malloc(n * sizeof *w + 4);
+    while (k < n) { a[k] = (k * 7919 + k / 7) % 2011; w[k] = k % 13; k++; }
+    for (k = 0; k < 64; k++) h[k] = k % 5;
+    count(n, a, w);
+    for (k = 0; k < 64; k++) printf("%g\\n", (double)h[k]);
+    return 0;
+}
+"""
+PLAIN = "h[a[i] & 63]++;"
+BODIES = {
+    "a count": ("int", PLAIN),
+    "of what passes a test": ("unsigned char", "if (a[i] % 3) h[a[i] % 64] += a[i];"),
+    "the largest": ("int", "if (a[i] > h[i * 5 & 63]) h[i * 5 & 63] = a[i];"),
+    "by a value of its own": ("long", "{ int k = a[i] / 40; h[k] -= i; }"),
+    "of floating-point numbers": ("float", "h[a[i] & 63] += w[i];"),
+}
+
+
+def program(body: str = PLAIN, ctype: str = "int", size: str = "64") -> str:
+    return PROGRAM.replace("BODY", body).replace("TYPE", ctype).replace("SIZE", size)
+
+
+def test_each_thread_has_a_copy(tmp_path: Path) -> None:
+    made = one(compiled(program(), tmp_path, reassociate=False))
+    own = next(a for a in made.scop.arrays if a.name == "h_own")
+    assert own.extents == (Int(64), Int(4096))
+    assert not made.prepared.alone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BODIES)
+def test_what_is_counted(name: str, tmp_path: Path) -> None:
+    ctype, body = BODIES[name]
+    made = compiled(program(body, ctype), tmp_path, reassociate=ctype == "float")
+    assert not certify(one(made)).failures
+    assert_same(made, tmp_path, 0, 1, 5000)
+
+
+@pytest.mark.parametrize(
+    ("body", "ctype", "size", "why"),
+    [
+        ("h[a[i] & 63] += w[i];", "float", "64", "floating-point numbers, which are added in order"),
+        (PLAIN, "int", "1 << 20", "has 1,048,576 elements, of which threads cannot have copies"),
+        ("{ h[a[i] & 63]++; h[i & 7] = 2; }", "int", "64", "the loop uses 'h' elsewhere"),
+        ("h[a[i] & 63] = i;", "int", "64", "it depends on the data in 'a"),
+    ],
+)
+def test_reasons_for_none(body: str, ctype: str, size: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(Diagnosed) as caught:
+        compiled(program(body, ctype, size), tmp_path, reassociate=False)
+    assert why in str(caught.value.diagnostics[0].message)
+
+
+def test_a_copy_that_two_threads_share_is_refuted(tmp_path: Path) -> None:
+    made = one(compiled(program(), tmp_path, reassociate=False))
+
+    def shared(e: Expr) -> Expr | None:
+        if isinstance(e, Reference) and e.array == "h_own":
+            element, copy = e.subscripts
+            return replace(e, subscripts=(element, Binary("/", copy, Int(2))))
+        return None
+
+    def changed(s: object) -> object:
+        if isinstance(s, Assign) and s.origin is not None and isinstance(s.target, Reference):
+            new = shared(s.target) or s.target
+            assert isinstance(new, Reference)
+            return replace(s, target=new, value=rewrite(s.value, shared))
+        return s
+
+    region = made.region
+    k = next(k for k, x in enumerate(region.kernels) if "a[i]" in " ".join(x.comment))
+    body = map_statements(region.kernels[k].body, changed)  # type: ignore[arg-type]
+    kernels = tuple(replace(x, body=body) if n == k else x for n, x in enumerate(region.kernels))
+    assert certify(replace(made, region=replace(region, kernels=kernels))).failures
