@@ -311,3 +311,42 @@ def test_arrays_of_several_shapes_change_on_the_device(
     regions = profile(compiled)["regions"]
     assert sum(r["bytes_in"] for r in regions) <= 2 * 50 * 50 * 4
     assert sum(r["bytes_out"] for r in regions) <= 2 * 50 * 50 * 4
+
+
+ONE_ARRAY_TWICE = """\
+#include <stdio.h>
+#include <stdlib.h>
+void mix(int n, const float *x, const float *y, float *restrict b) {
+  for (int i = 0; i < n; i++) b[i] = x[i] + 0.5f * y[2 * i] + 0.25f * b[i];
+}
+int main(void) {
+  int n = 3000;
+  float *a = malloc(2 * n * sizeof *a), *b = malloc(2 * n * sizeof *b), *c = calloc(2 * n, sizeof *c);
+  for (int i = 0; i < 2 * 3000; i++) {
+    a[i] = i % 13;
+    b[i] = i % 7;
+    if (i == 3) printf("%g\\n", a[i]);
+  }
+  for (int t = 0; t < 5; t++) {
+    mix(n, a, a, b);
+    float *s = a;
+    a = b;
+    b = c;
+    c = s;
+  }
+  for (int i = 0; i < n; i += 100) printf("%g %g\\n", a[i], b[i]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_array_that_a_region_has_twice_does_not_move_while_it_runs(
+    tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its second name it is longer than the memory that it has on the device."""
+    monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
+    require(target)
+    original, compiled = built(tmp_path, target, ONE_ARRAY_TWICE)
+    assert output(compiled) == output(original)

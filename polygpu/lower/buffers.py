@@ -273,12 +273,14 @@ def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Se
         for a in s.accesses
         if a.write and a.must and a.reference.array == array.name and not a.reference.field
     ]
-    return live_in or not _covers(p, array, must), True
+    return live_in or not _covers(p, array, must, touched), True
 
 
-def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
-    """Whether the writes provably reach every element of the declared array."""
-    if not written or any(e is None for e in array.extents):
+def _covers(p: Polyhedra, array: Array, written: list[isl.Set], touched: list[isl.Set]) -> bool:
+    """Whether the writes provably reach every element that is copied: all of a declared array, or of its rows
+    up to the last one touched.
+    """
+    if not written or array.pointers:
         return False
     union = written[0]
     for other in written[1:]:
@@ -286,4 +288,13 @@ def _covers(p: Polyhedra, array: Array, written: list[isl.Set]) -> bool:
     if not array.extents:
         return bool(union.params().gist_params(p.context).plain_is_universe())
     whole = declared(p, array)
-    return whole is not None and bool(whole.is_subset(union))
+    if whole is None:
+        return False
+    if array.extents[0] is None:
+        inner = len(array.extents) - 1
+        line = reduce(isl.Set.union, touched).project_out(D.set, 1, inner)
+        if not line.intersect(isl.Set("{ [i] : i < 0 }")).is_empty():
+            return False
+        passed = isl.Map("{ [x] -> [i] : 0 <= i <= x }")
+        whole = whole.intersect(line.apply(passed).add_dims(D.set, inner))
+    return bool(whole.is_subset(union))

@@ -47,7 +47,8 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
 
     `definitions` are what kernels need before them: structures, the user's functions, quotients rounded
     down; `structures` and `helpers` what host code needs. `regions` and their kernels are RegionText and
-    KernelText. Without `scopes` nothing stays on the device between calls.
+    KernelText. Without `scopes` nothing stays on the device between calls; `maps` is said of host files with
+    pragmas about data, `large` of arrays whose copies may have 1 MiB or more.
     """
     regions = [region_text(region, device, dialect, region.name in unit.kept) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]

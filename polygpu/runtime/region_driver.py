@@ -105,7 +105,8 @@ def driver(region: CompiledRegion, text: str) -> Driver:
     passed = [(name, ctype) for name, ctype, _ in computed]
     arrays = {a.name for a in scop.arrays}
     taken = arrays | {name for name, _ in (*scalars, *passed)}
-    idle = [s for s in scop.numbers if s.name not in taken]
+    assumed = {s.name for s in region.prepared.assumed}
+    idle = [s for s in scop.numbers if s.name not in taken | assumed]
     named = taken | {s.name for s in idle}
     values = {
         # the user's own main gets out of the way

@@ -7,7 +7,9 @@ import islpy as isl
 from polygpu.analysis.elements import declared
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra
 from polygpu.model.expr import Int
+from polygpu.model.kernel import Buffer
 from polygpu.model.scop import Array
+from polygpu.support.isl_idioms import D
 from polygpu.verify.session import Session
 from polygpu.verify.source import UnanalysableError
 
@@ -20,6 +22,24 @@ def everything(session: Session, array: Array) -> isl.Set:
     if found is None:
         raise UnanalysableError(f"the size of '{array.name}' is not affine")
     return found
+
+
+def copied(session: Session, array: Array, buffer: Buffer) -> isl.Set:
+    """The elements of `array` that come back from its `buffer`: the first rows where no size is known.
+
+    Raises UnanalysableError where these are not affine.
+    """
+    if all(extent is not None for extent in array.extents):
+        return everything(session, array)
+    found = declared(session.p, array)
+    if found is None or buffer.origin or any(extent is None for extent in array.extents[1:]):
+        raise UnanalysableError(f"the size of '{array.name}' is not affine")
+    space = found.get_space()
+    index = isl.PwAff.from_aff(isl.Aff.var_on_domain(AffineBuilder(space).local, D.set, 0))
+    try:
+        return found.intersect(index.lt_set(AffineBuilder(space).value(buffer.extents[0])))
+    except (ValueError, isl.Error):
+        raise UnanalysableError(f"how much of '{array.name}' is copied is not affine") from None
 
 
 def with_elements(p: Polyhedra) -> isl.Set:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import islpy as isl
 
+from polygpu.model.kernel import Buffer
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import element, example, shown, values
 from polygpu.verify.demand import Demand
-from polygpu.verify.elements import everything
+from polygpu.verify.elements import copied
 from polygpu.verify.order import WHOLE
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
@@ -67,7 +68,7 @@ def _array(session: Session, array: Array, uses: Uses) -> None:
                 continue
             _left(session, part, writes, uses.stores(part))
         if buffer is not None and not buffer.copy_in:
-            _no_old_values(session, array, part, buffer.copy_out, uses)
+            _no_old_values(session, array, part, buffer, uses)
 
 
 def _missing(session: Session, message: str) -> None:
@@ -100,7 +101,7 @@ def _left(session: Session, array: str, writes: tuple[Slot, ...], stores: list[U
             )
 
 
-def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, uses: Uses) -> None:
+def _no_old_values(session: Session, array: Array, part: str, buffer: Buffer, uses: Uses) -> None:
     """Without a copy from the host: nothing reads old values, and none are copied back."""
     for load in uses.loads(part):
         if not session.demand.matters(load.slot):
@@ -108,9 +109,9 @@ def _no_old_values(session: Session, array: Array, part: str, copied_out: bool, 
         _, fresh = session.source.writers(load.slot)
         if not load.instances.intersect_range(fresh).is_empty():
             _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
-    if copied_out:
+    if buffer.copy_out:
         written = [w.relation.range() for w in session.source.writes_of(part) if w.relation is not None]
-        if not written or not everything(session, array).is_subset(_together(written)):
+        if not written or not copied(session, array, buffer).is_subset(_together(written)):
             _missing(session, f"'{array.name}' is copied back though parts of it were never written")
 
 

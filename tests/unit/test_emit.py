@@ -240,17 +240,16 @@ def test_grid_is_cut_only_along_short_axes_that_may_exceed_them() -> None:
     assert "for (long long from_y = 0; from_y < grid_y; from_y += 65535)" in text
     assert "const int by = blockIdx.y + block_from_y;" in text
     assert "from_x" not in text
-    assert "from_x" not in emit_device(kernel_programs.saxpy(), load("generic"), "cuda")["_cuda.cu"]
+    assert "block_from_" not in emit_device(kernel_programs.saxpy(), load("generic"), "cuda")["_cuda.cu"]
     assert "from_x" in emit_device(kernel_programs.saxpy(), load("8800gtx"), "cuda")["_cuda.cu"]
 
 
 @pytest.mark.parametrize(("target", "suffix"), [("cuda", "_cuda.cu"), ("opencl", "_opencl.c")])
 def test_images_are_for_files_whose_host_files_open_scopes(target: str, suffix: str) -> None:
     unit = kernel_programs.product()
-    plain, keeping = (
-        emit_device(replace(unit, scopes=scopes), load("generic"), target)[suffix] for scopes in (False, True)
-    )
-    kept = ("polygpu_image", "polygpu_keep", "polygpu_touched", "polygpu_hold(")
+    scoped = replace(unit, scopes=True, kept=frozenset(region.name for region in unit.regions))
+    plain, keeping = (emit_device(u, load("generic"), target)[suffix] for u in (unit, scoped))
+    kept = ("polygpu_image", "polygpu_keep", "polygpu_touched", " hold(")
     assert [text in plain for text in kept] == [False] * len(kept)
     assert [text in keeping for text in kept] == [True] * len(kept)
     assert all("polygpu_take_memory" in text for text in (plain, keeping))
