@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from polygpu.runtime import build
 from tests import builds
 
 # Timings on a shared machine say nothing; a property that hangs is stopped by the test that owns it.
@@ -39,6 +40,15 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "C")
     for name in ("POLYGPU_PROFILE", "POLYGPU_DEBUG"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def brief_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What commands build here runs for a moment: to optimise it takes longer.
+
+    Optimised kernels run in tests/test_kernels.py and tests/unit/test_emulator_results.py.
+    """
+    monkeypatch.setattr(build, "OPTIMISE", ("-O0", "-ffp-contract=off"))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -9,11 +9,14 @@ from typing import TypeVar
 
 import islpy as isl
 
+from polygpu.support.child import in_child
 from polygpu.support.isl_idioms import D, basic_maps, bounded, in_time
 
 W = TypeVar("W")
 _LONG = 1000  # a stride
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
+_FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
+_SECONDS = 1.0
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -66,11 +69,15 @@ def _plainly_single(pairs: isl.Map) -> isl.Map:
 
 
 def _maximum(times: isl.Map) -> isl.Map:
-    """The lexicographic maximum, or nothing at all where isl fails."""
+    """The lexicographic maximum, or nothing at all where isl fails, or searches for long."""
+    nothing = isl.Map.empty(times.get_space())
     try:
-        return times.lexmax()
-    except isl.Error:
-        return isl.Map.empty(times.get_space())
+        if sum(b.dim(D.div) for b in basic_maps(times)) <= _FLOORS:
+            return times.lexmax()
+        found = in_child(lambda: str(times.lexmax()), _SECONDS)
+    except (isl.Error, TimeoutError):
+        return nothing
+    return isl.Map(found) if found else nothing
 
 
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:

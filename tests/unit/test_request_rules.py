@@ -26,7 +26,7 @@ from tests.unit.request_rules import (
     random_requests,
 )
 
-REQUESTS = 100_000
+REQUESTS = 40_000
 LITERAL = 4_000
 DEVICES = ("8800gtx", "gtx285", "h100")
 RULES = {f"{name} global": Coalescing.of(devices.load(name)) for name in DEVICES}

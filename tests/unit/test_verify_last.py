@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
+from polygpu.verify import last
 from polygpu.verify.last import latest
 
 ORDER = "{ [v, w] -> [9, v, 3, w, 1] }"
@@ -50,3 +51,13 @@ def test_the_last_write_may_be_of_the_same_iteration(pairs: str) -> None:
     for i in range(9):
         of_one = isl.Map(pairs).intersect_domain(isl.Set(f"{{ [{i}] }}"))
         assert found.intersect_domain(isl.Set(f"{{ [{i}] }}")).is_equal(of_one.lexmax())
+
+
+def test_a_maximum_that_takes_long_is_looked_for_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process that ends in time; without an answer the last write is found all the same."""
+    pairs, order = isl.Map(PAIRS), isl.Map(ORDER)
+    expected = latest(pairs, order)
+    monkeypatch.setattr(last, "_FLOORS", 0)
+    assert latest(pairs, order).is_equal(expected)
+    monkeypatch.setattr(last, "_SECONDS", 0)
+    assert latest(pairs, order).is_equal(expected)
