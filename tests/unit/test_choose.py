@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import programs
 from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_certified
+from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import Decision, listing
 from polygpu.search import choose
 from polygpu.search.price import price
@@ -72,6 +74,21 @@ def test_kernels_are_fused_where_that_gains() -> None:
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")
+
+
+def test_choices_are_the_same_where_each_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are made as if int held all that kernels compute; where it does not, again with tests of each."""
+    quick, tested = by(compiled("mm", 2), "model"), []
+    realise = Realiser.realise
+
+    def noted(self: Realiser, *arguments: Any, **options: Any) -> CompiledRegion:
+        tested.append(options.get("tested", True))
+        return realise(self, *arguments, **options)
+
+    monkeypatch.setattr(Realiser, "realise", noted)
+    monkeypatch.setattr(choose.Chooser, "fits", lambda *_: False)
+    assert by(compiled("mm", 2), "model") == quick and quick
+    assert tested.count(True) > tested.count(False) > 1
 
 
 def test_choices_are_the_model_s() -> None:
