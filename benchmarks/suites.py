@@ -198,7 +198,8 @@ def run(
 
 def compiled(program: Program, source: str, target: str, copy: Path, asked: Asked) -> Compiled:
     """Writes the files for a target into a folder of their own, `output_of`."""
-    chosen = ("--target", target, "--offload", "always", "--diagnostics", "json", *asked.flags)
+    part = ("--part",) if len(program.sources) > 1 else ()
+    chosen = ("--target", target, "--offload", "always", "--diagnostics", "json", *part, *asked.flags)
     output = output_of(program, source, target)
     (copy / output).mkdir(parents=True)
     command = (

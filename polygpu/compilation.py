@@ -28,6 +28,7 @@ class Options:
     `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
     `decisions.CARE`) of regions by name: it raises this for what is refuted.
     `reassociate` lets floating-point sums, products, least and largest values come in another order.
+    A `part` of a program has other files beside it, also where its text does not show that.
     `level` is that of -O: 0 the source's order and nothing staged, 1 what rules choose; `polygpu.compiler`
     has the model choose among few (2) or many (3).
     """
@@ -51,6 +52,7 @@ class Options:
     care: tuple[tuple[str, int], ...] = ()
     level: int = 2
     reassociate: bool = False
+    part: bool = False
 
     def frontend(self) -> FrontendOptions:
         return FrontendOptions(
@@ -61,6 +63,7 @@ class Options:
             self.std,
             self.assume_no_alias,
             self.cc,
+            self.part,
         )
 
 

@@ -80,6 +80,9 @@ _SOURCE_OPTIONS = (
                  help="The C compiler. [default: $CC, cc, gcc or clang]"),
     click.option("--assume-no-alias", is_flag=True,
                  help="Pointer parameters never overlap: leave out the run-time test."),
+    click.option("--part", is_flag=True,
+                 help="The program has other files, which call functions of this one: arrays stay on the "
+                 "device meanwhile. [default: where headers show it]"),
     click.option("--reassociate", is_flag=True,
                  help="Let threads share floating-point sums, products and extremes: another order "
                  "rounds in another way."),
@@ -192,6 +195,7 @@ def source_options(function: Decorated) -> Decorated:
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
     "level", "time_budget", "cc", "decisions", "assume", "assume_typical", "certify", "reassociate",
+    "part",
 )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ class FrontendOptions:
     """The C compiler's own options, as given on the command line.
 
     `defines` are NAME or NAME=VALUE. `cc` is the compiler whose preprocessor is used: None finds one,
-    "" uses pcpp whatever is installed. `assume_no_alias` marks every scop as free of overlap.
+    "" uses pcpp whatever is installed. `assume_no_alias` marks every scop as free of overlap; a
+    file that is a `part` of a program has others beside it.
     """
 
     include_dirs: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class FrontendOptions:
     standard: str = ""
     assume_no_alias: bool = False
     cc: str | None = None
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,3 +305,11 @@ def test_functions_that_nobody_looks_after_touch_all_that_pragmas_map(tmp_path: 
     lifted = lift(str(path), FrontendOptions(cc=""))
     texts = [text.strip() for _, text in lifted.kept(lifted.scops).inserted]
     assert 'polygpu_host_writes(0, 0, "jumps");' in texts
+
+
+def test_a_file_that_no_header_tells_of_is_said_to_be_a_part(tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text("void f(int n, float a[n]) {\n  for (int i = 0; i < n; i++) a[i] += 1;\n}\n")
+    for part, expected in ((False, ()), (True, ("f",))):
+        lifted = lift(str(path), FrontendOptions(cc="", part=part))
+        assert lifted.kept(lifted.scops).exported == expected

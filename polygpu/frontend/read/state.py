@@ -122,13 +122,14 @@ class RawStatement:
 
 @dataclass(frozen=True)
 class FileContext:
-    """What all regions of a file share."""
+    """What all regions of a file share. It may be said to be a `part` of a program of several files."""
 
     source: Source
     expansion: Expansion
     root: Any
     positions: Positions
     scope: Scope
+    part: bool = False
 
     def at(self, node: Any) -> Position:
         return self.positions.of(node)

@@ -65,7 +65,7 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
     tree, cleaned = parsed.tree, parsed.clean
     count(tree.root)
     scope = file_scope(tree.root, _hidden(cleaned))
-    context = FileContext(sources[path], expansion, tree.root, tree.positions, scope)
+    context = FileContext(sources[path], expansion, tree.root, tree.positions, scope, options.part)
     detected = not has_pragmas(tree.root)
     if not detected:
         scops, diagnostics = _marked_regions(context, options.assume_no_alias)
@@ -105,7 +105,8 @@ def _as_written(
     expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
     parsed = parse_tolerantly(path, cleaned, sources, options)
     scope = file_scope(parsed.tree.root, _hidden(parsed.clean))
-    return FileContext(sources[path], expansion, parsed.tree.root, parsed.tree.positions, scope)
+    positions = parsed.tree.positions
+    return FileContext(sources[path], expansion, parsed.tree.root, positions, scope, options.part)
 
 
 def _again(path: str, options: FrontendOptions, text: str) -> Clean:

@@ -21,9 +21,10 @@ _OUT_OF_SIGHT = re.compile(r"\b(?:weak|alias|ifunc|_*asm_*)\b")
 def is_part(context: FileContext) -> bool:
     """Whether it calls functions that other files define, or defines some that a header declares.
 
-    A file with neither loops nor `main` is for others, too, and so is one with pragmas about a device.
+    A file with neither loops nor `main` is for others, too, and so is one with pragmas about a device,
+    or that is said to be.
     """
-    if maps_data(context):
+    if context.part or maps_data(context):
         return True
     defined = [node for node in context.root.ext if isinstance(node, c_ast.FuncDef)]
     if defined and not any(f.decl.name == "main" or _has_loops(f) for f in defined):
