@@ -35,6 +35,7 @@ class Carrying(Writer):
         self.before: list[str] = []
         self.loops: list[Loop] = []
         self.trackers: dict[str, Affine] = {}
+        self.target: object = None
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -52,7 +53,9 @@ class Carrying(Writer):
             return self.loop(node, indent)
         if isinstance(node, If):
             return self.branches(node, indent)
-        lines = super()._node(self.tracked(node) if isinstance(node, Assign | Declare) else node, indent)
+        made = self.tracked(node) if isinstance(node, Assign | Declare) else node
+        self.target = getattr(made, "target", None)
+        lines = super()._node(made, indent)
         return [*self.set_before(indent), *lines]
 
     def set_before(self, indent: str) -> list[str]:
@@ -114,7 +117,8 @@ class Carrying(Writer):
 
     def _element(self, read: Read) -> str:
         array = self.arrays.get(read.array)
-        carried = replace(read, subscripts=tuple(map(self._subscript, read.subscripts)))
+        kinds = ("plain", "plain", "parts", "branches") + ("data",) * (read is not self.target)
+        carried = replace(read, subscripts=tuple(self._subscript(s, kinds) for s in read.subscripts))
         text = super()._element(carried)
         if array is not None and array.storage == "flat" and self.chance(0.3):
             name = self.named("q", f"{array.type} *", live=0)
@@ -125,17 +129,20 @@ class Carrying(Writer):
             return f"(*{name}){member}" if self.chance(0.5) else f"{name}[0]{member}"
         return text
 
-    def _subscript(self, subscript: object) -> Any:
+    def _subscript(self, subscript: object, kinds: tuple[str, ...]) -> Any:
         if not isinstance(subscript, Affine) or not subscript.terms or not self.chance(0.35):
             return subscript
         name = self.named("c", self.random.choice(("int", "int", "long")))
-        kind = self.random.choice(("plain", "plain", "parts", "branches")) if self.loops else "plain"
+        kind = self.random.choice(kinds) if self.loops else "plain"
         if kind == "parts":
             first, *rest = subscript.terms
             self.before.append(f"{name} = {Affine((first,))};")
             self.before.append(f"{name} += {Affine(tuple(rest), subscript.constant)};")
-        elif kind == "branches":
-            test = f"{self.random.choice(self.loops).iterator} {self.random.choice(('<', '>', '=='))} 3"
+        elif kind in ("branches", "data"):
+            iterator = self.random.choice(self.loops).iterator
+            test = f"{iterator} {self.random.choice(('<', '>', '=='))} 3"
+            if kind == "data":  # no affine test: either value may be meant
+                test = f"{iterator} % 40 * ({iterator} % 40) % 3 == 1"
             less = subscript + Affine((), -1)
             self.before.append(f"if ({test}) {name} = {subscript}; else {{ {name} = {less}; {name}++; }}")
         else:
