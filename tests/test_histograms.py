@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.model.expr import Binary, Expr, Int, Reference
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign
 from polygpu.model.kernel_walk import map_statements
 from polygpu.model.rewrite import rewrite
@@ -57,6 +57,21 @@ def test_each_thread_has_a_copy(tmp_path: Path) -> None:
     own = next(a for a in made.scop.arrays if a.name == "h_own")
     assert own.extents == (Int(64), Int(4096))
     assert not made.prepared.alone
+
+
+def test_a_clause_says_how_many_elements_there_are(tmp_path: Path) -> None:
+    text = """
+void count(int n, int bins, const int *restrict a, const float *restrict w, float *restrict h)
+{
+#pragma omp parallel for reduction(+: h[:bins])
+    for (int i = 0; i < n; i++)
+        h[a[i]] += w[i];
+}
+"""
+    made = one(compiled(text, tmp_path, reassociate=False))
+    assert next(a for a in made.scop.arrays if a.name == "h").extents == (Name("bins"),)
+    assert not made.prepared.alone
+    assert any("more elements than threads have copies of" in a.reason for a in made.scop.assumptions)
 
 
 @pytest.mark.slow
