@@ -89,6 +89,7 @@ def test_what_is_counted(name: str, tmp_path: Path) -> None:
         ("h[a[i] & 63] += w[i];", "float", "64", "floating-point numbers, which are added in order"),
         (PLAIN, "int", "1 << 20", "has 1,048,576 elements, of which threads cannot have copies"),
         ("{ h[a[i] & 63]++; h[i & 7] = 2; }", "int", "64", "the loop uses 'h' elsewhere"),
+        ("h[a[i] & 63] = h[a[i] & 63] || i > 9;", "int", "64", "more than an update of one element"),
         ("h[a[i] & 63] = i;", "int", "64", "it depends on the data in 'a"),
     ],
 )
