@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.model.expr import Binary, Expr, Int, Reference
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign
 from polygpu.model.kernel_walk import map_statements
 from polygpu.model.rewrite import rewrite
@@ -59,6 +59,21 @@ def test_each_thread_has_a_copy(tmp_path: Path) -> None:
     assert not made.prepared.alone
 
 
+def test_a_clause_says_how_many_elements_there_are(tmp_path: Path) -> None:
+    text = """
+void count(int n, int bins, const int *restrict a, const float *restrict w, float *restrict h)
+{
+#pragma omp parallel for reduction(+: h[:bins])
+    for (int i = 0; i < n; i++)
+        h[a[i]] += w[i];
+}
+"""
+    made = one(compiled(text, tmp_path, reassociate=False))
+    assert next(a for a in made.scop.arrays if a.name == "h").extents == (Name("bins"),)
+    assert not made.prepared.alone
+    assert any("more elements than threads have copies of" in a.reason for a in made.scop.assumptions)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_what_is_counted(name: str, tmp_path: Path) -> None:
@@ -74,6 +89,7 @@ def test_what_is_counted(name: str, tmp_path: Path) -> None:
         ("h[a[i] & 63] += w[i];", "float", "64", "floating-point numbers, which are added in order"),
         (PLAIN, "int", "1 << 20", "has 1,048,576 elements, of which threads cannot have copies"),
         ("{ h[a[i] & 63]++; h[i & 7] = 2; }", "int", "64", "the loop uses 'h' elsewhere"),
+        ("h[a[i] & 63] = h[a[i] & 63] || i > 9;", "int", "64", "more than an update of one element"),
         ("h[a[i] & 63] = i;", "int", "64", "it depends on the data in 'a"),
     ],
 )

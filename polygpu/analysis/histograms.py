@@ -22,7 +22,7 @@ from polygpu.analysis.reductions import may_reorder
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_actions, rewrite, scalars_in, substitute
 from polygpu.model.scop import Access, Array, Assumption, Branch, Loop, Scop, Statement, Store, keeps_apart
-from polygpu.model.updates import alike, combined, neutral, update
+from polygpu.model.updates import TRUTH, alike, combined, neutral, update
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 
@@ -94,7 +94,8 @@ def _updating(s: Statement) -> Store | None:
             plain = all(alike(r, store.target) for r in inside) and not store.target.field
             tested = isinstance(body[0], Branch) and reads_any(body[0].test, {store.target.array})
             told = reads_any(Reference("", store.target.subscripts, ""), {store.target.array})
-            return store if plain and not tested and not told and update(store) is not None else None
+            known = update(store) not in (None, *TRUTH)  # those change elements to which nothing is added
+            return store if plain and not tested and not told and known else None
     return None
 
 

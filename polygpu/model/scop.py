@@ -156,7 +156,8 @@ class Loop:
     A pragma may promise that its iterations are `independent`: that no two access the same element, where
     subscripts that depend on data would hide it. It may also name variables of the source, reductions that
     the loop `reassociates`: they may be computed in another order. Of what is `copied`, such variables and
-    others, each thread has a copy of its own: nothing is promised of those.
+    others, each thread has a copy of its own: nothing is promised of those. Of arrays, reductions are of
+    `sections`: the first so many elements.
     """
 
     iterator: str
@@ -167,6 +168,7 @@ class Loop:
     independent: bool = False
     reassociates: frozenset[str] = frozenset()
     copied: frozenset[str] = frozenset()
+    sections: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ EXTREMES = frozenset({"<", "<=", ">", ">="})
 OPERATORS = frozenset({"+", "*", "&", "|", "^", "&&", "||"}) | FUNCTIONS
 """Commutative, and associative up to rounding, in each type that `update` lets them have."""
 
-_TRUTH = frozenset({"&&", "||"})  # which make 1 of all that is true, wherever they are executed at all
+TRUTH = frozenset({"&&", "||"})  # which make 1 of all that is true, wherever they are executed at all
 OTHER_SIDE = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -114,7 +114,7 @@ def _path(value: Expr, target: Reference) -> tuple[str, ...] | None:
             return _step(op, left, right, target) or _step(op, right, left, target)
         case Select(test, yes, no) if not _reads(test, target):
             one, other = _path(yes, target), _path(no, target)
-            if one is None or other is None or _TRUTH & {*one, *other}:
+            if one is None or other is None or TRUTH & {*one, *other}:
                 return None
             return one + other
     return None

@@ -18,6 +18,7 @@ _WORDS = frozenset(
     "cancel cancellation point threadprivate end tile unroll scan scope allocate requires error nothing "
     "interop depobj kernels serial routine wait cache host_data init shutdown set".split()
 )
+_SECTION = re.compile(r"(\w+) \[ (?:0 )?: (\w+) \](?! \[)")
 _TOKEN = re.compile(r"\w+|\(|\)|[^\s\w]")
 
 
@@ -42,6 +43,10 @@ class Directive:
     def listed(self, *names: str) -> frozenset[str]:
         """The variables in the lists of clauses: `reduction(+: s, h[0:n])` lists s and h."""
         return frozenset(name for text in self.clause(*names) for name in _names(text))
+
+    def sections(self, *names: str) -> Iterator[tuple[str, str]]:
+        """The sections in the lists of clauses that start with element 0: (h, n) of `h[:n]` and `h[0:n]`."""
+        return (found for text in self.clause(*names) for found in _SECTION.findall(text))
 
     @property
     def collapsed(self) -> int:

@@ -176,6 +176,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
             promise.independent,
             promise.reassociates,
             promise.copied,
+            promise.sections,
         )
     )
     if getattr(node, "certain", False):

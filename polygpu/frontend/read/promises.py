@@ -25,12 +25,14 @@ _IN_TURN = ("critical", "atomic", "ordered")
 @dataclass(frozen=True)
 class Promise:
     """Of a loop: its iterations are `independent`, but for variables in `copied`, of which each thread has a
-    copy of its own; those in `reassociates` are reductions that may be computed in another order.
+    copy of its own; those in `reassociates` are reductions that may be computed in another order,
+    of arrays as far as `sections` say.
     """
 
     independent: bool = False
     reassociates: frozenset[str] = frozenset()
     copied: frozenset[str] = frozenset()
+    sections: frozenset[tuple[str, str]] = frozenset()
 
 
 NOTHING = Promise()
@@ -48,9 +50,12 @@ def promises(root: Any, items: Sequence[Any]) -> dict[int, Promise]:
             in_turn = _functions_in_turn(root)
         independent = independent and not _takes_turns(statement, in_turn or frozenset())
         reassociates = frozenset(name for d in directives for name in d.listed("reduction"))
+        sections = [found for d in directives for found in d.sections("reduction")]
         count = max(d.collapsed for d in directives)
         for loop in _collapsed(statement, count):
-            found[id(loop)] = Promise(independent, reassociates, _copied((*directives, *outer), root))
+            found[id(loop)] = Promise(
+                independent, reassociates, _copied((*directives, *outer), root), frozenset(sections)
+            )
     return found
 
 

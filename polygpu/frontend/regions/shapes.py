@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+
+from pycparser import c_ast
 
 from polygpu.frontend.names.arguments import least_size
 from polygpu.frontend.names.liveness import mentions
@@ -65,13 +67,17 @@ def shape(reader: Reader) -> Shaped:
     shaped = Shaped()
     by_name = {array.name: array for array in region.arrays.values()}
     visits = [v for raw in region.statements for v in _Finder(region.affine).of_body(raw.body)]
-    apart = _written_apart(region) | _updated(region)
+    updated = _updated(region)
+    apart = _written_apart(region) | updated
     region.least.update(_least(region, visits))
     shapes: dict[str, Shape] = {}
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
         with collecting(region.problems):
-            shaped.extents[array] = _with_size(region, array, own, _extents(reader, array))
+            known = _with_size(region, array, own, _extents(reader, array))
+            if known == (None,) and any(_is_told(region, v, updated) for v in own):
+                known = (_section(reader, array),)
+            shaped.extents[array] = known
         found = _flattened(region, array, own)
         if isinstance(found, Shape) and not _is_flat(region, own, found, shaped.extents[array]):
             shapes[array.name] = found
@@ -223,6 +229,25 @@ def _with_size(
         return extents
     size = least_size(region.context.root, region.context.scope, array.variable)
     return extents if size is None else (Int(size),)
+
+
+def _is_told(region: Region, visit: Visit, updated: Collection[int]) -> bool:
+    """Whether data tell which element an update writes."""
+    subscripts = visit.reference.subscripts
+    return visit.reference.site in updated and any(region.affine.value(x) is None for x in subscripts)
+
+
+def _section(reader: Reader, array: RawArray) -> Expr | None:
+    """How many elements of what a pointer points to are reductions of a loop, by the loop's pragma."""
+    lengths = {length for loop in reader.region.loops for name, length in loop.sections if name == array.name}
+    if len(lengths) != 1:
+        return None
+    (length,) = lengths
+    node = c_ast.Constant("int", length) if length.isdecimal() else c_ast.ID(length)
+    try:
+        return reader.region.affine.value(reader.value(node))
+    except Diagnosed:
+        return None
 
 
 def _extent(reader: Reader, array: RawArray, ctype: Vector, outermost: bool) -> Expr | None:
