@@ -8,6 +8,7 @@ from random import Random
 from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
 from tests.fuzz.held import with_held
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
+from tests.fuzz.pointing import with_pointers
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -51,7 +52,8 @@ def program(seed: str, sums: bool = False) -> Program:
     if author.scattering or openmp.random() < 0.1:
         return with_pragmas(openmp, made)
     carried = Random(f"{seed}:carried").random() < CARRIED and not made.held
-    return replace(made, carried=seed) if carried else made
+    made = replace(made, carried=seed) if carried else made
+    return with_pointers(made, Random(f"{seed}:pointing"))
 
 
 class Author(Values):

@@ -145,7 +145,8 @@ Node: TypeAlias = Loop | If | Assign | Declare | Turn | Leave
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`storage`: "restrict" or "plain" (a parameter with its extents), "flat" (a pointer), "global".
+    """`storage`: "restrict" or "plain" (a parameter with its extents), "flat" (a pointer), "rows" (to
+    pointers to rows), "global".
 
     A `constant` array has the extents of the largest size as numbers, and rows `padding` longer than they
     need to be.
@@ -168,7 +169,8 @@ class Program:
     with their spelling: a "macro", an "enum", a "literal" in each place, a "const" variable. `spelling` is
     the seed of how statements are written (`spellings`), "" for plainly. `held` are sizes
     and arrays that the regions find elsewhere (`tests.fuzz.held`). `carried` is the seed of how scalars
-    pass subscripts and iterators on (`tests.fuzz.carried`), "" where none does.
+    pass subscripts and iterators on (`tests.fuzz.carried`), "" where none does, `pointing` that of how loops
+    go over pointers (`tests.fuzz.pointing`).
     """
 
     arrays: tuple[Array, ...]
@@ -181,6 +183,7 @@ class Program:
     spelling: str = ""
     held: tuple[tuple[str, str], ...] = ()
     carried: str = ""
+    pointing: str = ""
 
     @property
     def unknown(self) -> tuple[str, ...]:

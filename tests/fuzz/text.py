@@ -7,8 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.fuzz import held
+from tests.fuzz import held, pointing
 from tests.fuzz.carried import Carrying
+from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import (
     RECORD,
     Affine,
@@ -107,7 +108,7 @@ def source(programs: Sequence[Program], pragmas: bool = True) -> str:
     functions = [text for k, p in enumerate(programs) for text in (*_globals(k, p), _function(k, p, pragmas))]
     drivers = [_driver(k, p) for k, p in enumerate(programs)]
     prelude = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
-    return "\n".join([prelude, *functions, TOOLS, *drivers, _main(programs)])
+    return "\n".join([prelude, *functions, TOOLS, pointing.TABLE, *drivers, _main(programs)])
 
 
 def _main(programs: Sequence[Program]) -> str:
@@ -183,6 +184,8 @@ def _parameters(k: int, p: Program) -> list[str]:
             widths = enumerate(sizes[a.name][1:], 1)
             found += [f"{p.parameter} w{d}_{a.name}" for d, width in widths if _unknown(p, width)]
             found.append(f"{a.type} *restrict {a.name}")
+        elif a.storage == ROWS:
+            found.append(pointing.declared(a))
         elif a.storage != "global":
             first, *rest = sizes[a.name]
             qualifier = "restrict " if a.storage == "restrict" else ""
@@ -217,6 +220,7 @@ class _Writer:
         self.number, self.program, self.sizes = number, p, _extents(number, p)
         self.arrays = {a.name: a for a in p.arrays}
         self.spelling = self._spelling() if p.spelling else None
+        self.pointing = pointing.pointing(p)
 
     def _spelling(self) -> Spelling:
         p, k = self.program, self.number
@@ -247,6 +251,8 @@ class _Writer:
             case Loop():
                 head = [f"#pragma {pragma}" for pragma in node.pragmas]
                 body = self._body(node, indent + "    ")
+                if self.pointing and (made := self.pointing.loop(node, self.header(node), body, indent)):
+                    return made
                 return [*head, f"{indent}{self.header(node)} {{", *body, f"{indent}}}"]
             case If():
                 lines = [f"{indent}if ({self.value(node.test)}) {{", *self.lines(node.then, indent + "    ")]
@@ -369,9 +375,12 @@ def _driver(k: int, p: Program) -> str:
             continue
         if a.storage == "flat":
             arguments += [str(e) for e in sizes[a.name][1:] if _unknown(p, e)]
+        if a.storage == ROWS:
+            arguments.append(pointing.passed(a, sizes[a.name]))
+            continue
         arguments.append(f"(void *){a.name}")
     arguments += held.arguments(p)
-    lines += held.setup(k, p)
+    lines += ["    used = 0;", *held.setup(k, p)]
     lines += [
         f"    double value = p{k}({', '.join(arguments)});",
         f'    show("p{k}.value", n, m, 1, &value, 5);',

@@ -242,3 +242,10 @@ def test_what_decides_about_reading_is_read_once_too(tmp_path: Path) -> None:
     scop = region(tmp_path, "dim *p, int n, const float *w, float *y", body, TYPES)
     assert scalars(scop) == {"p_s": "(0 < n && w[0] > 0.5f ? p->s : 0)"}
     assert [e.name for e in scop.exposed] == ["p->s", "w[0]"]
+
+
+def test_pointers_in_an_array_that_are_tested_are_no_rows(tmp_path: Path) -> None:
+    head = "typedef struct { float *row[4]; } rows;"
+    loop = "for (int i = 0; i < 4; i++) if (r->row[i]) k[i] = 1;"
+    text = f"{head}\nvoid f(rows *r, int *k) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}"
+    assert [d.id for d in errors(tmp_path, text)] == ["PG146"]

@@ -313,6 +313,8 @@ def _last_pointer(use: Use) -> int:
 
 def _pointer(made: Hoisting, use: Use) -> tuple[str, Path] | None:
     """The last pointer on the way, behind which are elements."""
+    if use.kind == "test":
+        return None
     part = use.path.cut(_base(made, use))
     kind = "pointer" if isinstance(part.type, Pointer) else "table"
     return (kind, part) if part.steps and made.stable(part) else None
@@ -401,4 +403,6 @@ def _inner(use: Use, path: Path, kind: str) -> Any:
                 node, steps = left, steps - 1
             case c_ast.UnaryOp(expr=inner):
                 node, steps = inner, steps - 1
+            case _:
+                raise AssertionError(f"no object is named by {source_text(node)}")
     return node

@@ -33,6 +33,8 @@ FUNCTIONS: dict[str, Signature] = _signatures()
 # Macros that work for any floating type.
 CLASSIFICATIONS = frozenset({"isnan", "isinf", "isfinite", "signbit"})
 
+LEAST_NORMAL = {"float": "0x1p-126f", "double": "0x1p-1022"}
+
 # Functions that are read as loops.
 OF_MEMORY = frozenset({"memset", "memcpy", "memmove"})
 

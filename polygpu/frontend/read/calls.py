@@ -15,7 +15,7 @@ from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.read.well_known import well_known
 from polygpu.frontend.shape.affine import extremum
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
-from polygpu.model.expr import Call, Cast, Expr, Literal, Select, is_floating, type_of
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Select, is_floating, type_of
 from polygpu.support.diagnostics import Diagnosed
 
 
@@ -55,6 +55,10 @@ def _library_call(reader: Reading, node: c_ast.FuncCall, name: str) -> Expr:
         return reader.value(given[0])
     if name in mathematics.CLASSIFICATIONS and len(given) == 1:
         return Call(name, (_floating(reader.value(given[0])),), "int")
+    if name == "fpclassify" and len(given) == 6:
+        return _classified(*map(reader.value, given))
+    if name == "isnormal" and len(given) == 1:
+        return _classified(Int(0), Int(0), Int(1), Int(0), Int(0), reader.value(given[0]))
     signature = mathematics.FUNCTIONS.get(name)
     if signature is None:
         raise _unknown(reader, node, spelled)
@@ -64,6 +68,18 @@ def _library_call(reader: Reading, node: c_ast.FuncCall, name: str) -> Expr:
         raise refusal("PG132", reader.region.at(node), message, "correct the call", len(spelled))
     values = [_as(reader.value(argument), ctype) for argument, ctype in zip(given, wanted, strict=True)]
     return Call(name, tuple(values), result)
+
+
+def _classified(nan: Expr, infinite: Expr, normal: Expr, subnormal: Expr, zero: Expr, number: Expr) -> Expr:
+    """`fpclassify(number)`, of which the compiler's built-in has the answers first."""
+    value = _floating(number)
+    ctype = type_of(value)
+    least = Literal(mathematics.LEAST_NORMAL[ctype], ctype)
+    size = Call("fabsf" if ctype == "float" else "fabs", (value,), ctype)
+    small = Select(Binary("==", value, Cast(ctype, Int(0))), zero, subnormal)
+    finite = Select(Binary("<", size, least), small, normal)
+    bounded = Select(Call("isinf", (value,), "int"), infinite, finite)
+    return Select(Call("isnan", (value,), "int"), nan, bounded)
 
 
 def _as(expr: Expr, ctype: str) -> Expr:
