@@ -250,7 +250,7 @@ def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str], every: bool)
         found: dict[tuple[str, Reference], PolyAccess] = {}
         for s in (s for s in p.statements if _root(s) in roots):
             for a in (a for a in s.accesses if a.reference.array == array.name and _is_read(a)):
-                if s.domain.is_subset(_old(d, s, a)) and _is_stored_over(s, a, writes, order, every):
+                if _is_stored_over(s, a, writes, order, every) and _reads_old(p, d, s, a):
                     found[s.name, a.reference] = a
         if found:
             name = _free(p, f"{array.name}_old")
@@ -260,6 +260,16 @@ def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str], every: bool)
     if not copies:
         return p
     return replace(p, statements=(*copies, *p.statements), arrays=(*p.arrays, *arrays))
+
+
+def _reads_old(p: Polyhedra, d: Dependences, s: PolyStatement, a: PolyAccess) -> bool:
+    """Whether an access always reads what was before the region: what may have been written before it may
+    leave that there, or not. Where nobody knows the dataflow it does not.
+    """
+    try:
+        return s.domain.is_subset(_old(d, s, a)) and not _sources(p, s, a)
+    except isl.Error:
+        return False
 
 
 def _is_stored_over(

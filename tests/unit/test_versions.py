@@ -45,6 +45,12 @@ def test_what_other_iterations_have_stored_is_not() -> None:
     assert set(found.values()) == {"x[i] = (x[(i - 1)] + y[i]);"}
 
 
+def test_what_other_iterations_may_have_stored_is_not() -> None:
+    """It is what was there before, or not: data tell. What surely comes behind stays a store over it."""
+    found = told("for (int i = 1; i < n; i++) { if (y[i] > 0) x[i] = 1; x[i - 1] = x[i - 1] + z[i]; }")
+    assert not any("x_old" in text for text in found.values())
+
+
 def test_a_scalar_of_the_iteration_before() -> None:
     body = "float t = z[0]; for (int i = 0; i < n; i++) { x[i] = y[i] + t; t = z[i]; }"
     found = told(body)
