@@ -156,6 +156,7 @@ def test_searches(body: str, found: bool, tmp_path: Path) -> None:
         "if (a[i] > t) { t = a[i]; at = at + 1; }",  # counts what was larger
         "if (a[i] > t) t = a[i] + 1;",  # another value than what is compared
         "if (a[i] > t + at) { t = a[i]; at = i; }",
+        "if (a[i] * a[i] - 3 > t) { t = a[i] * a[i] - 3; at = i; }",  # which may be fused, or not
     ],
 )
 def test_what_depends_on_all_before_stays_in_order(body: str, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ equal value, `j_at` its first place in that row.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -33,6 +34,8 @@ from polygpu.analysis.names import names_of
 from polygpu.analysis.reductions import is_update
 from polygpu.model.expr import (
     Binary,
+    Call,
+    Cast,
     Expr,
     Int,
     Name,
@@ -212,7 +215,27 @@ def _tested(scop: Scop, s: Statement, level: int, branch: Branch) -> _Fold | Non
     if not asking:
         return _Fold(scop, s, level, plain, None, branch)
     compared = _comparison(asking[0], stores) if len(asking) == 1 and not s.ends else None
-    return None if compared is None else _Fold(scop, s, level, plain, compared, branch)
+    if compared is None or not _is_steady(scop, compared.value):
+        return None
+    return _Fold(scop, s, level, plain, compared, branch)
+
+
+def _is_steady(scop: Scop, value: Expr) -> bool:
+    """Whether compilers make the same of a value wherever it stands: they may fuse a product and a sum."""
+    fused = (
+        isinstance(side, Binary) and side.op == "*" and is_floating(type_of(side))
+        for part in walk(value)
+        if isinstance(part, Binary) and part.op in ("+", "-")
+        for side in map(_unsigned, (part.left, part.right))
+    )
+    called = {part.function for part in walk(value) if isinstance(part, Call)}
+    own = any(re.search(rf"\b{name}\s*\(", text) for name in called for text in scop.functions)
+    return not own and not any(fused)
+
+
+def _unsigned(e: Expr) -> Expr:
+    """What there is without signs and conversions."""
+    return _unsigned(e.operand) if isinstance(e, Unary | Cast) else e
 
 
 def _conjuncts(test: Expr) -> Iterator[Expr]:
