@@ -46,8 +46,8 @@ def test_what_other_iterations_have_stored_is_not() -> None:
 
 
 def test_what_other_iterations_may_have_stored_is_not() -> None:
-    """It is what was there before, or not: data tell. What surely comes behind stays a store over it."""
-    found = told("for (int i = 1; i < n; i++) { if (y[i] > 0) x[i] = 1; x[i - 1] = x[i - 1] + z[i]; }")
+    """Data tell whether it is what was there before; the next iteration stores over it."""
+    found = told("for (int i = 2; i < n; i++) { if (y[i] > 0) x[i] = 1; z[i] = x[i - 1]; x[i - 2] = 0; }")
     assert not any("x_old" in text for text in found.values())
 
 
