@@ -24,8 +24,8 @@ OLD = "for (int i = 0; i < n - 1; i++) x[i] = x[i + 1] + y[i];"
 
 
 def told(body: str) -> dict[str, str]:
-    p, d = dependent(VECTORS, body)
-    found = told_apart(p, d, [s.name for s in p.statements])
+    p, _ = dependent(VECTORS, body)
+    found = told_apart(p, [s.name for s in p.statements])
     return {s.name: " ".join(shown_action(a) for a in s.body) for s in found.statements}
 
 
@@ -43,6 +43,12 @@ def test_what_an_iteration_stores_over_itself_is_not() -> None:
 def test_what_other_iterations_have_stored_is_not() -> None:
     found = told("for (int i = 1; i < n; i++) x[i] = x[i - 1] + y[i];")
     assert set(found.values()) == {"x[i] = (x[(i - 1)] + y[i]);"}
+
+
+def test_what_other_iterations_may_have_stored_is_not() -> None:
+    body = "{ if (y[i] > 0) x[i + 1] = y[i]; z[i] = x[i]; x[i + 2] = 1; }"
+    found = told(f"for (int i = 0; i < n - 2; i++) {body}")
+    assert "z[i] = x_old[i];" not in {text for name, text in found.items() if name != "S1_0"}
 
 
 def test_a_scalar_of_the_iteration_before() -> None:
