@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.final_values import affine_expression, copy_before, copy_of_last
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.index_sets import divided
@@ -39,7 +38,7 @@ from polygpu.support.isl_idioms import D, coalesced, maps, pieces, tuple_name, u
 _PIECES = 6  # of a statement
 
 
-def told_apart(p: Polyhedra, d: Dependences, names: Collection[str], every: bool = False) -> Polyhedra:
+def told_apart(p: Polyhedra, names: Collection[str], every: bool = False) -> Polyhedra:
     """`p` with the values apart that the statements of these `names` read, and others of them store over.
 
     With `every` those too that the same iteration stores over: what reads them may then come later.
@@ -47,14 +46,14 @@ def told_apart(p: Polyhedra, d: Dependences, names: Collection[str], every: bool
     roots = {_root(p.statement(n)) for n in names}
     sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
     try:
-        found = _in_pieces(p, d, roots, sums)
+        found = _in_pieces(p, roots, sums)
         for array in p.arrays:
             summed = any(array.name == name for _, name in sums)
             if not array.extents and not array.structure and not summed:
                 found = _single(p, found, array, roots)
+        return _with_old(found, roots, every)
     except isl.Error:  # dataflow that nobody knows
         return p
-    return _with_old(found, d if found is p else compute(found), roots, every)
 
 
 def _root(s: PolyStatement) -> str:
@@ -62,16 +61,14 @@ def _root(s: PolyStatement) -> str:
     return s.whole or s.name
 
 
-def _in_pieces(
-    p: Polyhedra, d: Dependences, roots: Collection[str], sums: Collection[tuple[str, str]]
-) -> Polyhedra:
+def _in_pieces(p: Polyhedra, roots: Collection[str], sums: Collection[tuple[str, str]]) -> Polyhedra:
     """`p` with statements that read values of several kinds as several ones, those that add to them aside."""
     found = p
     for s in (s for s in p.statements if _root(s) in roots):
         sets = [s.domain]
         reads = (a for a in s.accesses if _is_read(a) and (s.name, a.reference.array) not in sums)
         for a in reads:
-            for part in _kinds(p, d, s, a):
+            for part in _kinds(p, s, a):
                 sets = [new for old in sets for new in (old.intersect(part), old.subtract(part))]
         sets = [coalesced(each) for each in sets if not each.is_empty()]
         if 1 < len(sets) <= _PIECES:
@@ -83,11 +80,11 @@ def _is_read(a: PolyAccess) -> bool:
     return not a.write and a.affine and a.exposed and not a.reference.field
 
 
-def _kinds(p: Polyhedra, d: Dependences, s: PolyStatement, a: PolyAccess) -> list[isl.Set]:
+def _kinds(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[isl.Set]:
     """The instances in which an access reads what was before the region, or what one statement wrote."""
     if not _is_written(p, a.reference.array):
         return []
-    old = _old(d, s, a)
+    old = _old(p, s, a)
     found = [] if old.is_empty() or s.domain.is_subset(old) else [old]
     if not a.reference.subscripts:
         sources = _sources(p, s, a)
@@ -101,12 +98,15 @@ def _is_written(p: Polyhedra, array: str) -> bool:
     return bool(writes) and all(a.affine for a in writes)
 
 
-def _old(d: Dependences, s: PolyStatement, a: PolyAccess) -> isl.Set:
-    """The instances in which an access may read what was there before the region."""
-    tuples = s.name, array_tuple(a.reference)
-    found = [m for m in maps(d.live_in) if (tuple_name(m, D.in_), tuple_name(m, D.out)) == tuples]
-    empty = isl.Set.empty(s.domain.get_space())
-    return empty if not found else found[0].intersect(a.relation).domain()
+def _old(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> isl.Set:
+    """The instances in which an access surely reads what was there before the region.
+
+    Raises isl.Error.
+    """
+    found = s.domain
+    for pairs in _sources(p, s, a).values():
+        found = found.subtract(pairs.range())
+    return found
 
 
 def _sources(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> dict[str, isl.Map]:
@@ -236,7 +236,7 @@ def _redirected(s: PolyStatement, change: Callable[[Reference, bool], Reference]
     return replace(s, body=map_references(s.body, change), accesses=tuple(map(access, s.accesses)))
 
 
-def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str], every: bool) -> Polyhedra:
+def _with_old(p: Polyhedra, roots: Collection[str], every: bool) -> Polyhedra:
     """`p` with copies of what other iterations store over: they are read instead of the arrays."""
     order, rank = p.schedule(), p.statements[0].schedule.dim(D.out) // 2
     copies: list[PolyStatement] = []
@@ -250,7 +250,7 @@ def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str], every: bool)
         found: dict[tuple[str, Reference], PolyAccess] = {}
         for s in (s for s in p.statements if _root(s) in roots):
             for a in (a for a in s.accesses if a.reference.array == array.name and _is_read(a)):
-                if _is_stored_over(s, a, writes, order, every) and _reads_old(p, d, s, a):
+                if s.domain.is_subset(_old(p, s, a)) and _is_stored_over(s, a, writes, order, every):
                     found[s.name, a.reference] = a
         if found:
             name = _free(p, f"{array.name}_old")
@@ -260,16 +260,6 @@ def _with_old(p: Polyhedra, d: Dependences, roots: Collection[str], every: bool)
     if not copies:
         return p
     return replace(p, statements=(*copies, *p.statements), arrays=(*p.arrays, *arrays))
-
-
-def _reads_old(p: Polyhedra, d: Dependences, s: PolyStatement, a: PolyAccess) -> bool:
-    """Whether an access always reads what was before the region: what may have been written before it may
-    leave that there, or not. Where nobody knows the dataflow it does not.
-    """
-    try:
-        return s.domain.is_subset(_old(d, s, a)) and not _sources(p, s, a)
-    except isl.Error:
-        return False
 
 
 def _is_stored_over(

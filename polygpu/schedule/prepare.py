@@ -135,7 +135,7 @@ def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) ->
     for every in (False, True):
         if not names or end <= steps():
             break
-        told = partial(told_apart, start.polyhedra, start.dependences, names, every)
+        told = partial(told_apart, start.polyhedra, names, every)
         p = passes.run("versions", told)
         if p is not start.polyhedra:
             d = passes.run("dependences", partial(compute, p))
