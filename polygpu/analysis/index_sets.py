@@ -34,17 +34,17 @@ class Split:
 
 def split(p: Polyhedra, d: Dependences) -> tuple[Polyhedra, Dependences, tuple[Split, ...]]:
     """`p` with the statements cut whose inner loops become parallel by it, and its dependences."""
-    statements: list[PolyStatement] = []
+    pieces: list[tuple[str, PolyStatement]] = []
     done: list[Split] = []
     own = _own_dependences(d)
     for s in p.statements:
         parts = _parts(s, own[s.name]) if s.name in own else []
-        statements.extend(parts or [s])
+        pieces += [(s.name, part) for part in parts or [s]]
         if parts:
             done.append(Split(s.name, tuple(part.name for part in parts)))
     if not done:
         return p, d, ()
-    return replace(p, statements=tuple(statements)), _renamed(d, statements), tuple(done)
+    return replace(p, statements=tuple(s for _, s in pieces)), _renamed(d, pieces), tuple(done)
 
 
 def divided(p: Polyhedra, statement: str, sets: Sequence[isl.Set]) -> Polyhedra:
@@ -65,19 +65,17 @@ def divided(p: Polyhedra, statement: str, sets: Sequence[isl.Set]) -> Polyhedra:
     return replace(p, statements=tuple(part for x in p.statements for part in (parts if x is s else [x])))
 
 
-def _renamed(d: Dependences, statements: list[PolyStatement]) -> Dependences:
-    """`d` between the pieces: cutting changes the names of instances, not the values they exchange."""
-    names = union_of([_from_whole(s) for s in statements])
+def _renamed(d: Dependences, pieces: list[tuple[str, PolyStatement]]) -> Dependences:
+    """`d` between the pieces, each with the name of what it was cut from, which may be a piece itself.
+
+    Cutting changes the names of instances, not the values they exchange.
+    """
+    names = union_of([s.domain.identity().set_tuple_name(D.in_, name) for name, s in pieces])
     return Dependences(
         d.flow.apply_domain(names).apply_range(names),
         d.memory.apply_domain(names).apply_range(names),
         d.live_in.apply_domain(names),
     )
-
-
-def _from_whole(s: PolyStatement) -> isl.Map:
-    identity = s.domain.identity()
-    return identity.set_tuple_name(D.in_, s.whole) if s.whole else identity
 
 
 def _own_dependences(d: Dependences) -> dict[str, isl.Map]:

@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 from polygpu.analysis.dependences import compute
-from polygpu.analysis.index_sets import split
+from polygpu.analysis.index_sets import divided, split
 from tests.unit.middle import dependent, host_text
 
 SQUARE = "int n, float a[restrict n][n], float b[restrict n][n]"
@@ -52,6 +52,19 @@ def test_the_pieces_have_the_dependences_of_a_fresh_analysis() -> None:
     assert found.flow.is_equal(fresh.flow)
     assert found.memory.is_equal(fresh.memory)
     assert found.live_in.is_equal(fresh.live_in)
+
+
+def test_pieces_of_what_is_a_piece_already_have_their_dependences() -> None:
+    """The product, cut in two before, is left as it is; the closure is not."""
+    product = PRODUCT.replace("a[", "c[")
+    p, _ = dependent(f"{SQUARE}, float c[restrict n][n]", f"{product} {CLOSURE}")
+    whole = p.statements[0]
+    first = whole.domain.intersect(isl.Set(f"[n] -> {{ {whole.name}[i, j, k] : k = 0 }}"))
+    p = divided(p, whole.name, [first, whole.domain.subtract(first)])
+    after, found, _ = split(p, compute(p))
+    fresh = compute(after)
+    assert found.flow.is_equal(fresh.flow)
+    assert found.memory.is_equal(fresh.memory)
 
 
 def test_the_pieces_run_in_both_dimensions_at_once() -> None:
