@@ -72,7 +72,7 @@ FEW = {
     "a dependence forgotten": [("jacobi-1d", OLD)],
     "an action left out": [("gesummv", OLD)],
     "a padding changed on one side": [("transpose", OLD)],
-    "another comparison in a guard": [("transpose", OLD)],
+    "another comparison in a guard": [("jacobi-1d", OLD)],
     "another thread's index": [("transpose", OLD)],
     "another element read or written": [("jacobi-1d", OLD)],
     "an array copied otherwise": [("trisolv", OLD)],

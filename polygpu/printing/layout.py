@@ -201,8 +201,12 @@ def _buffer_text(buffer: Buffer, dialect: Dialect, kept: bool) -> BufferText:
 
 
 def _rows(buffer: Buffer, first: TransferText, host: Dialect) -> tuple[str, ...]:
-    size = f" * sizeof({host.stored_type(buffer.type)})" if len(buffer.extents) > 1 else ""
-    return first.host, first.host_pitch + size, first.device_pitch + size
+    """The host's address, and the bytes from row to row there and on the device, 0 for what has no rows."""
+    if len(buffer.extents) < 2:
+        return first.host, first.host_pitch, first.device_pitch
+    size = f" * sizeof({host.stored_type(buffer.type)})"
+    row = first.host_pitch if first.host_pitch.isalnum() else f"({first.host_pitch})"
+    return first.host, row + size, first.device_pitch + size
 
 
 def _copies(buffer: Buffer) -> tuple[Transfer, ...]:

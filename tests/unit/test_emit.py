@@ -298,3 +298,23 @@ def test_folded_breaks_at_the_outermost_operator() -> None:
     ]
     assert folded(["// " + "word " * 40])[0].startswith("// word")
     assert len(folded(["// " + "word " * 40])) == 1
+
+
+@pytest.mark.parametrize(("target", "suffix"), [("cuda", "_cuda.cu"), ("opencl", "_opencl.c")])
+def test_rows_that_stay_are_told_in_bytes(target: str, suffix: str, tmp_path: Path) -> None:
+    """Of a sum of sizes all of it counts."""
+    path = tmp_path / "program.c"
+    path.write_text(
+        """static void step(int n, float (*restrict a)[n + 1], float (*restrict b)[n + 1]) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n + 1; j++) b[i][j] = a[i][j] + i;
+#pragma endscop
+}
+void all(int n, float (*a)[n + 1], float (*b)[n + 1]) {
+  for (int t = 0; t < 9; t++) { step(n, a, b); b[0][0] = t; step(n, b, a); }
+}
+"""
+    )
+    text = compile_file(str(path), Options(target=target, level=0, offload="always")).files[suffix]
+    assert text.count("(n + 1) * sizeof(") == 2
+    assert "n + 1 * sizeof(" not in text
