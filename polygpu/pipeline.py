@@ -1,7 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-select, chain, gather, cluster, fold                                      a region
+rewritten (search, select, chain, gather), cluster, shareable (fold)      a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
@@ -16,9 +16,7 @@ from typing import TypeAlias
 
 from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
-from polygpu.analysis.folds import folded, searched
-from polygpu.analysis.histograms import privatised
-from polygpu.analysis.reductions import chained, gathered, permitted, selected
+from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
@@ -96,8 +94,7 @@ class File:
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
         left = self.options.time_budget
-        plain = searched(permitted(scop, decisions, self.options.reassociate))
-        scop = gathered(chained(selected(plain)), decisions)
+        scop = rewritten(scop, decisions, self.options.reassociate)
         realiser = self.realisers.get(scop)
         if realiser is None:
             start = steps()
@@ -123,7 +120,7 @@ class File:
 
         first = prepared(scop)
         alone = first.alone if self.options.level else frozenset()
-        made = self.passes.run("fold", lambda: folded(privatised(scop, alone), alone))
+        made = self.passes.run("fold", lambda: shareable(scop, alone))
         return first if made is scop else prepared(made)
 
     def _choice(
