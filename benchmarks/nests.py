@@ -20,7 +20,7 @@ _REGION = re.compile(r"region (\w+): lines? (\d+)(?:-(\d+))?")
 _NAME = re.compile(r"(?<!\w)'[^']*'")
 _ABOUT = re.compile(r"(?<=dependence): .*")
 _BY_THREADS = "threads of OpenMP may run this loop"
-_ON_HOST, _IN_ONE_THREAD, _REGION_FOUND, _REFUSED = "PG309", "PG330", "PG180", "PG181"
+_IN_ONE_THREAD, _REGION_FOUND, _REFUSED = "PG330", "PG180", "PG181"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _regions(diagnostics: Sequence[dict[str, Any]], loops: Sequence[Loop]) -> It
 def _judged(region: Nest, diagnostics: Sequence[dict[str, Any]]) -> Nest:
     """`region` with what warnings say of it."""
     inside = [d for d in diagnostics if d["line"] and region.first <= d["line"] <= region.last]
-    verdicts: dict[str, Verdict] = {_ON_HOST: "host", _IN_ONE_THREAD: "one thread"}
+    verdicts: dict[str, Verdict] = {"PG309": "host", "PG335": "host", _IN_ONE_THREAD: "one thread"}
     for identity, verdict in verdicts.items():
         if reasons := tuple(dict.fromkeys(reason(d) for d in inside if d["id"] == identity)):
             return Nest(region.first, region.last, region.function, verdict, reasons)

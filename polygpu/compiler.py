@@ -98,7 +98,7 @@ def _first(certificate: Certificate) -> str:
 def summaries(compilation: Compilation) -> Iterator[str]:
     """What was proved of each region and what is open, and which decisions nests left out: a line each."""
     yield from left_out(compilation.regions)
-    for r, certificate in zip(compilation.regions, compilation.certificates, strict=True):
+    for r, certificate in zip(compilation.regions, compilation.certificates, strict=False):
         proved = [f.property for f in certificate.facts if f.verdict == "proved"]
         left = [f"{f.property} ({f.why})" for f in certificate.facts if f.verdict == "open"]
         yield f"{r.scop.name}: proved {', '.join(proved) or 'nothing'}" + (

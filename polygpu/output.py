@@ -1,4 +1,4 @@
-"""The last passes of a file: price -> spaces -> emit, and all that there is to say of it."""
+"""The last passes of a file: price -> spaces -> join -> emit, and all that there is to say of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
-from polygpu.offload.offers import offers, settled
+from polygpu.offload.joined import joined
+from polygpu.offload.offers import offers, settled, varies, without_parts
 from polygpu.printing import uses
 from polygpu.printing.calls import emit, emit_original
 from polygpu.support.diagnostics import Diagnostic
@@ -47,7 +48,9 @@ class Output:
         asked = {k.name: a for r in kept for k, a in zip(r.region.kernels, r.asked, strict=True)}
         make = partial(put_in_spaces, (r.region for r in kept), self.device, asked)
         spaced = self.passes.run("spaces", make)
-        regions = tuple(r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
+        placed = (r.with_kernels(region) for r, region in zip(kept, spaced.regions, strict=True))
+        join = partial(joined, device=self.device, stated=self.typical, rule=self.options.level > 0)
+        regions = self.passes.run("join", lambda: tuple(map(join, placed)))
         stem = self.path.rsplit("/", 1)[-1].removesuffix(".c")
         stays = self.passes.run("keep", lambda: self._kept(lifted, regions))
         unit = Unit(self.path, stem, tuple(r.region for r in regions), bool(stays), stays.regions, stays.maps)
@@ -95,11 +98,14 @@ class Output:
         self, regions: tuple[CompiledRegion, ...], lifted: Lifted
     ) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
         """Those to offload, with a test of sizes where no pragma marks them, and what is to say of it."""
-        if self.options.offload != "auto":
-            return regions, ()
         asked = {r.scop.name for r in regions if _is_marked(r.scop, lifted)}
+        if self.options.offload != "auto" and all(
+            r.scop.name in asked or not varies(r.scop) for r in regions
+        ):
+            return regions, ()
         scopes = lifted.kept([r.scop for r in regions]).scopes
-        return settled(offers(regions, self.device, self.typical, scopes), asked)
+        found = offers(regions, self.device, self.typical, scopes)
+        return (settled if self.options.offload == "auto" else without_parts)(found, asked)
 
 
 def _is_marked(scop: Scop, lifted: Lifted) -> bool:

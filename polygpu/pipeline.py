@@ -5,13 +5,14 @@ rewritten (search, select, chain, gather), cluster, shareable (fold)      a regi
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
-price, spaces, emit                                                       a file      output
+price, spaces, join, emit                                                 a file      output
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from polygpu import devices
@@ -55,6 +56,7 @@ class File:
     passes: Passes = field(default_factory=Passes)
     vetoed: dict[tuple[int, int], Diagnostic] = field(default_factory=dict)
     lifted: Lifted | None = None
+    again: Callable[[Mapping[tuple[int, int], Diagnostic]], Lifted] | None = None
     realisers: dict[Scop, Realiser] = field(default_factory=dict)
     chosen: dict[tuple[Scop, tuple[Decision, ...]], tuple[Decision, ...]] = field(default_factory=dict)
 
@@ -85,10 +87,11 @@ class File:
             if len(self.vetoed) == known:
                 output = Output(self.path, self.options, self.device, self.typical, self.passes)
                 return output.written(lifted, tuple(compiled), taken, care)
-            self.lifted = None
+            self.again, self.lifted = lifted.again, None
 
     def _lift(self) -> Lifted:
-        lifted = lift(self.path, self.options.frontend(), self.vetoed)
+        read = self.again or partial(lift, self.path, self.options.frontend())
+        lifted = read(self.vetoed)
         check_known({**self.values, **self.typical}, lifted.scops)
         return lifted
 

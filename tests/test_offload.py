@@ -246,3 +246,42 @@ def test_what_loses_alone_goes_where_its_arrays_are(
     assert compile_c(few + STEPS.replace("OTHER", "few(b);")) == 0
     assert "[PG332]" not in capsys.readouterr().err
     assert "if (!polygpu_few_0(" in host()
+
+
+SLICES = """\
+#include <stdio.h>
+void f(int m, const int row[restrict m + 1], float *restrict a) {
+    for (int j = 0; j < m; j++) {
+        PRAGMA
+        for (int k = ROW; k < END; k++)
+            a[k] = 2 * a[k];
+        OTHER
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "other", "pragma", "stays"),
+    [
+        ("row[j]", "row[j + 1]", 'printf("%g", a[j]);', "", True),
+        ("j", "m", 'printf("%g", a[j]);', "", True),
+        ("row[j]", "row[j + 1]", 'printf("%g", a[j]);', "#pragma polygpu tile(k: 64)", False),
+        ("row[0]", "row[m]", 'printf("%g", a[j]);', "", False),
+        ("row[j]", "row[j + 1]", 'printf("%d", j);', "", False),
+    ],
+)
+def test_a_few_iterations_of_a_host_loop_are_no_region(
+    directory: Path,
+    capsys: pytest.CaptureFixture[str],
+    first: str,
+    end: str,
+    other: str,
+    pragma: str,
+    stays: bool,
+) -> None:
+    """Unless a pragma marks them, they are all iterations, or their arrays stay on the device."""
+    text = SLICES.replace("ROW", first).replace("END", end).replace("OTHER", other).replace("PRAGMA", pragma)
+    assert compile_c(text, "--target", "emulator", "--offload", "always") == 0
+    assert ("[PG335]" in capsys.readouterr().err) == stays
+    assert ("if (!polygpu_f_0(" in host() or "|| !polygpu_f_0(" in host()) != stays

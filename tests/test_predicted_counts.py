@@ -63,7 +63,7 @@ def test_profiles_are_predicted(kernel: str, extents: programs.Sizes) -> None:
 
 
 @pytest.mark.parametrize("device", ["gtx285", "h100"])
-@pytest.mark.parametrize("kernel", ["mm", "mv", "lu", "heat-3d", "floyd-warshall", "trisolv"])
+@pytest.mark.parametrize("kernel", ["mm", "mv", "lu", "heat-3d", "floyd-warshall", "trisolv", "adi"])
 def test_profiles_are_predicted_by_other_rules(kernel: str, device: str) -> None:
     assert_same(kernel, device, EXTENTS)
 
@@ -77,6 +77,9 @@ DECIDED = [
     ("mm", "gtx285", "tile(i: 32, j: 32, k: 8) threads(i: 8, j: 16) deal(blocked) buffer(prefetch)"),
     ("mm", "h100", "tile(i: 32, j: 64) threads(i: 8, j: 8) deal(blocked) buffer(ring: 4)"),
     ("mm", "h100", "tile(i: 64, j: 64, k: 32) threads(i: 8, j: 8) deal(grouped)"),
+    ("gemm", "h100", "tile(i: 32, j: 64, k: 8) threads(i: 4, j: 8) deal(grouped) buffer(double)"),
+    ("gemm", "8800gtx", "scale(A)"),
+    ("syr2k", "h100", "tile(i: 16, j: 16, k: 4) threads(i: 4, j: 8) buffer(double) wide(0)"),
     ("mv", "8800gtx", "tile(i: 64, j: 64) threads(i: 64) stage(y) unroll(3)"),
     ("mv", "gtx285", "tile(i: 128) threads(i: 128) stage(A, y) loads(2) unroll(none) pad(0)"),
     ("tmv", "h100", "tile(i: 128) threads(i: 32) deal(blocked)"),
@@ -84,6 +87,12 @@ DECIDED = [
     ("jacobi-2d", "gtx285", "tile(i: 8, j: 32) threads(i: 4, j: 32) deal(cyclic)"),
     ("trmm", "8800gtx", "unroll(3) loads(2)"),
     ("syrk", "h100", "tile(i: 16, j: 16, k: 4) buffer(ring)"),
+    (
+        "trmm",
+        "h100",
+        "tile(i: 32, j: 64, k: 8) threads(i: 8, j: 16) deal(grouped) stage(A, B) buffer(prefetch)",
+    ),
+    ("symm", "gtx285", "tile(i: 32, j: 32) threads(i: 8, j: 16) deal(cyclic) stage(A)"),
 ]
 
 
@@ -147,8 +156,8 @@ def test_more_iterations_than_fit_are_sampled(
 
 
 def test_too_much_to_look_at_is_sampled() -> None:
-    region = compiled("trmm", "8800gtx").regions[0].region
-    device = compiled("trmm", "8800gtx").device
+    made = compiled("trmm", "8800gtx", ("version()",))
+    region, device = made.regions[0].region, made.device
     sizes = dict.fromkeys(programs.parameters_of("trmm"), 400)
     exact, few = predict(region, device, sizes), predict(region, device, sizes, work=Work(0))
     assert not exact.sampled

@@ -60,7 +60,7 @@ def changed(d: Decision, name: str, value: Value) -> Decision:
     ("kernel", "device", "key", "name", "value"),
     [
         ("mm", "h100", "tile", "i", 32),
-        ("mm", "h100", "tile", "k", 8),
+        ("mm", "h100", "tile", "k", 16),
         ("mm", "h100", "deal", "j", 8),
         ("mm", "h100", "unroll", "", 4),
         ("mm", "h100", "wide", "", 0),
@@ -71,7 +71,7 @@ def changed(d: Decision, name: str, value: Value) -> Decision:
         ("mv", "gtx285", "tile", "j", 8),
         ("mv", "8800gtx", "pad", "A[i][j]", 0),
         ("jacobi-2d", "8800gtx", "tile", "i", 16),
-        ("jacobi-2d", "h100", "threads", "j", 64),
+        ("jacobi-2d", "h100", "threads", "j", 16),
         ("2mm", "gtx285", "tile", "k", 32),
         ("doitgen", "8800gtx", "tile", "s", 8),
         ("floyd-warshall", "8800gtx", "tile", "i", 16),

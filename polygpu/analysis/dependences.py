@@ -12,7 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.flow import conflicts, dataflows, to, together
 from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.model.scop import keeps_apart, promised
@@ -36,18 +36,18 @@ class Dependences:
         return self.flow.union(self.memory)
 
 
-def compute(p: Polyhedra) -> Dependences:
-    """The dependences of `p` in its original order."""
+def compute(p: Polyhedra, exact: bool = False) -> Dependences:
+    """The dependences of `p` in its original order; isl.Error where `exact` ones are not known."""
     layers = Layers(p)
-    found = _computed(layers.apart())
+    found = _computed(layers.apart(), exact)
     return replace(found, live_in=layers.together(found.live_in))
 
 
-def _computed(p: Polyhedra) -> Dependences:
+def _computed(p: Polyhedra, exact: bool) -> Dependences:
     names = {array_tuple(a.reference): a.reference.array for a in promised(p.scop)}
     if not names:
-        return _analysed(p)
-    parts = [_analysed(_without(p, names)), *(_hidden(p, part, name) for part, name in names.items())]
+        return _analysed(p, exact)
+    parts = [_analysed(_without(p, names), exact), *(_hidden(p, part, name) for part, name in names.items())]
     each = zip(*((d.flow, d.memory, d.live_in) for d in parts), strict=True)
     return Dependences(*(reduce(isl.UnionMap.union, found) for found in each))
 
@@ -90,20 +90,33 @@ def _not_promised(p: Polyhedra, relation: isl.Map, array: str) -> isl.Map:
     return relation
 
 
-def _analysed(p: Polyhedra) -> Dependences:
+def _analysed(p: Polyhedra, exact: bool) -> Dependences:
     reads, writes = p.relation(write=False), p.relation(write=True)
     must, may = p.relation(True, True), p.relation(True, False)
     if writes.is_empty():
         return Dependences(empty_union_map(), empty_union_map(), reads)
     order = p.schedule()
-    try:
-        flow = dataflow(reads, must, may, order)
-        memory = dataflow(writes, must, reads.union(may), order)
-    except isl.Error:  # conflicts are a superset
-        return Dependences(
-            conflicts(writes, reads, order), conflicts(reads.union(writes), writes, order), reads
+    flow = dataflows(reads, must, may, order, exact)
+    lost = {a for a, found in flow.items() if found is None}
+    memory = {} if exact and lost else dataflows(_others(writes, lost), must, reads.union(may), order, exact)
+    lost |= {a for a, found in memory.items() if found is None}
+    if exact and lost:
+        raise isl.Error("dataflow is not known")
+    passed = together(f for a, f in flow.items() if f is not None and a not in lost)
+    stored = together(f for a, f in memory.items() if f is not None and a not in lost)
+    found = Dependences(passed.dependence, stored.dependence, passed.unsupplied)
+    for a in sorted(lost):  # conflicts are a superset
+        read, written = to(reads, a), to(writes, a)
+        found = Dependences(
+            found.flow.union(conflicts(written, read, order)),
+            found.memory.union(conflicts(read.union(written), written, order)),
+            found.live_in.union(read),
         )
-    return Dependences(flow.dependence, memory.dependence, flow.unsupplied)
+    return found
+
+
+def _others(relation: isl.UnionMap, arrays: Container[str]) -> isl.UnionMap:
+    return union_of([m for m in maps(relation) if tuple_name(m, D.out) not in arrays])
 
 
 def carried(relation: isl.Map, level: int) -> isl.Map:

@@ -22,6 +22,7 @@ from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.places import array_names, holds
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.verdicts import ends, obstacle
+from polygpu.analysis.volumes import Volume, iterations, volume
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references
@@ -56,11 +57,12 @@ def expand(
     """`p` with its temporaries expanded, as `decisions` say or else as follows, and what was done.
 
     A loop that carries a dependence of other arrays is left out of an expansion, unless `generous`: then
-    temporaries grow by it too, up to the rank of the region's arrays, which lets a schedule skew the loop.
+    temporaries grow by it too, as far as the largest of the region's arrays has room for, which lets a
+    schedule skew the loop, or run what stays within its iterations apart.
 
     Raises Diagnosed for a decision that is not possible.
     """
-    rank = max((len(a.extents) for a in p.arrays), default=0) if generous else 0
+    most = max((volume(a) for a in p.arrays), default=Volume())
     candidates = {a.name: found for a in p.arrays if (found := _expansions_of(p, d, a.name))}
     sequential = _sequential_loops(p, d, frozenset(n for n, found in candidates.items() if _grows(found)))
     done: list[Expansion] = []
@@ -68,10 +70,11 @@ def expand(
     for array in p.arrays:
         mine = candidates.get(array.name, [])
         asked = [_decided(p, d, e, decisions) for e in mine]
-        found = [a or _useful(p, array, e, sequential, rank) for a, e in zip(asked, mine, strict=True)]
+        room = most if generous else None
+        found = [a or _useful(p, array, e, sequential, room) for a, e in zip(asked, mine, strict=True)]
         if array.live_out:
             # a structure's members are written one by one: there is no last write of an element
-            found = [] if array.structure else _with_final_values(p, array, found, copies)
+            found = [] if array.structure else _with_final_values(p, array, found, most, copies)
         _check_done(p, array.name, decisions, found, [a for a in asked if a is not None])
         done.extend(found)
     done = [e for e in done if e.depth > 0 or e.renamed != e.array]
@@ -186,13 +189,15 @@ def _without(p: Polyhedra, arrays: frozenset[str]) -> Polyhedra:
     return replace(p, statements=statements)
 
 
-def _useful(p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int], rank: int) -> Expansion:
+def _useful(
+    p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int], room: Volume | None
+) -> Expansion:
     """`e` by the loops that may become parallel; a scalar by all of them where none can.
 
     What a scalar passes on in a sequential loop may still be computed in parallel, ahead of the loop. An
-    expansion that makes the array no larger than `rank` dimensions stays whole.
+    expansion that there is `room` for stays whole.
     """
-    if e.depth + len(array.extents) <= rank:
+    if not e.depth or (room is not None and _volume(p, e) <= room):
         return e
     loops = p.statement(min(name for name, _ in e.nodes)).loops
     levels = tuple(k for k in e.levels if loops[k] not in sequential)
@@ -200,30 +205,35 @@ def _useful(p: Polyhedra, array: Array, e: Expansion, sequential: frozenset[int]
 
 
 def _with_final_values(
-    p: Polyhedra, array: Array, found: list[Expansion], copies: list[PolyStatement]
+    p: Polyhedra, array: Array, found: list[Expansion], room: Volume, copies: list[PolyStatement]
 ) -> list[Expansion]:
     """The expansion of an array that is live afterwards, if a copy of its last values can be made.
 
-    It is by the loops that overwrite elements, and of no more dimensions than the region's data: what is
-    copied is in memory as a whole.
+    It is by the loops that overwrite elements, as far as there is `room`: what is copied is in memory as a
+    whole.
     """
     if len(found) != 1 or found[0].depth == 0 or len(p.statements) == 1:
         return []
     renamed = f"{array.name}_all"
-    room = max(map(_rank, p.arrays)) - len(_spread(p, found[0]))
-    levels = tuple(k for k in found[0].levels if _overwrites(p, found[0], k))[: max(room, 0)]
-    if any(a.name == renamed for a in p.arrays) or not levels:
+    large = replace(found[0], renamed=renamed, levels=())
+    for k in (k for k in found[0].levels if _overwrites(p, found[0], k)):
+        larger = replace(large, levels=(*large.levels, k))
+        large = larger if _volume(p, larger) <= room else large
+    if any(a.name == renamed for a in p.arrays) or not large.levels:
         return []
-    copy = copy_back(p, array.name, renamed, levels)
+    copy = copy_back(p, array.name, renamed, large.levels)
     if copy is None:
         return []
     copies.append(copy)
-    return [replace(found[0], renamed=renamed, levels=levels)]
+    return [large]
 
 
-def _rank(array: Array) -> int:
-    """How many of its extents may be large."""
-    return sum(not isinstance(extent, Int) for extent in array.extents)
+def _volume(p: Polyhedra, e: Expansion) -> Volume:
+    """The memory that an expansion takes: of what the web spreads over, and an element where it does not."""
+    statements = sorted({name for name, _ in e.nodes})
+    extents, spread = p.array(e.array).extents, _spread(p, e)
+    elements = Volume().times(extent for k, extent in enumerate(extents) if k in spread)
+    return elements.times(iterations(p, statements, k) for k in e.levels)
 
 
 def _spread(p: Polyhedra, e: Expansion) -> frozenset[int]:

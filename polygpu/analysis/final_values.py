@@ -100,6 +100,13 @@ def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -
     return replace(p, statements=(*p.statements, copy), arrays=(*p.arrays, new))
 
 
+def copy_of_version(
+    p: Polyhedra, writer: PolyStatement, access: PolyAccess, elements: isl.Set, version: str
+) -> PolyStatement:
+    """The statement `array[e] = version[e]` for the elements, after all others."""
+    return _copy(p, writer, access, elements, version, ())
+
+
 def _elements(access: PolyAccess) -> tuple[str, ...]:
     """Names for the subscripts."""
     return tuple(f"{access.reference.array}_e{k}" for k in range(len(access.reference.subscripts)))

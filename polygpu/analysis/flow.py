@@ -6,7 +6,7 @@ something out or ends the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
@@ -19,17 +19,19 @@ from polygpu.support.isl_idioms import (
     basic_maps,
     bounded,
     empty_union_map,
+    exhausted,
     maps,
     tuple_name,
     union_of,
 )
 from polygpu.support.recent import Recent
 
-# Dataflow of ordinary regions takes 0.1 million steps, of a convolution of seven loops 2 million; of dense
+# Dataflow of an array takes some 10,000 steps, 3 million where many statements write it; of dense
 # conflicts in 15 statements it may never end.
 _STEPS = 4_000_000
 _SECONDS = 20.0
 _RECENT = 256  # arrays of a region
+_BETWEEN = "\n;\n"  # the solutions of two problems
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Flow:
     unsupplied: isl.UnionMap
 
 
-_FLOWS: Recent[Flow] = Recent(_RECENT)
+_FLOWS: Recent[Flow | None] = Recent(_RECENT)
 
 
 def dataflow(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> Flow:
@@ -50,62 +52,115 @@ def dataflow(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: 
 
     Raises isl.Error where isl has no answer that is known to be complete.
     """
-    if not any(_doubtful(m) for relation in (sinks, must, may) for m in maps(relation)):
-        arrays = dict.fromkeys(tuple_name(m, D.out) for m in maps(sinks))
-        flows = [_of_array(_to(sinks, a), _to(must, a), _to(may, a), order) for a in arrays]
-        return Flow(
-            reduce(isl.UnionMap.union, (f.dependence for f in flows), empty_union_map()),
-            reduce(isl.UnionMap.union, (f.unsupplied for f in flows), empty_union_map()),
-        )
-
-    try:
-        text = _in_child(_Problem(str([sinks, must, may, order]), _computed, (sinks, must, may, order)))
-    except TimeoutError:
-        text = None
-    if not text:
+    found = list(dataflows(sinks, must, may, order, every=True).values())
+    if None in found:
         raise isl.Error("isl's dataflow analysis fails, or a source is missing")
-    dependence, unsupplied = (isl.UnionMap.read_from_str(CONTEXT, line) for line in text.splitlines())
-    return Flow(dependence, unsupplied)
+    return together(f for f in found if f is not None)
 
 
-def _to(relation: isl.UnionMap, array: str) -> isl.UnionMap:
+def together(flows: Iterable[Flow]) -> Flow:
+    """The dataflow of several arrays."""
+    flows = list(flows)
+    return Flow(
+        reduce(isl.UnionMap.union, (f.dependence for f in flows), empty_union_map()),
+        reduce(isl.UnionMap.union, (f.unsupplied for f in flows), empty_union_map()),
+    )
+
+
+def dataflows(
+    sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap, every: bool = False
+) -> dict[str, Flow | None]:
+    """The dataflow of each array, None where isl has no answer that is known to be complete.
+
+    Who needs that of `every` array may get None for some that have one, too, where others have none.
+    """
+    arrays = dict.fromkeys(tuple_name(m, D.out) for m in maps(sinks))
+    problems = {a: _Problem.of(to(sinks, a), to(must, a), to(may, a), order) for a in arrays}
+    unknown = tuple(p for p in problems.values() if p not in _FLOWS.found and p.is_doubtful)
+    try:
+        for problem, flow in zip(unknown, _solved(unknown, every), strict=True):
+            _FLOWS.put(problem, flow)
+    except TimeoutError:
+        return {a: None if p in unknown else _flow(p) for a, p in problems.items()}
+    return {a: _flow(p) for a, p in problems.items()}
+
+
+def _flow(problem: _Problem) -> Flow | None:
+    try:
+        return _FLOWS.get(problem, problem.flow)
+    except isl.Error:
+        return None
+
+
+def to(relation: isl.UnionMap, array: str) -> isl.UnionMap:
     """What of `relation` is about one array."""
     return union_of([m for m in maps(relation) if tuple_name(m, D.out) == array])
 
 
-def _of_array(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> Flow:
-    """The dataflow of one array, which other passes ask for again when other arrays have changed."""
-
-    def made() -> Flow:
-        with bounded(_STEPS):
-            found = _computed(sinks, must, may, order)
-            return Flow(found.get_may_dependence(), found.get_may_no_source())
-
-    instances = sinks.union(must).union(may).domain()
-    return _FLOWS.get(str([sinks, must, may, order.intersect_domain(instances)]), made)
-
-
 @dataclass(frozen=True)
 class _Problem:
-    """What is asked of `analysis`; `text` tells problems apart."""
+    """The dataflow of one array, which other passes ask for again when other arrays have changed.
+
+    `text` tells problems apart; `analysis` is isl's.
+    """
 
     text: str
     analysis: Callable[..., isl.UnionFlow]
     relations: tuple[isl.UnionMap, ...] = field(compare=False)
 
-    def solved(self) -> str:
-        """Both parts of a Flow; "" where something is missing."""
+    @staticmethod
+    def of(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> _Problem:
+        instances = {tuple_name(m, D.in_) for relation in (sinks, must, may) for m in maps(relation)}
+        own = union_of([m for m in maps(order) if tuple_name(m, D.in_) in instances])
+        return _Problem(str([sinks, must, may, own]), _computed, (sinks, must, may, own))
+
+    @property
+    def is_doubtful(self) -> bool:
+        return any(_doubtful(m) for relation in self.relations[:3] for m in maps(relation))
+
+    def flow(self) -> Flow:
         with bounded(_STEPS):
             found = self.analysis(*self.relations)
-            if not _complete(found.get_full_may_dependence(), *self.relations):
-                return ""
-            return f"{found.get_may_dependence()}\n{found.get_may_no_source()}"
+            return Flow(found.get_may_dependence(), found.get_may_no_source())
+
+    def solved(self) -> str:
+        """Both parts of a Flow; "" where something is missing, or takes too many steps."""
+        try:
+            with bounded(_STEPS):
+                found = self.analysis(*self.relations)
+                if _complete(found.get_full_may_dependence(), *self.relations):
+                    return f"{found.get_may_dependence()}\n{found.get_may_no_source()}"
+        except isl.Error:
+            if exhausted():
+                raise
+        return ""
+
+
+def _solved(problems: tuple[_Problem, ...], every: bool) -> list[Flow | None]:
+    """The dataflow of each, found where they may end the process. Raises TimeoutError."""
+    if not problems:
+        return []
+    texts = _in_child(problems, every)
+    if texts is None:
+        if every:
+            raise TimeoutError("that of others is not known")
+        return [None] * len(problems)
+    pairs = (text.splitlines() for text in texts.split(_BETWEEN))
+    return [Flow(*(isl.UnionMap.read_from_str(CONTEXT, t) for t in pair)) if pair else None for pair in pairs]
 
 
 @lru_cache(maxsize=256)
-def _in_child(problem: _Problem) -> str | None:
-    """The solution, which takes a second at times: a region compiled for several devices asks again."""
-    return in_child(problem.solved, _SECONDS)
+def _in_child(problems: tuple[_Problem, ...], every: bool) -> str | None:
+    """The solutions, which take a second at times: a region compiled for several devices asks again."""
+    return in_child(lambda: _BETWEEN.join(_solutions(problems, every)), _SECONDS)
+
+
+def _solutions(problems: tuple[_Problem, ...], every: bool) -> Iterator[str]:
+    for problem in problems:
+        found = problem.solved()
+        if every and not found:
+            raise isl.Error("a source is missing")
+        yield found
 
 
 def _computed(
@@ -155,9 +210,10 @@ def _complete(
     left = must.union(may).apply_range(element).intersect(before.apply_range(sink)).subtract(found)
     if left.is_empty():
         return True
-    hiding = found.intersect(must.apply_range(element))
-    earlier = before.intersect_domain(left.domain()).intersect_range(hiding.domain())
-    return bool(left.is_subset(earlier.apply_range(hiding)))
+    hiding = found.intersect(must.apply_range(element)).intersect_range(left.range().universe())
+    earlier = before.intersect_domain(left.domain().universe())  # exactly, these are hundreds of pieces
+    hidden = earlier.intersect_range(hiding.domain().universe()).apply_range(hiding)
+    return bool(left.is_subset(hidden))
 
 
 def conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:

@@ -11,7 +11,7 @@ the ends of the dependences inside one iteration of the outer loops lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -53,16 +53,27 @@ def divided(p: Polyhedra, statement: str, sets: Sequence[isl.Set]) -> Polyhedra:
     Raises ValueError where some instance is in none of the sets, or in two.
     """
     s = p.statement(statement)
+    parts = _divided(s, sets)
+    return replace(p, statements=tuple(part for x in p.statements for part in (parts if x is s else [x])))
+
+
+def cut(p: Polyhedra, d: Dependences, sets: Mapping[str, Sequence[isl.Set]]) -> tuple[Polyhedra, Dependences]:
+    """`p` with each of several statements `divided` into its sets, and the dependences of that."""
+    parts = {s.name: _divided(s, sets[s.name]) if s.name in sets else [s] for s in p.statements}
+    pieces = [(name, piece) for name, mine in parts.items() for piece in mine]
+    return replace(p, statements=tuple(piece for _, piece in pieces)), _renamed(d, pieces)
+
+
+def _divided(s: PolyStatement, sets: Sequence[isl.Set]) -> list[PolyStatement]:
     domains = [s.domain.intersect(each) for each in sets]
     rest = s.domain
     for domain in domains:
         if not domain.is_subset(rest):
-            raise ValueError(f"instances of {statement} are in two pieces")
+            raise ValueError(f"instances of {s.name} are in two pieces")
         rest = rest.subtract(domain)
     if not rest.is_empty():
-        raise ValueError(f"instances of {statement} are in no piece")
-    parts = [_restricted(s, f"{statement}_{k}", domain) for k, domain in enumerate(domains)]
-    return replace(p, statements=tuple(part for x in p.statements for part in (parts if x is s else [x])))
+        raise ValueError(f"instances of {s.name} are in no piece")
+    return [_restricted(s, f"{s.name}_{k}", domain) for k, domain in enumerate(domains)]
 
 
 def _renamed(d: Dependences, pieces: list[tuple[str, PolyStatement]]) -> Dependences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
@@ -24,10 +25,8 @@ def with_free_names(scop: Scop) -> tuple[Scop, dict[str, str]]:
     names |= {loop.iterator for loop in scop.loops}
     new: dict[str, str] = {}
     for name in sorted(n for n in names if _clashes(n, names)):
-        candidate = f"{name}_"
-        while candidate in names or candidate in new.values():
-            candidate += "_"
-        new[name] = candidate
+        taken = names | {*new.values()}
+        new[name] = next(c for c in _others(name) if c not in taken and not c.endswith("__"))
     return (_Renaming(new).scop(scop) if new else scop), {b: a for a, b in new.items()}
 
 
@@ -39,7 +38,14 @@ def names_of(scop: Scop) -> Iterator[str]:
         yield from (a.name for a in actions(statement.body) if isinstance(a, Let))
 
 
+def _others(name: str) -> Iterator[str]:
+    yield f"{name.rstrip('_')}_"
+    yield from (f"{name}{k}_" for k in count(2))
+
+
 def _clashes(name: str, names: set[str]) -> bool:
+    if name.endswith("__"):  # what isl calls the names that it has a meaning for
+        return True
     host = _HOST.fullmatch(name)
     if name in _FIXED or (host and (host[1] or host[2]) in names):
         return True

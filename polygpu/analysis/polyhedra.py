@@ -185,11 +185,8 @@ class AffineBuilder:
             case Binary(op, left, right) if op in "+-*/%":
                 return self._arithmetic(op, self.value(left), self.value(right))
             case Call("min" | "max" as function, arguments, _):
-                values = [self.value(a) for a in arguments]
-                result = values[0]
-                for other in values[1:]:
-                    result = result.min(other) if function == "min" else result.max(other)
-                return result
+                choose = isl.PwAff.min if function == "min" else isl.PwAff.max
+                return reduce(choose, map(self.value, arguments))
             case Call("floord", (left, right), _):
                 return self.value(left).div(self.value(right)).floor()
             case Select(test, yes, no):
@@ -201,6 +198,8 @@ class AffineBuilder:
                 )
             case Cast(ctype, operand) if not is_floating(ctype) and SIZES[ctype] >= SIZES["int"]:
                 return self.value(operand)  # narrower ones may change it
+            case Unary("!") | Binary("&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):
+                return self.value(Select(expr, Int(1), Int(0)))
         raise ValueError(f"not affine: {expr}")
 
     def condition(self, expr: Expr) -> isl.Set:

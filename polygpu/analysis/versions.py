@@ -13,26 +13,27 @@ becomes a statement for each kind. Feautrier's single assignment, for what gains
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.analysis.final_values import affine_expression, copy_before, copy_of_last
-from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.final_values import affine_expression, copy_of_last
+from polygpu.analysis.flow import dataflow
 from polygpu.analysis.index_sets import divided
-from polygpu.analysis.polyhedra import (
-    AffineBuilder,
-    PolyAccess,
-    Polyhedra,
-    PolyStatement,
-    access_relation,
-    array_tuple,
+from polygpu.analysis.old_values import (
+    crosses,
+    free_name,
+    is_read,
+    is_written,
+    redirected,
+    root_of,
+    with_old,
 )
+from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.reductions import reductions
 from polygpu.model.expr import Expr, Name, Reference
-from polygpu.model.rewrite import map_references
-from polygpu.model.scop import Access, Array
+from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D, coalesced, maps, pieces, tuple_name, union_of
 
 _PIECES = 6  # of a statement
@@ -43,7 +44,7 @@ def told_apart(p: Polyhedra, names: Collection[str], every: bool = False) -> Pol
 
     With `every` those too that the same iteration stores over: what reads them may then come later.
     """
-    roots = {_root(p.statement(n)) for n in names}
+    roots = {root_of(p.statement(n)) for n in names}
     sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
     try:
         found = _in_pieces(p, roots, sums)
@@ -51,22 +52,17 @@ def told_apart(p: Polyhedra, names: Collection[str], every: bool = False) -> Pol
             summed = any(array.name == name for _, name in sums)
             if not array.extents and not array.structure and not summed:
                 found = _single(p, found, array, roots)
-        return _with_old(found, roots, every)
+        return with_old(found, roots, every)
     except isl.Error:  # dataflow that nobody knows
         return p
-
-
-def _root(s: PolyStatement) -> str:
-    """The statement of the source that `s` is, or is a piece of."""
-    return s.whole or s.name
 
 
 def _in_pieces(p: Polyhedra, roots: Collection[str], sums: Collection[tuple[str, str]]) -> Polyhedra:
     """`p` with statements that read values of several kinds as several ones, those that add to them aside."""
     found = p
-    for s in (s for s in p.statements if _root(s) in roots):
+    for s in (s for s in p.statements if root_of(s) in roots):
         sets = [s.domain]
-        reads = (a for a in s.accesses if _is_read(a) and (s.name, a.reference.array) not in sums)
+        reads = (a for a in s.accesses if is_read(a) and (s.name, a.reference.array) not in sums)
         for a in reads:
             for part in _kinds(p, s, a):
                 sets = [new for old in sets for new in (old.intersect(part), old.subtract(part))]
@@ -76,13 +72,9 @@ def _in_pieces(p: Polyhedra, roots: Collection[str], sums: Collection[tuple[str,
     return found
 
 
-def _is_read(a: PolyAccess) -> bool:
-    return not a.write and a.affine and a.exposed and not a.reference.field
-
-
 def _kinds(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[isl.Set]:
     """The instances in which an access reads what was before the region, or what one statement wrote."""
-    if not _is_written(p, a.reference.array):
+    if not is_written(p, a.reference.array):
         return []
     old = _old(p, s, a)
     found = [] if old.is_empty() or s.domain.is_subset(old) else [old]
@@ -90,12 +82,6 @@ def _kinds(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[isl.Set]:
         sources = _sources(p, s, a)
         found += [m.range() for m in sources.values()] if len(sources) > 1 else []
     return found
-
-
-def _is_written(p: Polyhedra, array: str) -> bool:
-    """Whether statements write the array, in places that are known."""
-    writes = [a for s in p.statements for a in s.accesses if a.write and a.reference.array == array]
-    return bool(writes) and all(a.affine for a in writes)
 
 
 def _old(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> isl.Set:
@@ -120,7 +106,7 @@ def _sources(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> dict[str, isl.Map
     ]
     must, may = (union_of([w.relation for _, w in writes if w.must == sure]) for sure in (True, False))
     flow = dataflow(isl.UnionMap.from_map(a.relation.intersect_domain(s.domain)), must, may, p.schedule())
-    roots = {x.name: _root(x) for x, _ in writes}
+    roots = {x.name: root_of(x) for x, _ in writes}
     found: dict[str, isl.Map] = {}
     for m in maps(flow.dependence):
         root = roots[tuple_name(m, D.in_)]
@@ -144,7 +130,7 @@ def _single(whole: Polyhedra, p: Polyhedra, array: Array, roots: Collection[str]
     `whole` is the program before statements were cut.
     """
     users = [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array.name]
-    writers = {_root(s): s for s, a in users if a.write}
+    writers = {root_of(s): s for s, a in users if a.write}
     if not writers.keys() & roots or any(not (a.must and a.affine) for _, a in users if a.write):
         return p
     reads: dict[tuple[str, Reference], _Read] = {}
@@ -157,7 +143,7 @@ def _single(whole: Polyhedra, p: Polyhedra, array: Array, roots: Collection[str]
             reads[s.name, a.reference] = read
     if not any(r.moves for r in reads.values()):
         return p
-    names = {root: _free(p, f"{array.name}_{k}_all") for k, root in enumerate(writers)}
+    names = {root: free_name(p, f"{array.name}_{k}_all") for k, root in enumerate(writers)}
     copies = [copy_of_last(whole, array.name, names)] if array.live_out else []
     if None in copies:
         return p
@@ -177,17 +163,7 @@ def _read(writers: dict[str, PolyStatement], s: PolyStatement, sources: dict[str
         if value is None:
             return None
         found.append(value)
-    return _Read(root, tuple(found), _crosses(flow, writers[root], s))
-
-
-def _crosses(pairs: isl.Map, one: PolyStatement, two: PolyStatement) -> bool:
-    """Whether pairs of instances are in different iterations of a loop around both statements."""
-    inside = pairs
-    for k, (a, b) in enumerate(zip(one.loops, two.loops, strict=False)):
-        if a != b:
-            break
-        inside = inside.equate(D.in_, k, D.out, k)
-    return not pairs.is_subset(inside)
+    return _Read(root, tuple(found), crosses(flow, writers[root], s))
 
 
 def _renamed(
@@ -207,9 +183,9 @@ def _renamed(
             if read is not None and not write:
                 return replace(r, array=names[read.writer], subscripts=read.source)
             own_value = write or not any(a.exposed for a in s.accesses_of.get((r, False), []))
-            return replace(r, array=names[_root(s)], subscripts=own) if own_value else r
+            return replace(r, array=names[root_of(s)], subscripts=own) if own_value else r
 
-        return _redirected(s, reference)
+        return redirected(s, reference)
 
     new = (replace(array, name=n, storage="region", live_out=False) for n in names.values())
     depths = {n: len(p.statement(_some(p, root)).iterators) for root, n in names.items()}
@@ -219,75 +195,4 @@ def _renamed(
 
 
 def _some(p: Polyhedra, root: str) -> str:
-    return next(s.name for s in p.statements if _root(s) == root)
-
-
-def _redirected(s: PolyStatement, change: Callable[[Reference, bool], Reference]) -> PolyStatement:
-    """`s` with accesses of other elements."""
-    builder = AffineBuilder(s.domain.get_space())
-
-    def access(a: PolyAccess) -> PolyAccess:
-        new = change(a.reference, a.write)
-        if new is a.reference:
-            return a
-        plain = Access(new, a.write, a.must, True, a.position, a.text)
-        return replace(a, reference=new, relation=access_relation(builder, s.domain, plain))
-
-    return replace(s, body=map_references(s.body, change), accesses=tuple(map(access, s.accesses)))
-
-
-def _with_old(p: Polyhedra, roots: Collection[str], every: bool) -> Polyhedra:
-    """`p` with copies of what other iterations store over: they are read instead of the arrays."""
-    order, rank = p.schedule(), p.statements[0].schedule.dim(D.out) // 2
-    copies: list[PolyStatement] = []
-    arrays: list[Array] = []
-    for array in p.arrays:
-        if not _is_written(p, array.name) or array.structure or not 0 < len(array.extents) <= rank:
-            continue
-        writes = [
-            (s, a) for s in p.statements for a in s.accesses if a.write and a.reference.array == array.name
-        ]
-        found: dict[tuple[str, Reference], PolyAccess] = {}
-        for s in (s for s in p.statements if _root(s) in roots):
-            for a in (a for a in s.accesses if a.reference.array == array.name and _is_read(a)):
-                if s.domain.is_subset(_old(p, s, a)) and _is_stored_over(s, a, writes, order, every):
-                    found[s.name, a.reference] = a
-        if found:
-            name = _free(p, f"{array.name}_old")
-            p = replace(p, statements=tuple(_reading(s, found, name) for s in p.statements))
-            copies.append(copy_before(p, name, list(found.values())))
-            arrays.append(replace(array, name=name, storage="region", live_out=False))
-    if not copies:
-        return p
-    return replace(p, statements=(*copies, *p.statements), arrays=(*p.arrays, *arrays))
-
-
-def _is_stored_over(
-    s: PolyStatement,
-    a: PolyAccess,
-    writes: list[tuple[PolyStatement, PolyAccess]],
-    order: isl.UnionMap,
-    every: bool,
-) -> bool:
-    """Whether a later iteration of a loop around `s` writes what the access reads, or `every` later write."""
-    read = isl.UnionMap.from_map(a.relation)
-    for writer, w in writes:
-        for pairs in maps(conflicts(read, isl.UnionMap.from_map(w.relation), order)):
-            if every or _crosses(pairs, s, writer):
-                return True
-    return False
-
-
-def _reading(s: PolyStatement, found: dict[tuple[str, Reference], PolyAccess], name: str) -> PolyStatement:
-    """`s` with reads of the copy."""
-    mine = {r for n, r in found if n == s.name}
-    if not mine:
-        return s
-    return _redirected(s, lambda r, write: replace(r, array=name) if not write and r in mine else r)
-
-
-def _free(p: Polyhedra, name: str) -> str:
-    taken = p.names() | {n for s in p.statements for n in (s.name, *s.iterators)}
-    while name in taken:
-        name += "_"
-    return name
+    return next(s.name for s in p.statements if root_of(s) == root)

@@ -20,8 +20,8 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 COSTS = (
     "issue", "shared", "replay", "coalesced", "store_line", "loads_in_flight", "raw", "ilp",
     "conflict_in_issue", "efficiency", "latency", "departure", "near32", "far32", "page", "translation",
-    "dispatch", "dispatch_overlap", "launch", "row_stripe", "partitions", "interleave", "camped",
-    "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
+    "dispatch", "dispatch_overlap", "launch", "grid_barrier", "row_stripe", "partitions", "interleave",
+    "camped", "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
     "flops_per_cycle", "double_flops_per_cycle", "divide", "sqrt", "special", "int_multiply", "int_divide",
     "double_add", "double_multiply", "double_mad", "double_divide", "double_sqrt", "double_special",
 )  # fmt: skip

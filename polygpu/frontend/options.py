@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from polygpu.model.scop import Scop
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
+
+Vetoed: TypeAlias = Mapping[tuple[int, int], Diagnostic]  # first and last character -> why it is no region
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +97,4 @@ class Lifted:
     detected: bool = False
     decided: tuple[Decided, ...] = ()
     kept: Callable[[Sequence[Scop]], Kept] = field(default=lambda _: Kept(), compare=False, repr=False)
+    again: Callable[[Vetoed], Lifted] | None = field(default=None, compare=False, repr=False)

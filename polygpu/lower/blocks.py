@@ -14,14 +14,17 @@ import islpy as isl
 
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
+from polygpu.lower.mirrors import loads as mirror_loads
+from polygpu.lower.mirrors import stores as mirror_stores
 from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
 from polygpu.lower.runs import RunCode
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
 from polygpu.lower.staging import Copy
 from polygpu.lower.tidy import substituted
-from polygpu.lower.versions import choices, stored
+from polygpu.lower.versions import choices, needed, stored, target
 from polygpu.mapping.footprint import Side
+from polygpu.mapping.owned import written_arrays
 from polygpu.mapping.program import (
     Block,
     Box,
@@ -31,18 +34,20 @@ from polygpu.mapping.program import (
     Grid,
     Held,
     Meet,
+    Mirrored,
     Reduced,
     Run,
     Series,
     Stored,
+    StoredBox,
     Tiles,
     children,
     reference_key,
     statements,
 )
-from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Barrier, CommitCopies, Declare, For, If, Statement, WaitCopies
-from polygpu.model.linear import add
+from polygpu.model.linear import add, multiply, simplify, subtract
 from polygpu.support.isl_idioms import D
 
 Code: TypeAlias = tuple[Statement, ...]
@@ -51,23 +56,23 @@ Around: TypeAlias = tuple[Tiles, ...]  # the loops over tiles around a block, ou
 
 
 def context_of(m: Grid, layouts: Mapping[str, Layout]) -> KernelContext:
-    """The context of a grid's lowering, which knows what goes through rings."""
+    """The context of a grid's lowering, which knows how many tiles are in shared memory at a time."""
     plain = KernelContext(m, layouts)
-    return replace(plain, rings=tuple(_rings(plain, m.block, ())))
+    return replace(plain, places=tuple(_places(plain, m.block, ())))
 
 
-def _rings(c: KernelContext, block: Block, around: Around) -> Iterable[bool]:
-    """Of each loop over tiles whether it is a ring's: its slots are numbered from tile 0 up.
+def _places(c: KernelContext, block: Block, around: Around) -> Iterable[int]:
+    """Of each loop over tiles how many places these take turns in, numbered along the loop.
 
     Tiles that several loops visit, one after the other, or that some are left out of, have no common number.
     """
     if isinstance(block, Tiles):
-        step, outer = block.fixed, _fixed(around)
-        ring = block.buffering == "ring" and c.m.widest > 0 and c.starts_positive(step, outer)
-        yield ring and _one_loop(_visit(c, block, around, ()), step)
+        step = block.fixed
+        several = block.slots > 1 and (block.buffering != "ring" or c.m.widest > 0)
+        yield block.slots if several and _one_loop(_visit(c, block, around, ()), step) else 1
         around = (*around, block)
     for inner in children(block):
-        yield from _rings(c, inner, around)
+        yield from _places(c, inner, around)
 
 
 def _fixed(around: Around) -> tuple[Fixed, ...]:
@@ -86,7 +91,10 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
         case Filled(_, inner):
             return code(c, inner, around)
         case Stored(boxes, inner):
-            return (*code(c, inner, around), *stored(c, boxes))
+            return (*code(c, inner, around), *(s for box in boxes for s in _stored(c, box, around)))
+        case Mirrored(mirrors, inner):
+            before = (s for mirror in mirrors for s in mirror_loads(c, mirror))
+            return (*before, *code(c, inner, around), *mirror_stores(c, mirrors))
         case Reduced():
             return reduced(c, block, code(c, block.block, around), bool(around))
         case Tiles(block=Copied(boxes, inner)):
@@ -111,9 +119,9 @@ def _staged(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], inner: Block
     """The tiles, with what is copied for each of them."""
     within = (*around, tiles)
     used = _inside(c, tiles, inner, around)
-    if c.in_ring(tiles):
+    if tiles.buffering == "ring" and c.slots(tiles) > 1:
         return _ring(c, tiles, boxes, used, around)
-    if tiles.buffering == "prefetch" and _one_loop(_visit(c, tiles, around, ()), tiles.fixed):
+    if tiles.buffering in ("prefetch", "double") and _one_loop(_visit(c, tiles, around, ()), tiles.fixed):
         return _prefetched(c, tiles, boxes, used, around)
     return _visit(c, tiles, around, (*_copies(c, boxes, within), Barrier(), *used, Barrier()))
 
@@ -124,7 +132,8 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
     Where few loads are in flight, those of one element a thread are on their way during the others.
     """
     copies = [_copy(c, box, around) for box in boxes]
-    ahead = [x for x in copies if x.loads and x.single and not x.choices and len(copies) > 1]
+    plain = [x for x in copies if not x.choices and x.only is None]
+    ahead = [x for x in plain if x.loads and x.single and len(copies) > 1]
     return (
         *(s for x in ahead for s in (x.registers(), *x.fetch())),
         *(s for x in copies if x not in ahead for s in x.direct()),
@@ -132,27 +141,72 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
     )
 
 
+def _stored(c: KernelContext, s: StoredBox, around: Around) -> Iterable[Statement]:
+    if not s.sides:
+        return stored(c, (s,))
+    part = _copy(c, replace(s.box, sides=s.sides, versions=(), only=None), around)
+    pairs = zip(s.sides, s.box.sides, strict=True)
+    skipped = tuple(subtract(c.offset(inner.offset), c.offset(outer.offset)) for inner, outer in pairs)
+    return part.out(target(c, s, _copy_context(c, around, 0)), skipped)
+
+
 def _prefetched(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], used: Code, around: Around) -> Code:
-    """The next tile travels in registers while this one is used."""
-    within = (*around, tiles)
+    """The next tile travels in registers while this one is used, and goes to its place or to another one:
+
+    fetch                                        fetch, put, barrier
+    for tile: put, barrier, fetch, use, barrier  for tile: fetch, use, put into the other, barrier
+    """
+    within, slots, ahead = (*around, tiles), c.slots(tiles), add(Name(tiles.name), tiles.width)
+    turn = _turn(c, tiles, around)
     copies = [_copy(c, box, within, 1) for box in boxes]
-    ahead = {tiles.name: add(Name(tiles.name), tiles.width)}
-    body: list[Statement] = [x for copy in copies for x in copy.put()]
-    body.append(Barrier())
-    body.extend(substituted(tuple(x for copy in copies for x in copy.fetch()), ahead))
-    body.extend([*used, Barrier()])
-    loop = _visit(c, tiles, around, tuple(body))
-    head: list[Statement] = [copy.registers() for copy in copies]
+    fetch = substituted(tuple(x for copy in copies for x in copy.fetch()), {tiles.name: ahead})
+    fetch = _if_there(c, tiles, around, boxes, fetch)
+    put = tuple(x for copy in copies for x in copy.put(turn(ahead)))
+    if slots > 1:
+        here = turn(Name(tiles.name))
+        assert here is not None
+        body = (*fetch, Declare(tiles.slot, "int", here), *used, *put, Barrier())
+    else:
+        body = (*put, Barrier(), *fetch, *used, Barrier())
+    loop = _visit(c, tiles, around, body)
+    first = _first_of(loop)
     before = [_copy(c, box, within) for box in boxes]
-    start = substituted(tuple(x for copy in before for x in copy.fetch()), {tiles.name: _first_of(loop)})
-    return (*head, *_unless_empty(loop, (*start, *loop)))
+    start = substituted(tuple(x for copy in before for x in copy.fetch()), {tiles.name: first})
+    if slots > 1:
+        start = (*start, *(x for copy in before for x in copy.put(turn(first))), Barrier())
+    return (*(copy.registers() for copy in copies), *_unless_empty(loop, (*start, *loop)))
+
+
+def _if_there(c: KernelContext, tiles: Tiles, around: Around, boxes: tuple[Box, ...], fetch: Code) -> Code:
+    """`fetch` of the next tile, behind the last one only of arrays that no block writes meanwhile."""
+    written, loop = written_arrays(c.m), c.tiles_visited(tiles.fixed, _fixed(around))
+    if not isinstance(loop, ScanFor) or not any(box.tuple_name in written for box in boxes):
+        return fetch
+    return (If(Binary("<", add(Name(tiles.name), tiles.width), loop.upper), fetch, (), uniform=True),)
+
+
+def _turn(c: KernelContext, tiles: Tiles, around: Around) -> Callable[[Expr], Expr | None]:
+    """Which of several places a tile is in, by its first value; None where there is one."""
+    slots, width = c.slots(tiles), tiles.width
+    positive = c.starts_positive(tiles.fixed, _fixed(around))
+
+    def turn(first: Expr) -> Expr | None:
+        if slots == 1:
+            return None
+        if positive:
+            return simplify(Binary("%", Binary("/", first, Int(width)), Int(slots)))
+        rounds = multiply(Call("floord", (first, Int(width * slots)), "int"), slots)
+        return subtract(Call("floord", (first, Int(width)), "int"), rounds)
+
+    return turn
 
 
 def _ring(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], used: Code, around: Around) -> Code:
     """Tiles in flight: `stages` slots, each filled `stages - 1` tiles before it is used."""
     stages, width = tiles.stages, tiles.width
     copies = [_copy(c, box, (*around, tiles), stages - 1) for box in boxes]
-    here = Binary("%", Binary("/", Name(tiles.name), Int(width)), Int(stages))
+    here = _turn(c, tiles, around)(Name(tiles.name))
+    assert here is not None, "a ring has several places"
 
     def fill(tiles_ahead: int, base: Expr) -> Code:
         moves = tuple(x for copy in copies for x in copy.in_flight(here))
@@ -185,9 +239,10 @@ def _first_of(loop: Code) -> Expr:
 
 def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
     """The copy of a box for a tile of the innermost loop `around`, or for one up to `ahead` tiles later."""
-    multiples = {a.origin: a.stride for a in c.m.axes} | {t.name: t.width for t in around}
+    multiples = {a.origin: a.aligned for a in c.m.axes} | {t.name: t.width for t in around}
     # an asynchronous copy moves consecutive elements to consecutive places
-    single = bool(around) and c.in_ring(around[-1]) and box.transposed
+    ring = bool(around) and around[-1].buffering == "ring" and c.slots(around[-1]) > 1
+    single = ring and box.transposed
     starts = (t for k, t in enumerate(around) if c.starts_positive(t.fixed, _fixed(around[:k])))
     places = _copy_context(c, around, ahead)
     extents = (c.layouts[box.array].extent(k) for k in range(len(box.sides)))
@@ -199,13 +254,22 @@ def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
         c.site(box.tuple_name),
         c.positive | {t.name for t in starts},
         multiples,
-        0 if single or (c.m.loads and box.transposed) else c.m.widest,
+        0 if single or (c.m.loads and not box.as_it_comes) else c.m.widest,
         c.m.loads,
         tuple(_stays_inside(side, extent, places) for side, extent in zip(box.sides, extents, strict=True)),
         _always_used(c, box, around),
         bool(around),
         choices(c, box, places),
+        needed(c, box, places),
+        tuple(_threads(c, name) for name in box.along),
     )
+
+
+def _threads(c: KernelContext, axis: str) -> tuple[Expr, int]:
+    """The number of a thread along an axis, and how many there are."""
+    k = next(k for k, a in enumerate(c.m.axes) if a.name == axis)
+    count = c.m.axes[k].threads
+    return (Name(c.points.thread_name(k)) if count > 1 else Int(0)), count
 
 
 def _always_used(c: KernelContext, box: Box, around: Around) -> bool:
@@ -235,7 +299,7 @@ def _copy_context(c: KernelContext, around: Around, ahead: int) -> isl.Set:
         position = places.find_dim_by_name(D.param, axis.origin)
         local = isl.LocalSpace.from_space(places.get_space())
         origin = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, D.param, position))
-        rest = origin.mod_val(isl.Val(axis.stride))
+        rest = origin.mod_val(isl.Val(axis.aligned))
         places = places.intersect(rest.eq_set(rest.sub(rest)))
     for k, tiles in enumerate(around):
         further = ahead if tiles is around[-1] else 0

@@ -58,12 +58,13 @@ class Layout:
 
 
 def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
-    """The layout of every array that some statement touches.
+    """The layout of every array that some statement touches, or that is a version of one.
 
     Raises Diagnosed where isl does not find in reasonable time how much of one is touched.
     """
     used = {a.reference.array for s in p.statements for a in s.accesses}
-    return {a.name: _layout_in_time(p, d, a) for a in p.arrays if a.name in used}
+    known = {a.name for a in p.scop.arrays}
+    return {a.name: _layout_in_time(p, d, a) for a in p.arrays if a.name in used or a.name not in known}
 
 
 def _layout_in_time(p: Polyhedra, d: Dependences, array: Array) -> Layout:

@@ -7,7 +7,7 @@ compared with its schedule, and replaced where it differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -183,33 +183,64 @@ def _guarded(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -
     return _tested(generated(union_of(times), context, names), relations, context)
 
 
-def _tested(tree: Scan, relations: dict[str, isl.Map], context: isl.Set) -> Scan:
+def tested(
+    schedule: isl.UnionMap,
+    times: dict[str, isl.Set],
+    inside: isl.Set,
+    around: isl.Set,
+    names: tuple[str, ...],
+) -> Scan:
+    """Loops over `times` of statements, where `around` holds, with a test of whether an instance is of them.
+
+    `inside` holds in the loops, of parameters that they do not depend on too.
+    """
+    relations = {tuple_name(m, D.in_): m.intersect_params(inside) for m in maps(schedule)}
+    hulls = {statement: bounded_hull(t) for statement, t in times.items()}
+    order = union_of([t.set_tuple_name(s).identity().reset_tuple_id(D.out) for s, t in hulls.items()])
+    return _tested(generated(order, around, names), relations, inside, hulls)
+
+
+def _tested(
+    tree: Scan, relations: dict[str, isl.Map], context: isl.Set, times: Mapping[str, isl.Set] | None = None
+) -> Scan:
     match tree:
         case ScanBlock(children):
-            return ScanBlock(tuple(_tested(c, relations, context) for c in children))
+            return ScanBlock(tuple(_tested(c, relations, context, times) for c in children))
         case ScanFor():
-            return replace(tree, body=_tested(tree.body, relations, context))
+            return replace(tree, body=_tested(tree.body, relations, context, times))
         case ScanIf(test, then, otherwise):
-            other = _tested(otherwise, relations, context) if otherwise is not None else None
-            return ScanIf(test, _tested(then, relations, context), other)
-        case ScanLeaf(statement, times):
-            return _instance(statement, times, relations[statement], context)
+            other = _tested(otherwise, relations, context, times) if otherwise is not None else None
+            return ScanIf(test, _tested(then, relations, context, times), other)
+        case ScanLeaf(statement, at):
+            known = times[statement] if times is not None else None
+            return _instance(statement, at, relations[statement], context, known)
 
 
-def _instance(statement: str, times: tuple[Expr, ...], relation: isl.Map, context: isl.Set) -> Scan:
-    """The instance that is executed at `times`, where there is one."""
+def _instance(
+    statement: str, times: tuple[Expr, ...], relation: isl.Map, context: isl.Set, known: isl.Set | None
+) -> Scan:
+    """The instance that is executed at `times`, all of them `known`, where there is one."""
     names = [name for name, _ in zip(_unused(relation), times, strict=False)]
     values = dict(zip(names, times, strict=True))
-    at = relation.reverse()
-    for name in names:
-        position = at.dim(D.param)
-        at = at.move_dims(D.param, position, D.in_, 0, 1).set_dim_id(D.param, position, identifier(name))
+    at = _named(relation.reverse(), names)
     instances = at.range().reset_tuple_id()
     here = instances.params()
     arguments = [_only_value(instances, k) for k in range(instances.dim(D.set))]
     leaf = ScanLeaf(statement, tuple(simplify(substitute(value_of(a, here), values)) for a in arguments))
+    if known is not None:
+        context = context.intersect(_named(known.identity(), names).params())
     test = test_of(here, context)
     return leaf if test is None else ScanIf(simplify(substitute(test, values)), leaf, None)
+
+
+def _named(relation: isl.Map, names: list[str]) -> isl.Map:
+    """The relation with these parameters for its first dimensions."""
+    for name in names:
+        position = relation.dim(D.param)
+        relation = relation.move_dims(D.param, position, D.in_, 0, 1).set_dim_id(
+            D.param, position, identifier(name)
+        )
+    return relation
 
 
 def _unused(relation: isl.Map) -> Iterator[str]:

@@ -21,12 +21,14 @@ from polygpu.mapping.program import (
     Fixed,
     Grid,
     HeldArray,
+    Mirror,
     ReferenceKey,
     Tiles,
     reference_key,
 )
 from polygpu.model.expr import Expr, Int, Name, Reference
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
+from polygpu.model.linear import subtract
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, has_floors, identifier
 from polygpu.support.recent import Recent, Same
 
 _RECENT = 256  # answers
@@ -36,12 +38,12 @@ _RECENT = 256  # answers
 class KernelContext:
     """A kernel's grid; `layouts` describe the region's arrays.
 
-    `rings` says of each of the grid's loops over tiles whether its copies go through a ring.
+    `places` says of each of the grid's loops over tiles in how many places its copies take turns.
     """
 
     m: Grid
     layouts: Mapping[str, Layout]
-    rings: tuple[bool, ...] = ()
+    places: tuple[int, ...] = ()
 
     @cached_property
     def points(self) -> Points:
@@ -51,9 +53,11 @@ class KernelContext:
     def threads(self) -> int:
         return prod(self.m.shape)
 
-    def in_ring(self, tiles: Tiles) -> bool:
-        """Whether what is copied for each of the tiles goes through a ring."""
-        return bool(self.rings) and self.rings[next(k for k, t in enumerate(self.m.loops) if t is tiles)]
+    def slots(self, tiles: Tiles | None) -> int:
+        """How many places there are for what is copied for each of the tiles."""
+        if tiles is None or not self.places:
+            return 1
+        return self.places[next(k for k, t in enumerate(self.m.loops) if t is tiles)]
 
     def box_of(self, statement: str, reference: Reference) -> tuple[Box, Tiles | None] | None:
         """The box in which a reference finds its element, and the loop that copies it."""
@@ -63,6 +67,11 @@ class KernelContext:
     def _boxes(self) -> dict[ReferenceKey, tuple[Box, Tiles | None]]:
         return {key: (box, tiles) for box, tiles in self.m.boxes for key in box.references}
 
+    @cached_property
+    def has_forms(self) -> bool:
+        """Whether some box holds something else than elements."""
+        return any(box.form is not None for box, _ in self.m.boxes)
+
     def held_for(self, statement: str, reference: Reference) -> HeldArray | None:
         """The registers that a reference's element lives in."""
         return self._held.get(reference_key(statement, reference))
@@ -70,6 +79,11 @@ class KernelContext:
     @cached_property
     def _held(self) -> dict[ReferenceKey, HeldArray]:
         return {key: h for h in self.m.held for key in h.references}
+
+    @cached_property
+    def mirrors(self) -> dict[str, Mirror]:
+        """By the names of their boxes."""
+        return {mirror.box.name: mirror for mirror in self.m.mirrors}
 
     def registers(self) -> tuple[Axis, ...]:
         return several(self.m.axes)
@@ -190,6 +204,8 @@ class KernelContext:
     def _as_parameter(self, line: isl.Set, name: str) -> isl.Set:
         """The convex hull of a one-dimensional set as a condition on parameter `name`."""
         hull = isl.Set.from_basic_set(line.remove_divs().simple_hull())
+        if any(has_floors(row) for f in self.m.outer for row in f.member.rows.values()):
+            hull = hull.intersect(_ends(line))
         least, most = line.dim_min_val(0), line.dim_max_val(0)  # the hull forgot what values are multiples of
         if least.is_int():
             hull = hull.lower_bound_val(D.set, 0, least)
@@ -197,6 +213,20 @@ class KernelContext:
             hull = hull.upper_bound_val(D.set, 0, most)
         hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
         return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
+
+
+def _ends(line: isl.Set) -> isl.Set:
+    """The numbers from the least to the greatest of a line, where these are plain functions of parameters."""
+    found = isl.Set.universe(line.get_space())
+    for end, test in ((line.lexmin(), "i >= a"), (line.lexmax(), "i <= a")):
+        if end.n_basic_set() == 1 and not any(part.dim(D.div) for part in end.get_basic_sets()):
+            found = found.intersect(end.apply(isl.Map(f"{{ [a] -> [i] : {test} }}")))
+    return found
+
+
+def local_index(c: KernelContext, subscript: Expr, offset: isl.PwAff) -> Expr:
+    """A subscript as an index of a box that begins at `offset`."""
+    return c.points.expand(subtract(subscript, c.offset(offset)))
 
 
 def several(axes: Iterable[Axis]) -> tuple[Axis, ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-import islpy as isl
-
-from polygpu.lower.context import KernelContext
+from polygpu.lower.context import KernelContext, local_index
+from polygpu.lower.mirrors import Part, is_read_by_others, own_register
 from polygpu.lower.scan import ScanLeaf
+from polygpu.mapping.program import ELEMENT
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, If, Origin, Statement, While
-from polygpu.model.linear import conjunction, simplify, subtract
-from polygpu.model.rewrite import rewrite
+from polygpu.model.linear import conjunction, simplify
+from polygpu.model.rewrite import actions, references, rewrite, substitute
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
 
 
@@ -22,6 +23,7 @@ class Instance:
     c: KernelContext
     leaf: ScanLeaf
     guarded: bool
+    part: Part = field(default_factory=dict)
 
     def code(self) -> tuple[Statement, ...]:
         s = self.c.m.p.statement(self.leaf.statement)
@@ -29,11 +31,27 @@ class Instance:
         arguments = tuple(simplify(a) for a in self.leaf.arguments)
         inside = None if self.guarded else self._inside(arguments)
         code = [(number, out) for number, a in enumerate(s.body) for out in self._action(a, values)]
+        copies = tuple(
+            copy for a in actions(s.body) if isinstance(a, Store) for copy in self._copies(a, values)
+        )
         if s.combines or s.copies:
             return tuple(out for _, out in code)
-        return tuple(
-            replace(out, origin=Origin(s.whole or s.name, number, arguments, inside)) for number, out in code
+        return (
+            *(
+                replace(out, origin=Origin(s.whole or s.name, number, arguments, inside))
+                for number, out in code
+            ),
+            *copies,
         )
+
+    def _copies(self, store: Store, values: dict[str, Expr]) -> Iterator[Assign]:
+        """What other threads read of an element that the thread keeps in a register."""
+        place, element = self._place(store.target, values), self._place(store.target, values, False)
+        found = self.c.box_of(self.leaf.statement, store.target)
+        mirror = self.c.mirrors.get(found[0].name) if found is not None else None
+        if mirror is not None and is_read_by_others(self.c, mirror, self.part):
+            assert isinstance(element, Reference)
+            yield Assign(element, place)
 
     def _inside(self, arguments: tuple[Expr, ...]) -> Expr | None:
         """Whether the point is one of the nest's, as far as `arguments` leave that open."""
@@ -67,11 +85,19 @@ class Instance:
         def change(e: Expr) -> Expr | None:
             if isinstance(e, Reference):
                 return self._place(e, values)
-            return values.get(e.name) if isinstance(e, Name) else None
+            return values.get(e.name) if isinstance(e, Name) else self._made(e, values)
 
         return rewrite(expr, change)
 
-    def _place(self, r: Reference, values: dict[str, Expr]) -> Expr:
+    def _made(self, expr: Expr, values: dict[str, Expr]) -> Expr | None:
+        """Where the value of `expr` is that a box holds of the only element in it."""
+        read = references(expr) if self.c.has_forms else ()
+        found = self.c.box_of(self.leaf.statement, read[0]) if len(read) == 1 else None
+        form = found[0].form if found is not None else None
+        same = form is not None and substitute(form, {ELEMENT: read[0]}) == expr
+        return self._place(read[0], values) if same else None
+
+    def _place(self, r: Reference, values: dict[str, Expr], mirrored: bool = True) -> Expr:
         """Where `r` lives in this kernel: a register, a shared or a global element."""
         held = self.c.held_for(self.leaf.statement, r)
         if held is not None:
@@ -85,16 +111,15 @@ class Instance:
             return replace(r, subscripts=subscripts)
         box, tiles = found
         local = [local_index(self.c, s, side.offset) for s, side in zip(subscripts, box.sides, strict=True)]
+        mirror = self.c.mirrors.get(box.name) if mirrored else None
+        mine = own_register(self.c, mirror, self.leaf.statement, r, self.part) if mirror is not None else None
+        if mine is not None:
+            return replace(mine, site=r.site)
         stored = tuple(local[k] for k in box.order)
-        if tiles is not None and self.c.in_ring(tiles):
+        if tiles is not None and self.c.slots(tiles) > 1:
             stored = (Name(tiles.slot), *stored)
         return Reference(box.name, stored, r.type, site=r.site)
 
     def _affine(self, r: Reference) -> bool:
         """Whether polyhedra know what the subscripts are; others are computed as C does."""
         return r in self.c.m.p.statement(self.leaf.statement).affine
-
-
-def local_index(c: KernelContext, subscript: Expr, offset: isl.PwAff) -> Expr:
-    """A subscript as an index of a box that begins at `offset`."""
-    return c.points.expand(subtract(subscript, c.offset(offset)))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
+from polygpu.lower.carried import carry
 from polygpu.lower.context import KernelContext
 from polygpu.lower.loaded import load_once
 from polygpu.lower.points import names_in
@@ -52,7 +53,8 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
 def _kernel(c: KernelContext) -> Kernel:
     cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
     memory = frozenset(c.layouts).union(box.name for box, _ in c.m.boxes)
-    body = tidy(load_once(typed(_body(c), cast), memory, c.m.reuse))
+    loaded = load_once(typed(_body(c), cast), memory, c.m.reuse)
+    body = tidy(carry(loaded, frozenset(c.layouts), c.m.reuse))
     arrays = _arrays(c, body)
     free = free_names(body)
     for a in arrays:
@@ -97,7 +99,9 @@ def _linear_thread(c: KernelContext) -> Expr:
 def _comment(c: KernelContext) -> Iterator[str]:
     for s in (c.m.p.statement(n) for n in c.m.statements):
         yield from _source(s)
-    for k, a in enumerate(c.m.axes):
+    if c.m.attending:
+        yield f"one thread, for which {c.m.attending} copy"
+    for k, a in enumerate(c.m.axes if not c.m.attending else ()):
         deal = f", {a.per_thread} points a thread" if a.per_thread > 1 else ""
         whose = "one after another" if a.loop else f"to {c.points.block_name(k).replace('_', ' ')}"
         yield f"{a.name}: tiles of {a.tile} {whose}, {a.threads} threads{deal}"
@@ -115,11 +119,11 @@ def _source(s: PolyStatement) -> Iterator[str]:
 
 
 def _shared(c: KernelContext, box: Box, tiles: Tiles | None) -> SharedArray:
-    ring = (tiles.stages,) if tiles is not None and c.in_ring(tiles) else ()
+    slots = (c.slots(tiles),) if c.slots(tiles) > 1 else ()
     ctype = c.layouts[box.array].buffer.type
     grouped = any(a.group > 1 and a.group % 4 == 0 for a in c.m.axes)
     alignment = 16 if grouped and SIZES.get(ctype) == 4 else SIZES.get(ctype, 16)
-    return SharedArray(box.name, ctype, (*ring, *box.extents), box.padding, alignment)
+    return SharedArray(box.name, ctype, (*slots, *box.extents), box.padding, alignment)
 
 
 def _host_values(c: KernelContext) -> dict[str, Expr]:

@@ -56,19 +56,19 @@ def load_once(body: Body, memory: frozenset[str], registers: int) -> Body:
     """`body` with values of the arrays `memory` in at most so many `registers` of a thread at a time."""
     if registers <= 0:
         return body
-    return _Loads(memory, frozenset(touched(body)[1]), _Names(names_used(body).union(_assigned(body)))).body(
+    return _Loads(memory, frozenset(touched(body)[1]), Names(names_used(body).union(assigned(body)))).body(
         body, registers
     )
 
 
-class _Names:
+class Names:
     """Names of registers that nothing else in the kernel has."""
 
     def __init__(self, taken: frozenset[str]) -> None:
         self.taken = set(taken)
 
-    def new(self, array: str) -> str:
-        base = f"{array.removesuffix('_s')}_v"
+    def new(self, array: str, suffix: str = "v") -> str:
+        base = f"{array.removesuffix('_s')}_{suffix}"
         name = next(n for k in count(1) if (n := f"{base}{k if k > 1 else ''}") not in self.taken)
         self.taken.add(name)
         return name
@@ -116,7 +116,7 @@ class _Loads:
 
     memory: frozenset[str]
     written: frozenset[str]
-    names: _Names
+    names: Names
 
     def body(self, body: Body, left: int) -> Body:
         """`left` registers may hold values."""
@@ -185,7 +185,7 @@ def _along(r: Reference, index: str) -> tuple[int, object, int] | None:
 
 def _references(loop: For) -> Iterator[_Values]:
     """References that each iteration of the loop reads, in which only it and unrolled loops inside change."""
-    changing = {*_assigned(loop.body)} - {loop.index}
+    changing = {*assigned(loop.body)} - {loop.index}
     for r, loops in _walk(loop.body, (), {}):
         names = names_in(*r.subscripts)
         used = tuple(inner for inner in loops if inner.index in names)
@@ -195,7 +195,7 @@ def _references(loop: For) -> Iterator[_Values]:
             yield _Values(r, tuple(replace(inner, body=()) for inner in used))
 
 
-def _assigned(body: Body) -> Iterator[str]:
+def assigned(body: Body) -> Iterator[str]:
     for s in statements(body):
         match s:
             case Declare(name=name) | DeclareArray(name=name) | Assign(Name(name)) | For(index=name):
@@ -206,7 +206,7 @@ def _walk(body: Body, loops: Loops, values: Values) -> Iterator[tuple[Reference,
     """References that `body` reads whenever it runs, each with the unrolled loops around it."""
     for s, known in _with_values(body, values):
         if isinstance(s, Declare | Assign | If | For):
-            for r in (r for e in reads(s) for r in _always(e)):
+            for r in (r for e in reads(s) for r in always(e)):
                 yield _written_out(r, known), loops
         if isinstance(s, For) and _is_plain(s):
             yield from _walk(s.body, (*loops, s), _without(known, s.index))
@@ -233,18 +233,18 @@ def _is_plain(s: For) -> bool:
     return s.unroll and s.lower == Int(0) and s.step == 1 and (loop_length(s) or 0) > 0
 
 
-def _always(expr: Expr) -> Iterator[Reference]:
+def always(expr: Expr) -> Iterator[Reference]:
     """What is read however tests in `expr` come out."""
     match expr:
         case Reference():
             yield expr
         case Select(test, _, _):
-            yield from _always(test)
+            yield from always(test)
         case Binary("&&" | "||", left, _):
-            yield from _always(left)
+            yield from always(left)
         case _:
             for part in children(expr):
-                yield from _always(part)
+                yield from always(part)
 
 
 def _written_out(r: Reference, values: Values) -> Reference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +14,10 @@ from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
-from polygpu.model.rewrite import walk
+from polygpu.model.rewrite import substitute, walk
 from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
+NOTHING: Mapping[str, range] = {}
 _CASES = 4  # of a bound of the grid
 _STEPS = 200_000  # of isl, to find one, or to put them together
 _PIECES = 100  # a context of hundreds makes isl slow; one that says less only leaves more to be tested
@@ -53,11 +55,11 @@ class Extent:
     def bounds(self) -> tuple[Bounds, ...]:
         return tuple(
             Bounds(value_of(low, self.context), add(value_of(high, self.context), 1))
-            for low, high in self._ends
+            for low, high in self.ends
         )
 
     @cached_property
-    def _ends(self) -> tuple[tuple[isl.PwAff, isl.PwAff], ...]:
+    def ends(self) -> tuple[tuple[isl.PwAff, isl.PwAff], ...]:
         """The first and the last point along each axis, or bounds of these that have few cases."""
         return tuple(_ends_of(self._line(a.name)) for a in self.m.axes)
 
@@ -81,7 +83,7 @@ class Extent:
         box = self.context
         try:
             with bounded(_STEPS):
-                for axis, ends in zip(self.m.axes, self._ends, strict=True):
+                for axis, ends in zip(self.m.axes, self.ends, strict=True):
                     low, high = (end.align_params(space) for end in ends)
                     if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
                         return self.context.align_params(space)
@@ -131,11 +133,20 @@ class Points:
         return self.extent.corner_test
 
     def first(self, k: int) -> Expr:
-        """The first tile's origin along axis k, a multiple of the stride."""
+        """The first tile's origin along axis k."""
         axis = self.m.axes[k]
         lower = self.bounds[k].lower
         lower = subtract(lower, axis.overlap[0]) if axis.overlap[0] else lower
-        return multiply(Call("floord", (lower, Int(axis.stride)), "int"), axis.stride)
+        return multiply(Call("floord", (lower, Int(axis.aligned)), "int"), axis.aligned)
+
+    def reached(self, instances: isl.Set, statement: str) -> isl.Set:
+        """Of some instances of a statement those with points in the tiles, or behind the last ones."""
+        for axis, (low, _) in zip(self.m.axes, self.extent.ends, strict=True):
+            first = low.scale_down_val(isl.Val(axis.aligned)).floor().scale_val(isl.Val(axis.aligned))
+            behind = isl.Set.from_pw_aff(first).apply(isl.Map("{ [first] -> [i] : i >= first }"))
+            row = isl.Map.from_pw_aff(axis.member.rows[statement])
+            instances = instances.intersect(row.intersect_range(behind).domain())
+        return instances
 
     def first_name(self, k: int) -> Expr:
         """`first(k)` as the kernel writes it: a constant or a scalar argument."""
@@ -207,15 +218,25 @@ class Points:
         return add(total, sum_.constant)
 
     def open(
-        self, axes: tuple[Axis, ...], body: tuple[Statement, ...], guarded: bool
+        self,
+        axes: tuple[Axis, ...],
+        body: tuple[Statement, ...],
+        guarded: bool,
+        parts: Mapping[str, range] = NOTHING,
     ) -> tuple[Statement, ...]:
-        """`body` for each point the thread has along `axes`, inside the axes' bounds when `guarded`."""
+        """`body` for each point the thread has along `axes`, inside the axes' bounds when `guarded`.
+
+        Of the axes that `parts` name only for those points.
+        """
         single = tuple(a for a in axes if a.per_thread == 1)
         for axis in reversed([a for a in axes if a.per_thread > 1]):
             body = self._guarded((axis,), body) if guarded else body
             k = self.m.axes.index(axis)
             point = Declare(axis.name, "int", self.local_point(axis, k, None))
-            body = self._register_loops(axis, (point, *body))
+            if axis.name in parts:
+                body = (_loop(self.register_names(axis)[0], parts[axis.name], (point, *body)),)
+            else:
+                body = self._register_loops(axis, (point, *body))
         return self._guarded(single, body) if guarded else body
 
     def _guarded(self, axes: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -226,8 +247,13 @@ class Points:
         names = self.register_names(axis)
         counts = (axis.per_thread,) if len(names) == 1 else (axis.per_thread // axis.group, axis.group)
         for name, count in zip(reversed(names), reversed(counts), strict=True):
-            body = (For(name, Int(0), Int(count), 1, body, uniform=True, unroll=True),)
+            body = (_loop(name, range(count), body),)
         return body
+
+    def first_point(self, axis: Axis) -> Expr:
+        """The thread's first point along an axis."""
+        point = self.local_point(axis, self.m.axes.index(axis), None)
+        return simplify(substitute(point, dict.fromkeys(self.register_names(axis), Int(0))))
 
     def guards(self, k: int) -> list[Expr]:
         """Tests that keep the point of axis k in bounds, without those that tiles imply."""
@@ -263,6 +289,10 @@ class Points:
             points = points.intersect(_between(distance, 0, axis.tile - 1))
             points = points.project_out(D.param, q, 1)
         return isl.Set.from_basic_set(points.remove_divs().simple_hull())
+
+
+def _loop(name: str, values: range, body: tuple[Statement, ...]) -> For:
+    return For(name, Int(values.start), Int(values.stop), 1, body, uniform=True, unroll=True)
 
 
 def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:

@@ -16,13 +16,15 @@ from polygpu.lower.buffers import Layout, layouts
 from polygpu.lower.fitting import Fitting, FittingTests
 from polygpu.lower.region import RECENT, RegionLowering
 from polygpu.lower.runs import EndlessError
+from polygpu.mapping import time_tiles
 from polygpu.mapping.check import check_program
 from polygpu.mapping.map import map_host, map_nest
 from polygpu.mapping.padding import Padded, pad
 from polygpu.mapping.program import Fixed, Grid, Program
 from polygpu.mapping.record import asked_padding, check_padding, taken
+from polygpu.mapping.rules import batch_width
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
-from polygpu.model.decisions import KERNELS, OF_ONE_THREAD, Decision, Taken
+from polygpu.model.decisions import KERNELS, OF_ONE_THREAD, VALUES, Decision, Taken
 from polygpu.model.device import Device
 from polygpu.model.expr import Expr, is_floating
 from polygpu.model.kernel import Kernel, Region
@@ -112,10 +114,12 @@ class Realiser:
     decided: Recent[Prepared] = field(default_factory=lambda: Recent(8))
     expanded: Recent[Realiser] = field(default_factory=lambda: Recent(8))
     shared: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
+    timed: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
+    stepped: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
 
     def _expanded(self, decisions: tuple[Decision, ...], budget: float) -> Realiser:
-        """That of the region with the temporaries that are asked for."""
-        mine = tuple(d for d in decisions if d.key == "expand")
+        """That of the region with the temporaries and versions that are asked for."""
+        mine = tuple(d for d in decisions if d.key in VALUES)
         if not mine:
             return self
         return self.expanded.get(mine, lambda: self._other(self.prepared.expanded(mine, budget, self.passes)))
@@ -132,6 +136,30 @@ class Realiser:
             return self._other(found) if found is not prepared else None
 
         return self.shared.get((Same(prepared), mine), made)
+
+    def _in_time_tiles(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
+        """That of the region with tiles of time; None where there are none."""
+        mine = tuple(d for d in decisions if d.key in ("steps", *OF_ONE_THREAD))
+        usual = time_tiles.STEPS if self.device.rule == "sector" else {}
+
+        def made() -> Realiser | None:
+            found = self.passes.run("steps", lambda: prepared.in_time_tiles(mine, usual))
+            return self._other(found) if found is not prepared else None
+
+        return self.timed.get((Same(prepared), mine), made)
+
+    def _stepping(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
+        """That of the region with tiles of steps; None where there are none."""
+        mine = tuple(d for d in decisions if d.key == "batch")
+        width = batch_width(self.device)
+        if width < 2 and not mine:
+            return None
+
+        def made() -> Realiser | None:
+            found = self.passes.run("steps", lambda: prepared.stepped(width, mine))
+            return self._other(found) if found is not prepared else None
+
+        return self.stepped.get((Same(prepared), mine), made)
 
     def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
         """The region with the kernels that are asked for."""
@@ -159,14 +187,27 @@ class Realiser:
         end = steps() + budget * STEPS_A_SECOND
         whole = self._expanded(decisions, budget)
         prepared = whole._decided(decisions)
-        shares = whole._sharing(prepared, decisions) if care < _UNSHARED else None
-        try:
-            if shares is not None:
-                return shares._realised(shares.prepared, decisions, care, end, tested)
-        except Diagnosed as problem:
-            if problem.diagnostics[0].id != _NO_CODE:
-                raise
+        for other in whole._others(prepared, decisions) if care < _UNSHARED else ():
+            try:
+                return other._realised(other.prepared, decisions, care, end, tested)
+            except Diagnosed as problem:
+                small = other.prepared.tiled and not isinstance(problem, RefusedError)  # the device for tiles
+                if problem.diagnostics[0].id != _NO_CODE and not small:
+                    raise
         return whole._realised(prepared, decisions, care, end, tested)
+
+    def _others(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Iterator[Realiser]:
+        """Those of the region with tiles of time or of steps, or with threads that share terms."""
+        timed = self._in_time_tiles(prepared, decisions)
+        if timed is not None:
+            yield timed
+        batches = self._stepping(prepared, decisions)
+        if batches is not None:
+            both = batches._sharing(batches.prepared, decisions)
+            yield from (other for other in (both, batches) if other is not None)
+        shares = self._sharing(prepared, decisions)
+        if shares is not None:
+            yield shares
 
     def _realised(
         self, prepared: Prepared, decisions: tuple[Decision, ...], care: int, end: float, tested: bool
@@ -295,9 +336,10 @@ class Realiser:
 
 def _orders(prepared: Prepared, care: int) -> Iterator[Prepared]:
     """That of the schedule, and the source's, which takes time to find."""
-    if care < _IN_SOURCE_ORDER or prepared.shares:
+    made = prepared.shares or prepared.tiled or bool(prepared.batches)
+    if care < _IN_SOURCE_ORDER or made:
         yield prepared
-    if not prepared.shares:
+    if not made:
         yield prepared.in_source_order
 
 

@@ -18,13 +18,13 @@ from polygpu.support.isl_idioms import D, single_space
 def loads(c: KernelContext, held: Iterable[HeldArray]) -> Iterator[Statement]:
     """The registers, with the elements that are loaded, or cleared."""
     for h in held:
-        zero = _zero(c.layouts[h.array].buffer.type)
+        nothing = zero(c.layouts[h.array].buffer.type)
         if not h.load:
-            yield from cleared(c, h, zero)
+            yield from cleared(c, h, nothing)
             continue
         load = Assign(c.register(h), element(c, h))
         yield _declaration(c, h, None)
-        yield from at_points(c, c.owners(h), h.points, load, Assign(c.register(h), zero))
+        yield from at_points(c, c.owners(h), h.points, load, Assign(c.register(h), nothing))
 
 
 def cleared(c: KernelContext, h: HeldArray, value: Expr) -> Iterator[Statement]:
@@ -99,7 +99,7 @@ def values(function: isl.PwMultiAff, names: Sequence[str], context: isl.Set) -> 
     return tuple(found)
 
 
-def _zero(ctype: str) -> Expr:
+def zero(ctype: str) -> Expr:
     if ctype == "float":
         return Literal("0.0f", "float")
     return Literal("0.0", "double") if ctype == "double" else Cast(ctype, Int(0))

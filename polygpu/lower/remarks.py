@@ -74,7 +74,12 @@ def _kept(r: CompiledRegion, shared: Shared) -> Iterator[str]:
 
 def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     """A warning for each source loop whose iterations one thread runs."""
-    alone = [(len(m.outer), r.polyhedra.statement(s)) for m in r.grids if not m.axes for s in m.statements]
+    alone = [
+        (len(m.outer), r.polyhedra.statement(s))
+        for m in r.grids
+        if not m.axes or m.attending
+        for s in m.statements
+    ]
     numbers = {k for outer, s in alone if not is_single(s.domain) for k in s.loops[outer:]}
     if not numbers:
         return []

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.checked_scan import scan
-from polygpu.lower.context import KernelContext
-from polygpu.lower.instances import Instance, local_index
+from polygpu.lower.context import KernelContext, local_index, several
+from polygpu.lower.instances import Instance
+from polygpu.lower.mirrors import Part, parts
 from polygpu.lower.points import names_in
 from polygpu.lower.rows import in_a_row, loop_length
-from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
+from polygpu.lower.uneven import Uneven
 from polygpu.mapping.flatten import entries, flatten
 from polygpu.mapping.map import member_name
 from polygpu.mapping.program import Axis, Box, Fixed
@@ -24,7 +28,9 @@ from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
 from polygpu.schedule.tree import Member, Node, single_iterator
 from polygpu.support.diagnostics import Diagnostic
-from polygpu.support.isl_idioms import c_name
+from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets
+
+Code: TypeAlias = tuple[Statement, ...]
 
 
 class EndlessError(Exception):
@@ -49,6 +55,7 @@ class RunCode:
     node: Node
     steps: tuple[Fixed, ...]
     within: isl.Set | None = None
+    part: Part = field(default_factory=dict)
 
     def code(self) -> tuple[Statement, ...]:
         points = {a.loop for a in self.c.m.axes}  # of these loops' tiles, points say all there is to say
@@ -62,14 +69,64 @@ class RunCode:
                 continue
             context = context.intersect(self.c.step_context(step, self.steps[:k]))
         tree = scan(order, context, self._loop_names())
-        guarded = not self._runs_anywhere(tree)
         uniform = frozenset(self._uniform_names())
+        if steps and self.within is None and self._is_uneven(tree):
+            return self._in_common(order, context, steps[-1], uniform)
+        guarded = not self._runs_anywhere(tree)
         body = self._emit(tree, guarded, self.c.m.axes, guarded, uniform)
+        inside = self._of_all_points(order)
+        if inside is not None:
+            untested = scan(order, context.intersect(inside), self._loop_names())
+            whole = self._emit(untested, True, self.c.m.axes, False, uniform)
+            return self._whole_thread(inside, context, whole, body)
         full = self._full_tile() if guarded else None
         if full is None:
             return body
         free = self._emit(tree, guarded, self.c.m.axes, False, uniform)
         return (If(full, free, body, uniform=True),)
+
+    def _is_uneven(self, tree: Scan) -> bool:
+        """Whether bounds of loops depend on the point, of which a thread has several that may all run it."""
+        return bool(self.c.registers()) and not self._unconditional(tree) and self._is_harmless()
+
+    def _in_common(
+        self, order: isl.UnionMap, context: isl.Set, step: Fixed, uniform: frozenset[str]
+    ) -> tuple[Statement, ...]:
+        """Loops that all points of a block have in common, with tests in tiles that some run a part of."""
+        rows = [row for s in step.member.statements for row in entries(self.node, s)]
+        at = next(k for k, row in enumerate(rows) if row is step.member.rows[step.member.statements[0]])
+        axes = self.c.m.axes
+        uneven = Uneven(order, context, axes, at, step.width, self._loop_names())
+        known = self.c.block_context().intersect(self.c.visits(step, self.steps[:-1]))
+        test, tree = uneven.whole(known)
+        part = self._emit(uneven.in_common(), False, axes, False, uniform)
+        whole = self._emit(tree, False, axes, False, uniform)
+        return (If(test, whole, part, uniform=True),) if test is not None else whole
+
+    def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
+        """Where all statements run, if conditions say where, and threads hold their points in registers."""
+        if self.within is None or not self.c.mirrors:
+            return None
+        places = [domain.params() for domain in sets(order.domain())]
+        inside = coalesced(reduce(isl.Set.intersect, places))
+        parts = inside.get_basic_sets()
+        return inside if len(parts) == 1 and not parts[0].dim(D.div) else None
+
+    def _whole_thread(self, inside: isl.Set, context: isl.Set, whole: Code, body: Code) -> Code:
+        """`whole` in threads whose points are all `inside`, a convex set, and `body` in others."""
+        first: dict[str, Expr] = {}
+        for axis in self.c.registers():
+            groups, group = axis.per_thread // axis.group, axis.group
+            last = (groups - 1) * axis.threads * group + group - 1
+            inside = inside.intersect(_ahead(inside, axis.name, last))
+            first[axis.name] = self.c.points.first_point(axis)
+        for axis in self.c.m.axes:  # what holds of points of the nest is to be tested
+            position = context.find_dim_by_name(D.param, axis.name)
+            context = context.project_out(D.param, position, 1) if position >= 0 else context
+        test = test_of(inside, context)
+        if test is None:
+            return whole
+        return (If(simplify(substitute(test, first)), whole, body, uniform=False),)
 
     def _full_tile(self) -> Expr | None:
         """Whether all points of the block are inside the nest, where threads have several of them.
@@ -117,9 +174,22 @@ class RunCode:
 
     def _runs_anywhere(self, tree: Scan) -> bool:
         """Whether points outside the nest may run the code too: registers change, nothing else is read."""
-        if not self.c.registers() or not self._unconditional(tree):
-            return False
-        return all(self._harmless(self.c.m.p.statement(s)) for s in self.node.statements)
+        return bool(self.c.registers()) and self._unconditional(tree) and self._is_harmless()
+
+    def _is_harmless(self) -> bool:
+        mine = [self.c.m.p.statement(s) for s in self.node.statements]
+        return all(self._harmless(s) and not self._takes_over(s) for s in mine)
+
+    def _takes_over(self, s: PolyStatement) -> bool:
+        """Whether points outside the nest run what other pieces of the same statement of the source do."""
+        pieces = [t for t in self.c.m.p.statements if t.whole and t.whole == s.whole and t is not s]
+        for t in pieces:
+            others = t.domain.set_tuple_name(s.name)
+            for fixed in self.c.m.outer:
+                others = fixed.restrict(others, s.name)
+            if not self.c.points.reached(others, s.name).is_empty():
+                return True
+        return False
 
     def _unconditional(self, tree: Scan) -> bool:
         names = {a.name for a in self.c.m.axes}
@@ -211,7 +281,7 @@ class RunCode:
             case ScanLeaf():
                 if pending:
                     return self._open(tree, guards, pending, (), guarded, uniform)
-                return Instance(self.c, tree, guards).code()
+                return Instance(self.c, tree, guards, self.part).code()
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
         return tuple(a for a in pending if a.name in names)
@@ -225,10 +295,14 @@ class RunCode:
         guarded: bool,
         uniform: frozenset[str],
     ) -> tuple[Statement, ...]:
+        mine = several(axes) if self.c.mirrors and not self.part.keys() & {a.name for a in axes} else ()
+        if mine:
+            made = (replace(self, part={**self.part, **part}) for part in parts(self.c, mine))
+            return tuple(s for run in made for s in run._open(tree, guards, axes, rest, guarded, uniform))
         inner = self._emit(tree, guards, rest, guarded, uniform)
         if guarded and not rest and self.c.points.corner_test is not None:
             inner = (If(self.c.points.corner_test, inner, (), uniform=False),)
-        return self.c.points.open(axes, inner, guarded)
+        return self.c.points.open(axes, inner, guarded, self.part)
 
     def _loop(self, loop: For) -> tuple[Statement, ...]:
         """A loop over a step's tile: unrolled when the tile is full, with its own bound when not.
@@ -264,6 +338,17 @@ class RunCode:
         position = self.c.m.p.statement(self.c.m.statements[0]).position
         message = f"the loop over '{loop.index}' has no constant length: it cannot be unrolled fully"
         return Diagnostic("PG311", "error", message, position, "unroll by a number, as in unroll=4")
+
+
+def _ahead(points: isl.Set, name: str, distance: int) -> isl.Set:
+    """The values of a parameter from which one so far ahead is among `points`."""
+    position = points.find_dim_by_name(D.param, name)
+    if position < 0:
+        return points
+    line = points.from_params().move_dims(D.set, 0, D.param, position, 1)
+    line = line.apply(isl.Map(f"{{ [i] -> [i - {distance}] }}"))
+    line = line.move_dims(D.param, line.dim(D.param), D.set, 0, 1)
+    return line.set_dim_id(D.param, line.dim(D.param) - 1, identifier(name)).params()
 
 
 def _interval(expr: Expr, ranges: dict[str, range]) -> tuple[int | None, int | None]:

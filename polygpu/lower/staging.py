@@ -2,7 +2,8 @@
 
 A copy is one of
     direct    shared = global                          barriers around it
-    fetch/put registers = global ... shared = registers  the next tile is on its way while this one is used
+    fetch/put registers = global ... shared = registers  the next tile is on its way while this one is used,
+                                                        to the same place or to another slot
     in flight shared[slot] <- global, asynchronously      a ring of tiles
 """
 
@@ -11,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from polygpu.lower.buffers import Layout
 from polygpu.lower.rows import in_a_row
 from polygpu.lower.tidy import substituted
-from polygpu.lower.versions import Choice
-from polygpu.mapping.program import Box
+from polygpu.lower.versions import Choice, Only
+from polygpu.mapping.program import ELEMENT, Box
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Comment, Declare, DeclareArray, For, If, Move, Statement
 from polygpu.model.linear import (
@@ -30,6 +32,10 @@ from polygpu.model.linear import (
     simplify,
     subtract,
 )
+from polygpu.model.rewrite import substitute
+
+Local: TypeAlias = tuple[Expr, ...]  # indices in a box
+One: TypeAlias = Callable[[Local, Expr], tuple[Statement, ...]]
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,11 @@ class Copy:
 
     Subscripts are clamped to the array, since elements of the box outside of it are never used, except in
     dimensions along which the box is `inside`. Where the box may not be `needed`, the array may be empty and
-    is then not read. It is copied in each of several tiles if `stepped`. `multiples` says
-    what names are known to be multiples of, `positive` which are known not to be negative. Lanes move
-    `widest` bytes at once where rows allow it. A direct copy has `loads` loads of a thread in flight, 0 for
-    all of them.
+    is then not read. It is copied in each of several tiles if `stepped`. `multiples` says what names are
+    known to be multiples of, `positive` which are known not to be negative. Lanes move `widest` bytes at once
+    where rows allow it. A direct copy has `loads` loads of a thread in flight, 0 for all of them. By
+    `choices` elements come from elsewhere, and `only` some are copied at all, which exist. Dimensions go
+    `along` as many threads, by number, or rows along all of the block.
     """
 
     s: Box
@@ -57,6 +64,8 @@ class Copy:
     needed: bool = True
     stepped: bool = False
     choices: tuple[Choice, ...] = ()
+    only: Only | None = None
+    along: tuple[tuple[Expr, int], ...] = ()
 
     @property
     def type(self) -> str:
@@ -69,7 +78,7 @@ class Copy:
     @property
     def width(self) -> int:
         """Elements a lane moves at once: wide when rows are pitched and the box starts aligned."""
-        if not self.stepped or self.choices:
+        if not self.stepped or self.choices or self.only is not None:
             return 1  # read once or twice, often across rows: padding by single words is worth more
         width = self.widest // SIZES.get(self.type, self.widest or 1)
         while width > 1 and not self._aligned(width):
@@ -104,13 +113,25 @@ class Copy:
 
     def direct(self) -> tuple[Statement, ...]:
         what = Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})")
-        if self.width > 1 and self.s.transposed:  # wide on one side only: by way of registers
+        if self.width > 1 and not self.s.as_it_comes:  # wide on one side only: by way of registers
             return (what, self.registers(), *self.fetch(), *self.put())
         return (what, *self._deal(self._move_direct, self.loads))
 
     def in_flight(self, slot: Expr) -> tuple[Statement, ...]:
         """The copy into `slot` of the ring, not waited for."""
-        return self._deal(lambda row, column, _: self._move(self._source(row, column), row, column, slot))
+        return self._deal(lambda local, _: self._move(self._source(local), local, slot))
+
+    def out(self, target: Choice, skipped: tuple[Expr, ...]) -> tuple[Statement, ...]:
+        """A part of a box, behind what is `skipped` of it, to where its elements are stored."""
+
+        def one(local: Local, _: Expr) -> tuple[Statement, ...]:
+            test, there = target.at(self._element(local))
+            inside = tuple(add(index, first) for index, first in zip(local, skipped, strict=True))
+            store = Assign(there, self._target(inside, None))
+            return (store,) if test is None else (If(test, (store,), (), uniform=False),)
+
+        code = (Comment(f"{target.then.array} = {self.s.name}"), *self._deal(one))
+        return code if target.block is None else (If(target.block, code, (), uniform=True),)
 
     def registers(self) -> DeclareArray:
         turns = prod(self._turns)
@@ -120,9 +141,9 @@ class Copy:
         """The box on its way into registers."""
         return self._deal(self._fetch_one)
 
-    def put(self) -> tuple[Statement, ...]:
-        """What was fetched into shared memory."""
-        return self._deal(self._put_one)
+    def put(self, slot: Expr | None = None) -> tuple[Statement, ...]:
+        """What was fetched into shared memory, of several slots into this one."""
+        return self._deal(lambda local, turn: self._put_one(local, turn, slot))
 
     @property
     def single(self) -> bool:
@@ -137,44 +158,48 @@ class Copy:
         subscripts = (turn, Int(lane)) if self.width > 1 else (turn,)
         return Reference(self._fetched, subscripts, self.type, site=self.site)
 
-    def _fetch_one(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
-        source = self._source(row, column)
+    def _fetch_one(self, local: Local, turn: Expr) -> tuple[Statement, ...]:
+        source = self._source(local)
         if self.width == 1:
             return (Assign(self._register(turn, 0), source),)
         return (Move(self._register(turn, 0), source, self.width),)
 
-    def _put_one(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
-        if self.width > 1 and not self.s.transposed:
-            return (Move(self._target(row, column, None), self._register(turn, 0), self.width),)
+    def _put_one(self, local: Local, turn: Expr, slot: Expr | None) -> tuple[Statement, ...]:
+        if self.width > 1 and self.s.as_it_comes:
+            return (Move(self._target(local, slot), self._register(turn, 0), self.width),)
+        *front, last = local
         return tuple(
-            Assign(self._target(row, add(column, lane), None), self._register(turn, lane))
+            Assign(self._target((*front, add(last, lane)), slot), self._made(self._register(turn, lane)))
             for lane in range(self.width)
         )
 
-    def _move_direct(self, row: Expr, column: Expr, turn: Expr) -> tuple[Statement, ...]:
+    def _move_direct(self, local: Local, turn: Expr) -> tuple[Statement, ...]:
         if self.width > 1:
-            return (Move(self._target(row, column, None), self._source(row, column), self.width),)
-        copy: Statement = Assign(self._target(row, column, None), self._source(row, column))
+            return (Move(self._target(local, None), self._source(local), self.width),)
+        copy: Statement = Assign(self._target(local, None), self._made(self._source(local)))
         for choice in self.choices:
-            test, other = choice.at(self._element(row, column))
-            there = Assign(self._target(row, column, None), other)
+            test, other = choice.at(self._element(local))
+            there = Assign(self._target(local, None), self._made(other))
             copy = there if test is None else If(test, (there,), (copy,), uniform=False)
+        if self.only is not None:
+            copy = If(self.only.at(self._element(local)), (copy,), (), uniform=False)
         return (copy,)
 
-    def _move(self, source: Reference, row: Expr, column: Expr, slot: Expr) -> tuple[Statement, ...]:
-        return (Move(self._target(row, column, slot), source, self.width, asynchronous=True),)
+    def _made(self, element: Expr) -> Expr:
+        """What the box holds of an element."""
+        return element if self.s.form is None else substitute(self.s.form, {ELEMENT: element})
 
-    def _element(self, row: Expr, column: Expr) -> tuple[Expr, ...]:
-        local = (*_unflatten(row, self.sizes[:-1]), column)
+    def _move(self, source: Reference, local: Local, slot: Expr) -> tuple[Statement, ...]:
+        return (Move(self._target(local, slot), source, self.width, asynchronous=True),)
+
+    def _element(self, local: Local) -> tuple[Expr, ...]:
         return tuple(add(offset, index) for offset, index in zip(self.offsets, local, strict=True))
 
-    def _source(self, row: Expr, column: Expr) -> Reference:
-        local = (*_unflatten(row, self.sizes[:-1]), column)
+    def _source(self, local: Local) -> Reference:
         subscripts = tuple(self._clamped(k, index) for k, index in enumerate(local))
         return Reference(self.s.array, subscripts, self.type, site=self.site)
 
-    def _target(self, row: Expr, column: Expr, slot: Expr | None) -> Reference:
-        local = (*_unflatten(row, self.sizes[:-1]), column)
+    def _target(self, local: Local, slot: Expr | None) -> Reference:
         stored = tuple(local[k] for k in self.s.order)
         subscripts = stored if slot is None else (slot, *stored)
         return Reference(self.s.name, subscripts, self.type, site=self.site)
@@ -187,7 +212,7 @@ class Copy:
         inside = (
             isinstance(skipped, Int) and isinstance(extent, Int) and 0 <= skipped.value <= extent.value - size
         )
-        if inside or (self.inside and self.inside[k]):
+        if inside or self.only is not None or (self.inside and self.inside[k]):
             return place
         last = add(first, subtract(extent, 1))
         if k == len(self.sizes) - 1 and self.width > 1:
@@ -202,19 +227,32 @@ class Copy:
         names = all(isinstance(a, Name) and a.name in self.positive and c > 0 for a, c in sum_.terms)
         return names and sum_.constant >= 0
 
-    def _deal(
-        self, one: Callable[[Expr, Expr, Expr], tuple[Statement, ...]], together: int = 0
-    ) -> tuple[Statement, ...]:
-        """`one(row, column, turn)` for every element (or group of `width`) the thread copies.
+    def _deal(self, one: One, together: int = 0) -> tuple[Statement, ...]:
+        """`one(indices in the box, turn)` for every element (or group of `width`) the thread copies.
 
         `together` of them follow each other without a loop's end between them, 0 for all.
         """
+        body = self._along_axes(one) if self.along else self._by_rows(one, together)
+        test = conjunction(list(self._not_empty()))
+        return body if test is None else (If(test, body, (), uniform=True),)
+
+    def _along_axes(self, one: One) -> tuple[Statement, ...]:
+        """Each dimension dealt to the threads along its axis."""
+        names = [Name(f"{self.s.name}_{k}") for k in range(len(self.sizes))]
+        body = one(tuple(names), Int(0))
+        for name, (thread, count), size in reversed(list(zip(names, self.along, self.sizes, strict=True))):
+            body = _dealt(name.name, thread, count, size, body, 0)
+        return body
+
+    def _by_rows(self, one: One, together: int) -> tuple[Statement, ...]:
+        """Rows dealt to as many threads as cover one, all rows of the box one after another."""
         row, column = Name(f"{self.s.name}_row"), Name(f"{self.s.name}_column")
         row_turns, column_turns = self._turns
         row_turn: Expr = Name(f"{row.name}_r") if row_turns > 1 else Int(0)
         column_turn: Expr = Name(f"{column.name}_r") if column_turns > 1 else Int(0)
         turn = add(multiply(row_turn, column_turns), column_turn)
-        body = one(row if self._height > 1 else Int(0), multiply(column, self.width), turn)
+        rows_of = _unflatten(row if self._height > 1 else Int(0), self.sizes[:-1])
+        body = one((*rows_of, multiply(column, self.width)), turn)
         start = simplify(Binary("%", Name("tid"), Int(self._columns)))
         body = _dealt(column.name, start, self._columns, self._row, body, together)
         rows = max(1, self.threads // self._columns)
@@ -225,8 +263,7 @@ class Copy:
         busy = self._columns * (rows if self._height > 1 else 1)
         if busy < self.threads:
             body = (If(Binary("<", Name("tid"), Int(busy)), body, (), uniform=False),)
-        test = conjunction(list(self._not_empty()))
-        return body if test is None else (If(test, body, (), uniform=True),)
+        return body
 
     def _not_empty(self) -> Iterator[Expr]:
         for k in range(len(self.sizes)):

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygpu.lower.context import KernelContext
-from polygpu.lower.instances import local_index
+from polygpu.lower.context import KernelContext, local_index
 from polygpu.lower.registers import at_points, here, subscripts, values
 from polygpu.lower.scan import test_of
 from polygpu.mapping.program import Box, StoredBox, Version
-from polygpu.model.expr import Expr, Reference
+from polygpu.model.expr import Expr, Int, Reference, Unary
 from polygpu.model.kernel import Assign, Statement
+from polygpu.model.linear import conjunction
 from polygpu.model.rewrite import substitute
+from polygpu.support.isl_idioms import D
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Another element, `then`, where `test` holds (None: everywhere), in terms of an element's `indices`."""
+    """Another element, `then`, where `test` holds (None: everywhere), in terms of an element's `indices`.
+
+    There is none in blocks for which `block` does not hold.
+    """
 
     indices: tuple[str, ...]
     test: Expr | None
     then: Reference
+    block: Expr | None = None
 
     def at(self, element: tuple[Expr, ...]) -> tuple[Expr | None, Reference]:
         """The test and the reference for one element."""
@@ -32,10 +37,38 @@ class Choice:
         return test, replace(self.then, subscripts=tuple(substitute(s, given) for s in self.then.subscripts))
 
 
+@dataclass(frozen=True)
+class Only:
+    """That `test` holds, in terms of an element's `indices`."""
+
+    indices: tuple[str, ...]
+    test: Expr
+
+    def at(self, element: tuple[Expr, ...]) -> Expr:
+        """The test for one element."""
+        return substitute(self.test, dict(zip(self.indices, element, strict=True)))
+
+
 def choices(c: KernelContext, box: Box, places: isl.Set) -> tuple[Choice, ...]:
     """Where elements of the box come from instead of its array, where it is copied at `places`."""
     names = tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
     return tuple(_choice(c, box, version, names, places) for version in box.versions)
+
+
+def needed(c: KernelContext, box: Box, places: isl.Set) -> Only | None:
+    """Which elements of the box are copied; None for all."""
+    names = tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
+    test = is_copied(box, names, places)
+    return Only(names, test) if test is not None else None
+
+
+def is_copied(box: Box, names: Sequence[str], places: isl.Set) -> Expr | None:
+    """Whether the element with subscripts of these names is; None where all are."""
+    inside = test_of(here(box.only, names).params(), places) if box.only is not None else None
+    if box.without is None:
+        return inside
+    out = test_of(here(box.without, names).params(), places)
+    return conjunction([t for t in (inside, Unary("!", out) if out is not None else Int(0)) if t is not None])
 
 
 def _choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...], places: isl.Set) -> Choice:
@@ -45,14 +78,36 @@ def _choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...]
     return Choice(names, test, Reference(version.array, place, ctype, site=c.site(box.tuple_name)))
 
 
+def target(c: KernelContext, s: StoredBox, places: isl.Set) -> Choice:
+    """Where elements of a box are stored, in terms of their subscripts, by blocks at `places`."""
+    names = tuple(f"{s.box.name}_{k}" for k in range(len(s.box.sides)))
+    everywhere = isl.Set.universe(s.points.get_space())
+    version = s.version or Version(s.box.array, everywhere, s.element)
+    place = values(_on_points(version.place), names, places)
+    ctype, site = c.layouts[s.box.array].buffer.type, c.site(s.box.tuple_name)
+    mine = _points(s)
+    block = mine.project_out(D.set, 0, len(names)).params()
+    test = test_of(here(mine, names).params(), places.intersect(block))
+    there = Reference(version.array, place, ctype, site=site)
+    return Choice(names, test, there, test_of(block, places))
+
+
+def _on_points(place: isl.PwMultiAff) -> isl.PwMultiAff:
+    return isl.PwMultiAff.from_map(isl.Map.from_pw_multi_aff(place).reset_tuple_id(D.in_))
+
+
+def _points(s: StoredBox) -> isl.Set:
+    """Where it is stored, and the version is."""
+    if s.version is None:
+        return s.points
+    return s.points.intersect(isl.Map.from_pw_multi_aff(s.element).intersect_range(s.version.where).domain())
+
+
 def stored(c: KernelContext, boxes: Iterable[StoredBox]) -> Iterator[Statement]:
     """The stores of what boxes hold, each by the thread whose point owns it."""
     for s in boxes:
-        box, points, target = s.box, s.points, s.element
+        box, points, target = s.box, _points(s), s.element
         if s.version is not None:
-            points = points.intersect(
-                isl.Map.from_pw_multi_aff(s.element).intersect_range(s.version.where).domain()
-            )
             target = s.version.place.pullback_pw_multi_aff(s.element)
         ctype, site = c.layouts[box.array].buffer.type, c.site(box.tuple_name)
         sides = zip(subscripts(c, c.m.axes, s.element), box.sides, strict=True)

@@ -9,8 +9,9 @@ from itertools import pairwise
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.verdicts import obstacle
-from polygpu.mapping.wanted import Wanted, body_loops, direction, labels, loop_names, runs_backwards
+from polygpu.mapping.wanted import Wanted, body_loops, direction, labels, runs_backwards
 from polygpu.model.decisions import Decision
+from polygpu.schedule.loop_names import loop_names
 from polygpu.schedule.tree import (
     Band,
     Leaf,

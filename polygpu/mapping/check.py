@@ -15,6 +15,8 @@ from polygpu.mapping.program import (
     Grid,
     Held,
     HeldArray,
+    Mirror,
+    Mirrored,
     Program,
     Reduced,
     Run,
@@ -63,6 +65,8 @@ def _axis(grid: Grid, axis: Axis) -> Iterator[str]:
         yield f"{grid.name}: the points of {axis.name} cannot be dealt"
     if min(axis.overlap) < 0 or axis.stride < 1:
         yield f"{grid.name}: the tiles of {axis.name} overlap all of themselves"
+    elif axis.stride % axis.aligned:
+        yield f"{grid.name}: not all tiles of {axis.name} begin at a multiple of {axis.anchor}"
     if missing := set(grid.statements) - set(axis.member.statements):
         yield f"{grid.name}: {axis.name} says nothing of {', '.join(sorted(missing))}"
     if axis.loop:
@@ -87,6 +91,7 @@ def _names(grid: Grid) -> Iterator[str]:
     yield from {tiles.name for tiles in grid.loops}
     yield from (box.name for box, _ in grid.boxes)
     yield from (held.name for held in grid.held)
+    yield from (mirror.name for mirror in grid.mirrors)
     yield from (reduction.parts for reduction in grid.reductions)
 
 
@@ -97,6 +102,8 @@ def _block(grid: Grid, block: Block, around: frozenset[str]) -> Iterator[str]:
             yield from (problem for array in arrays for problem in _place(grid, array, inner))
         case Stored(stores, _):
             yield from (problem for stored in stores for problem in _stored(grid, stored))
+        case Mirrored(mirrors, _):
+            yield from (problem for mirror in mirrors for problem in _mirror(grid, mirror))
         case Reduced(array, _, _, inner):
             yield from _place(grid, array, inner)
             yield from _reduced(grid, block, around)
@@ -120,6 +127,14 @@ def _place(grid: Grid, array: HeldArray | Box, inner: Block) -> Iterator[str]:
         if sorted(array.order) != list(range(len(array.sides))):
             yield f"{grid.name}: {array.name} is not stored in its dimensions"
         yield from _versions(grid, array, array.versions)
+
+
+def _mirror(grid: Grid, mirror: Mirror) -> Iterator[str]:
+    """A thread has its points in one piece, and a dimension of the box for each axis."""
+    if all(box is not mirror.box for box, _ in grid.boxes):
+        yield f"{grid.name}: {mirror.name} is of no box of the kernel"
+    if len(mirror.box.sides) != len(grid.axes) or any(a.group != a.per_thread for a in grid.axes):
+        yield f"{grid.name}: {mirror.name} are no points of a thread"
 
 
 def _stored(grid: Grid, stored: StoredBox) -> Iterator[str]:

@@ -8,8 +8,9 @@ from itertools import count, groupby
 from typing import cast
 
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.mapping import time_tiles
 from polygpu.mapping.body import arranged
-from polygpu.mapping.place import hold, stage
+from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
     Axis,
     Block,
@@ -17,21 +18,39 @@ from polygpu.mapping.program import (
     Each,
     Fixed,
     Grid,
+    Held,
     HostTree,
     InOrder,
+    Meet,
     Program,
     Run,
+    Series,
     Tiles,
     children,
     series,
+    single_member,
     with_children,
 )
-from polygpu.mapping.rules import Sizes, buffering, classify, fewer_threads, is_crowded, lane, tile_sizes
+from polygpu.mapping.rules import (
+    Tiling,
+    buffering,
+    classify,
+    fewer_threads,
+    is_crowded,
+    lane,
+    scales,
+    shared_bytes,
+    tiling,
+)
+from polygpu.mapping.scaled import form_of
 from polygpu.mapping.sharing import share
-from polygpu.mapping.transformations import Access, Deal, Order, Strip, Transformation
-from polygpu.mapping.wanted import RefusedError, Wanted, direction, loop_names, runs_backwards
+from polygpu.mapping.step_tiles import stepped
+from polygpu.mapping.time_tiles import TimeTile
+from polygpu.mapping.transformations import Access, Deal, Order, Scale, Strip, Transformation
+from polygpu.mapping.wanted import RefusedError, Wanted, direction, runs_backwards, source_arrays
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
+from polygpu.schedule.loop_names import loop_names
 from polygpu.schedule.tree import (
     Band,
     Host,
@@ -41,12 +60,18 @@ from polygpu.schedule.tree import (
     Nest,
     Node,
     Shared,
+    Steps,
     parts,
     sequence,
     single_iterator,
 )
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import c_name
+from polygpu.support.isl_idioms import c_name, has_floors
+
+_ANCHOR = 16  # elements that lanes access together
+
+_ATTENDING = 256  # threads that copy for one
+_ROW = 32  # iterations that it runs in a row
 
 
 def map_host(p: Polyhedra, host: Host, grid: Callable[[Nest, tuple[Fixed, ...], str], Grid]) -> Program:
@@ -78,29 +103,138 @@ def map_nest(
         names = tuple(a.name for a in _axes(p, nest, outer))
         grid = share(p, nest, outer, names, [_shared_by(m, asked) for m in nest.shared.loops], device)
         return replace(grid, name=name, registers=_registers(device, asked))
+    if nest.steps is not None:
+        grid = _in_time(p, nest, nest.steps, outer, device, asked)
+        return replace(grid, name=name, registers=_registers(device, asked))
+    if nest.batch is not None:
+        return replace(_stepped(p, nest, outer, device), name=name, registers=_registers(device, asked))
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
-        return hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
+        attended = attend(grid, nest, device, asked) if asked.care < 3 else None
+        return attended or hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
-    sizes = tile_sizes(len(grid.axes), classify(grid), device)
-    made = _tiled(grid, sizes, device, asked)
+    chosen = tiling(grid, device)
+    made = _tiled(grid, chosen, device, asked)
     if not is_crowded(made, device) or asked.care >= 3 or asked.find("tile") or asked.find("threads"):
         return made
-    tries = [made, *(_tiled(grid, s, device, asked) for s in fewer_threads(sizes, device))]
+    tries = [made, *(_tiled(grid, t, device, asked) for t in fewer_threads(chosen, device))]
     return next((g for g in tries if not is_crowded(g, device)), max(tries, key=lambda g: len(g.boxes)))
 
 
-def _tiled(grid: Grid, sizes: tuple[Sizes, int], device: Device, asked: Wanted) -> Grid:
+def attend(grid: Grid, nest: Nest, device: Device, asked: Wanted) -> Grid | None:
+    """A nest of one thread in a block whose other threads copy with it what it reads, in tiles of its loops.
+
+        for (k = 0; k < n; ++k) s += A[k];   ->   for (k_tile = 0; k_tile < n; k_tile += 256) {
+                                                      A_s[thread] = A[k_tile + thread];
+                                                      if (thread == 0) for (k...) s += A_s[k]; }
+
+    The block is one of a loop of one iteration. None where nothing is copied so.
+    """
+    decision = asked.find("attend")
+    count = decision.value if decision else _ATTENDING if device.rule == "sector" else 1
+    if not isinstance(count, int) or count <= 1:
+        return None
+    single = replace(nest, parallel=(single_member(grid.p, nest.statements),))
+    others = tuple(d for d in asked.decisions if d.key == "inner")
+    one = replace(plain(grid.p, single, grid.outer), name=grid.name, registers=grid.registers)
+    chosen = Tiling([(count, 1, 1)], count, buffering(classify(one), 1, device))
+    made = _tiled(one, chosen, device, replace(asked, nest=single, decisions=others))
+    return replace(_apart(made), unroll=_ROW) if any(tiles for _, tiles in made.boxes) else None
+
+
+def _apart(grid: Grid) -> Grid:
+    """The grid with barriers around tiles of arrays that it writes elsewhere: tiles are more than is read."""
+    written = {a.reference.array for s in grid.statements for a in grid.p.statement(s).accesses if a.write}
+    loops = [tiles for box, tiles in grid.boxes if box.array in written]
+
+    def apart(block: Block) -> Block:
+        match block:
+            case Held(arrays, inner):
+                return Held(arrays, apart(inner))
+            case Series(blocks):
+                return series(b for block in blocks for b in around(block))
+        return series(around(block))
+
+    def around(block: Block) -> tuple[Block, ...]:
+        return (Meet(), block, Meet()) if any(block is tiles for tiles in loops) else (block,)
+
+    return replace(grid, block=apart(grid.block))
+
+
+def _in_time(
+    p: Polyhedra, nest: Nest, steps: Steps, outer: tuple[Fixed, ...], device: Device, asked: Wanted
+) -> Grid:
+    """The grid of a nest that runs several steps."""
+    usual = time_tiles.SHAPES[len(nest.parallel)]
+    sizes = [(threads, points, points) for threads, points in usual]
+    grid = replace(plain(p, nest, outer), reuse=Access.REUSE)
+    grid = _made(grid, _deal(grid, sizes, asked), device, asked, "threads", "tile")
+    axes = tuple(
+        replace(axis, overlap=overlap, group=axis.per_thread)
+        for axis, overlap in zip(grid.axes, time_tiles.overlaps(steps), strict=True)
+    )
+    for axis in axes:
+        if axis.stride < 1:
+            why = f"a tile of {axis.tile} points has none that {steps.count} steps leave whole"
+            raise _unfit(grid, why, asked, "ask for a longer tile, or for fewer steps")
+    taken = {n for a in axes for n in (a.name, a.origin)} | {f.name for f in outer} | p.names()
+    time = member_name(p, steps.member, "t", taken)
+    hold = asked.find("hold")
+    sources = source_arrays(p, nest.statements)
+    held = frozenset(
+        c.array for c in steps.carried if hold is None or {c.array, sources[c.array]} & {*hold.names}
+    )
+    tile = TimeTile(p, steps, axes, outer[-1], time, frozenset())
+    made = replace(grid, axes=axes, block=tile.block())
+    if held and (hold is not None or shared_bytes(made) > time_tiles.SMALL):
+        made = replace(made, block=replace(tile, held=held).block())
+    if shared_bytes(made) > device.shared_per_block:
+        why = (
+            f"a tile takes {shared_bytes(made)} bytes of shared memory; a block has {device.shared_per_block}"
+        )
+        raise _unfit(made, why, asked, "ask for a smaller tile")
+    return made
+
+
+def _unfit(grid: Grid, why: str, asked: Wanted, advice: str) -> Exception:
+    for key in ("tile", "threads", "steps"):
+        decision = asked.find(key)
+        if decision is not None:
+            return asked.refused(decision, "PG304", why, advice)
+    position = grid.p.statement(grid.statements[0]).position
+    return Diagnosed(Diagnostic("PG304", "error", why, position, advice))
+
+
+def _stepped(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device) -> Grid:
+    assert nest.batch is not None and isinstance(nest.body, Band)
+    axes = _axes(p, replace(nest, parallel=nest.batch.points), outer)
+    names = tuple(a.name for a in axes)
+    taken = {*names, *(a.origin for a in axes), *(f.name for f in outer)} | p.names()
+    return stepped(p, nest, outer, names, member_name(p, nest.body.members[0], "step", taken), device)
+
+
+def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     """The grid in tiles of these sizes, unless others are asked for."""
-    kind, (shapes, step) = classify(grid), sizes
-    grid = _made(grid, _deal(grid, shapes, asked), device, asked, "threads", "tile", "deal")
+    grid = _made(grid, _deal(grid, t.shapes, asked), device, asked, "threads", "tile", "deal")
+    grid = _anchored(grid)
+    if t.registers and asked.find("registers") is None and grid.dealt_as(t.shapes):
+        grid = replace(grid, registers=t.registers)
     grid = _made(grid, _access(device, asked), device, asked, "wide")
-    strip = _strip(grid, step, buffering(kind, len(grid.axes), device), asked)
+    strip = _strip(grid, t, asked)
     grid = _made(grid, strip, device, asked, "loads", "buffer")
     held = hold(grid, asked)  # of the nest as it is: what is staged is none of it
     staged = _made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer")
-    return held.apply(_rings(staged, asked))
+    staged = _rings(staged)
+    return held.apply(_made(staged, _scale(staged, asked), device, asked, "scale"))
+
+
+def _anchored(grid: Grid) -> Grid:
+    """In tiles of steps, of which each has its first points further on, few points before these."""
+    if not any(has_floors(row) for f in grid.outer for row in f.member.rows.values()):
+        return grid
+    anchored = (replace(a, anchor=_ANCHOR) if a.stride % _ANCHOR == 0 else a for a in grid.axes)
+    return replace(grid, axes=tuple(anchored))
 
 
 def plain(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...]) -> Grid:
@@ -263,17 +397,16 @@ def _registers(device: Device, asked: Wanted) -> int:
     return decision.value
 
 
-def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
-    widths: list[int] = []
+def _strip(grid: Grid, t: Tiling, asked: Wanted) -> Strip:
+    kind, stages, widths = t.buffering, t.stages, list[int]()
     for part in grid.parts:
         band = part.node if isinstance(part, Run) and isinstance(part.node, Band) else None
         width = asked.value("tile", band.members[0]) if band is not None else 0
-        widths.append(width if isinstance(width, int) else step)
+        widths.append(width if isinstance(width, int) else t.step)
     buffer = asked.find("buffer")
-    stages = Tiles.stages
     if buffer is not None:
         kind = cast(Buffering, buffer.names[0] if buffer.names else buffer.value)
-        stages = next((n for name, n in buffer.items if name and isinstance(n, int)), stages)
+        stages = next((n for name, n in buffer.items if name and isinstance(n, int)), Tiles.stages)
     if kind == "ring" and buffer is not None and grid.widest == 0 and not asked.care:
         raise asked.refused(
             buffer, "PG304", "wide(0) leaves no copies that are not waited for", "decide wide(4)"
@@ -281,29 +414,34 @@ def _strip(grid: Grid, step: int, kind: Buffering, asked: Wanted) -> Strip:
     return Strip(tuple(widths), "none" if asked.care else kind, stages)
 
 
-def _rings(grid: Grid, asked: Wanted) -> Grid:
-    """Rings where there can be some: their places are numbered by tiles, from 0.
+def _scale(grid: Grid, asked: Wanted) -> Scale:
+    """What is asked for, or what travels in registers on its way to shared memory.
 
-    Raises RefusedError where rings are asked for, and there can be none.
+    Raises RefusedError where nothing is made of an array that is asked for, or different things are.
     """
-    wrong = [t for t in grid.loops if t.buffering == "ring" and not (grid.widest and _from_zero_up(grid, t))]
-    decision = asked.find("buffer")
-    if decision is not None and wrong and len(wrong) == len(grid.loops):
-        why = "tiles of this nest begin below 0, so that the places of a ring have no numbers"
-        raise asked.refused(decision, "PG304", why, "decide buffer(none)")
-    return replace(grid, block=_unbuffered(grid.block, wrong)) if wrong else grid
+    decision = asked.find("scale")
+    if asked.care or (decision is not None and not decision.names):
+        return Scale(())
+    found = [(box, tiles, form_of(grid, box.references)) for box, tiles in grid.boxes]
+    forms = [(box, tiles, form) for box, tiles, form in found if form is not None]
+    if decision is None:
+        return Scale(tuple((b.name, f) for b, tiles, f in forms if tiles and scales(grid, b, tiles)))
+    for name in decision.names:
+        if asked.knows(decision, name) and not any(name in names_of_box(grid, box) for box, _, _ in forms):
+            why = f"nothing is made of '{name}' with scalars alone, the same wherever it is read"
+            raise asked.refused(decision, "PG310", why, "leave it out of the decision")
+    return Scale(tuple((b.name, f) for b, _, f in forms if names_of_box(grid, b) & {*decision.names}))
 
 
-def _unbuffered(block: Block, loops: list[Tiles]) -> Block:
-    block = with_children(block, tuple(_unbuffered(inner, loops) for inner in children(block)))
-    wrong = isinstance(block, Tiles) and any(block.member is t.member for t in loops)
-    return replace(block, buffering="none") if isinstance(block, Tiles) and wrong else block
+def _rings(grid: Grid) -> Grid:
+    """Rings where there can be some: what is copied an element at once is waited for."""
+    return grid if grid.widest else replace(grid, block=_unbuffered(grid.block))
 
 
-def _from_zero_up(grid: Grid, tiles: Tiles) -> bool:
-    """Whether no tile begins below 0."""
-    least = [row.intersect_domain(grid.domain(s)).min_val() for s, row in tiles.member.rows.items()]
-    return not any(value.is_neg() or value.is_nan() for value in least)
+def _unbuffered(block: Block) -> Block:
+    block = with_children(block, tuple(map(_unbuffered, children(block))))
+    ring = isinstance(block, Tiles) and block.buffering == "ring"
+    return replace(block, buffering="none") if isinstance(block, Tiles) and ring else block
 
 
 __all__ = ["RefusedError", "map_nest", "member_name", "plain"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -14,8 +15,10 @@ from polygpu.mapping.flatten import flatten
 from polygpu.mapping.program import Grid, HeldArray, ReferenceKey, Run, reference_key, walk
 from polygpu.model.rewrite import action_expressions, actions, references
 from polygpu.schedule.tree import members_on
-from polygpu.support.isl_idioms import coalesced, empty_union_map, union_of
+from polygpu.support.isl_idioms import coalesced, empty_union_map, has_floors, union_of
 from polygpu.support.recent import Same
+
+Uses: TypeAlias = list[tuple[str, PolyAccess]]
 
 
 def shape_of(m: Grid) -> tuple[Hashable, ...]:
@@ -36,7 +39,8 @@ def _patterns(m: Grid) -> list[Pattern]:
     found: list[Pattern] = []
     for name in m.statements:
         inner = [member.rows[name] for member in members_on(m.node, name)]
-        outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
+        around = [f.member.rows[name] for f in m.outer if name in f.member.rows]
+        outer = [row for row in around if not has_floors(row)]  # a tile's number fixes no iterator
         parallel = [a.member.rows[name] for a in m.axes]
         depth = sum(1 for row in inner if any(coefficients(row) or (1,)))
         found.extend(patterns(m.p.statement(name), [*parallel, *outer, *inner], len(parallel), depth))
@@ -53,18 +57,49 @@ def promote(m: Grid) -> tuple[HeldArray, ...]:
     return found
 
 
+def untouched(m: Grid) -> frozenset[ReferenceKey]:
+    """The references to written arrays whose elements no reference touches that finds written ones."""
+    key = untouched, *shape_of(m)
+    found: frozenset[ReferenceKey] = m.p.recent.get(key, lambda: frozenset(_untouched(m)))
+    return found
+
+
+def _untouched(m: Grid) -> Iterator[ReferenceKey]:
+    if not any(members_on(m.node, s) for s in m.statements):
+        return  # each reads such an element once
+    for array in written_arrays(m):
+        uses = _uses(m, array)
+        if len({a.reference.subscripts for _, a in uses}) == 1 or not all(a.affine for _, a in uses):
+            continue
+        touched: dict[ReferenceKey, isl.Set] = {}
+        for s, a in uses:
+            here, key = m.domain(s).apply(a.relation), reference_key(s, a.reference)
+            touched[key] = touched[key].union(here) if key in touched else here
+        together = {reference_key(s, a.reference) for s, a in uses if a.write}
+        # a register that holds an element that is written is stored with all that it holds
+        while met := {
+            key
+            for key in touched.keys() - together
+            if any(not touched[key].intersect(touched[other]).is_empty() for other in together)
+        }:
+            together |= met
+        yield from (key for key in touched if key not in together)
+
+
+def _uses(m: Grid, array: str) -> Uses:
+    mine = ((s, a) for s in m.statements for a in m.p.statement(s).accesses)
+    return [(s, a) for s, a in mine if array_tuple(a.reference) == array]
+
+
 def _promoted(m: Grid) -> tuple[HeldArray, ...]:
     result: list[HeldArray] = []
     if not m.axes:
         return ()
     for array in sorted(written_arrays(m)):
-        uses = [
-            (s, a)
-            for s in m.statements
-            for a in m.p.statement(s).accesses
-            if array_tuple(a.reference) == array
-        ]
-        candidate = _promotion(m, array, uses)
+        uses = _uses(m, array)
+        apart = untouched(m)
+        mine = [(s, a) for s, a in uses if reference_key(s, a.reference) not in apart]
+        candidate = _promotion(m, array, mine)
         if candidate is not None:
             result.append(candidate)
     return tuple(result)
@@ -76,9 +111,9 @@ def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldA
         return None
     if any(not a.affine or a.reference.field for _, a in uses):
         return None
-    elements = _point_elements(m, uses[0])
+    elements = point_elements(m, uses[0])
     for use in uses[1:]:
-        elements = elements.union(_point_elements(m, use))
+        elements = elements.union(point_elements(m, use))
     elements = coalesced(elements)
     if not _exist(m, uses, elements):
         return None
@@ -90,13 +125,14 @@ def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldA
     first = uses[0][1].reference.array
     old = _reads_old(m, uses)
     # a temporary that no read finds old stays inside: not even another launch of this kernel sees it
-    private = not (m.p.array(first).live_out or old or _used_elsewhere(m, array))
-    # outside of loops, a lone statement that reads no own writes loads and stores once anyway
-    once = max(depths.values()) == 0 and len(m.statements) == 1 and all(a.write or a.exposed for _, a in uses)
+    apart = len(_uses(m, array)) > len(uses)
+    private = not (m.p.array(first).live_out or old or apart or _used_elsewhere(m, array))
+    # outside of loops, one statement that reads no own writes loads and stores once anyway
+    once = max(depths.values()) == 0 and len(depths) == 1 and all(a.write or a.exposed for _, a in uses)
     if not private and once:
         return None
     load = old or not (private or _writes_all(m, uses, elements))
-    keys = frozenset(_references(m, array))
+    keys = frozenset(_references(m, array)) - untouched(m)
     points = elements.domain()
     return HeldArray(first, array, f"{first}_r", function, points, load, not private, keys)
 
@@ -109,7 +145,7 @@ def _references(m: Grid, array: str) -> Iterator[ReferenceKey]:
                 yield from (reference_key(name, r) for r in references(expr) if array_tuple(r) == array)
 
 
-def _point_elements(m: Grid, use: tuple[str, PolyAccess]) -> isl.Map:
+def point_elements(m: Grid, use: tuple[str, PolyAccess]) -> isl.Map:
     """Points (a set whose dimensions are the nest's parallel ones) to the elements the access touches."""
     name, access = use
     rows = [a.member.rows[name] for a in m.axes]
@@ -119,9 +155,6 @@ def _point_elements(m: Grid, use: tuple[str, PolyAccess]) -> isl.Map:
     return points.intersect_domain(m.domain(name)).reverse().apply_range(access.relation)
 
 
-Uses = list[tuple[str, PolyAccess]]
-
-
 def _exist(m: Grid, uses: Uses, elements: isl.Map) -> bool:
     """Whether the array has all the elements that points own, also those that data keep from being used."""
     certain = [use for use in uses if use[1].must]
@@ -129,7 +162,7 @@ def _exist(m: Grid, uses: Uses, elements: isl.Map) -> bool:
         return True
     beyond = elements
     for use in certain:
-        beyond = beyond.subtract(_point_elements(m, use))
+        beyond = beyond.subtract(point_elements(m, use))
     if beyond.is_empty():
         return True
     all_ = declared(m.p, m.p.array(uses[0][1].reference.array))

@@ -6,23 +6,25 @@ coalesce or is reused by the block, global memory for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.places import array_names, part_at
-from polygpu.analysis.polyhedra import PolyAccess, array_tuple
+from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, array_tuple, parameter_space
 from polygpu.mapping.footprint import Side, box
-from polygpu.mapping.owned import nest_patterns, promote, written_arrays
+from polygpu.mapping.owned import nest_patterns, promote, untouched, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
-from polygpu.mapping.wanted import Wanted, loop_names, source_arrays
+from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES
-from polygpu.support.isl_idioms import D
+from polygpu.model.expr import SIZES, Binary, Int
+from polygpu.schedule.loop_names import loop_names
+from polygpu.support.isl_idioms import D, identifier
 
 
 def hold(m: Grid, asked: Wanted) -> Hold:
@@ -50,8 +52,11 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
     decision = asked.find("stage")
     if asked.care >= 3 or (decision is not None and not decision.items):
         return Stage((), keep)
-    taken = {h.tuple_name for h in promote(m)} | written_arrays(m)
-    found = _candidates(m, taken, device, decision, keep)
+    taken = {h.tuple_name for h in promote(m)} | _changing(m)
+    tiles = frozenset(k for k, part in enumerate(m.parts) if isinstance(part, Tiles))
+    found = _candidates(m, taken, device, decision, tiles if m.attending else keep)
+    if m.attending:
+        found = [c for c in found if c.staging.stepped]  # what one iteration reads, its thread loads
     if decision is not None:
         _check_levels(m, decision, asked)
         _check_all(m, decision, found, taken, asked)
@@ -66,6 +71,22 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
         elif asked.find("tile") or asked.find("buffer"):
             chosen.append(candidate.staging)  # which is refused
     return Stage(_named(chosen), keep)
+
+
+def _changing(m: Grid) -> set[str]:
+    """The arrays that the kernel writes; where threads attend one that computes, those of which it reads
+    elements that it writes.
+    """
+    written = written_arrays(m)
+    if not m.attending:
+        return written
+    touched: dict[tuple[str, bool], isl.Set] = {}
+    for s in m.statements:
+        for a in m.p.statement(s).accesses:
+            key, elements = (array_tuple(a.reference), a.write), m.domain(s).apply(a.relation)
+            touched[key] = touched[key].union(elements) if key in touched else elements
+    reads = {name for name in written if (name, False) in touched}
+    return {name for name in reads if not touched[name, False].is_disjoint(touched[name, True])}
 
 
 @dataclass(frozen=True)
@@ -111,6 +132,22 @@ def names_of_access(m: Grid, statement: str, a: PolyAccess) -> frozenset[str]:
     return frozenset({*texts, *(f"{text}@{line}" for text in texts)})
 
 
+def names_of_box(grid: Grid, box: Box) -> frozenset[str]:
+    """What a decision may call what is staged in the box."""
+    return frozenset(n for s, a in reads(grid) for n in names_in_box(grid, box, s, a))
+
+
+def names_in_box(grid: Grid, box: Box, statement: str, a: PolyAccess) -> frozenset[str]:
+    """The names of an access that finds its element in the box."""
+    inside = reference_key(statement, a.reference) in box.references
+    return names_of_access(grid, statement, a) if inside else frozenset()
+
+
+def reads(grid: Grid) -> Iterator[tuple[str, PolyAccess]]:
+    for name in grid.statements:
+        yield from ((name, a) for a in grid.p.statement(name).accesses if not a.write)
+
+
 def _named(chosen: list[Staging]) -> tuple[Staging, ...]:
     counts: dict[str, int] = {}
     result: list[Staging] = []
@@ -133,14 +170,24 @@ def _candidates(
     for number, part in enumerate(m.parts):
         names = statements(part)
         mine = [p for p in found if p.statement in names]
-        for group in _groups([p for p in mine if array_tuple(p.access.reference) not in taken]):
+        apart = untouched(m)
+        free = [
+            p
+            for p in mine
+            if not p.access.write
+            and (
+                array_tuple(p.access.reference) not in taken
+                or reference_key(p.statement, p.access.reference) in apart
+            )
+        ]
+        for group in _groups(free):
             # what is asked for has the same reason whether or not it is in flight in the end
             reason, level = _reason(m, group, device, decision is not None or m.buffering != "none"), None
             if decision is not None:
                 named, level = _asked(m, group, decision)
                 reason = (reason or "asked for") if named and _is_stageable(m, group) else ""
             made = _stage(m, number, group, reason, level, device, number in decided) if reason else None
-            if made is not None:
+            if made is not None and (m.attending or not _meets_stores(m, made)):
                 accesses = tuple((p.statement, p.access) for p in group)
                 result.append((0 if reason == "uncoalesced" else 1, Candidate(made, accesses)))
     return [c for _, c in sorted(result, key=lambda item: item[0])]
@@ -235,7 +282,8 @@ def _stage(
     whole = box(_footprint(m, group, ())) if not stepped else None
     size = SIZES.get(m.p.array(group[0].access.reference.array).element, 4)
     most = min(4096, room(device) // size)
-    if whole is None or (level is None and (decided or _volume(whole) > most)):
+    ahead = isinstance(part, Tiles) and part.buffering != "none"
+    if whole is None or (level is None and (decided or ahead or _volume(whole) > most)):
         if step is None or level == "block":
             return None
         tile = box(_footprint(m, group, (step,)))
@@ -250,6 +298,59 @@ def _stage(
     keys = frozenset(reference_key(p.statement, p.access.reference) for p in group)
     made = Box(reference.array, array_tuple(reference), "", whole, order, reason, keys)
     return Staging(made, number, stepped)
+
+
+def _meets_stores(m: Grid, staging: Staging) -> bool:
+    """Whether a copy of the box may read what the kernel writes, in this block or in another one.
+
+    A box is more than is used of it, and beyond the array the last element is copied, or the first.
+    """
+    made = staging.box
+    stores = [
+        m.domain(s).apply(a.relation)
+        for s in m.statements
+        for a in m.p.statement(s).accesses
+        if a.write and array_tuple(a.reference) == made.tuple_name
+    ]
+    if not stores:
+        return False
+    written = reduce(isl.Set.union, stores).reset_tuple_id().align_params(parameter_space(m.p.parameters))
+    part = m.parts[staging.part]
+    if isinstance(part, Tiles) and staging.stepped:
+        if part.buffering == "ring":
+            return True  # which may begin before the first tile's copy is waited for
+        written = written.intersect_params(_tiles_copied(m, part))
+    space = written.get_space()
+    builder = AffineBuilder(space)
+    for k, (side, extent) in enumerate(zip(made.sides, m.p.array(made.array).extents, strict=True)):
+        here = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.set, k))
+        try:
+            last = builder.value(Binary("-", extent, Int(1))) if extent is not None else None
+        except ValueError:
+            last = None
+        if last is None:  # any place may be the last one
+            continue
+        first = side.offset.insert_domain(space)
+        end = first.add_constant_val(isl.Val(side.size - 1))
+        inside = here.ge_set(first).intersect(here.le_set(end))
+        above = here.eq_set(last).intersect(end.gt_set(last))
+        below = here.eq_set(builder.value(Int(0))).intersect(first.lt_set(builder.value(Int(0))))
+        written = written.intersect(inside.union(above).union(below))
+    return not written.is_empty()
+
+
+def _tiles_copied(m: Grid, tiles: Tiles) -> isl.Set:
+    """What holds of the name of a loop's tiles in each that some block goes through: they are multiples."""
+    width = isl.Val(tiles.width)
+    starts = isl.Set("{ [i] : false }")
+    for s, row in tiles.member.rows.items():
+        first = row.scale_down_val(width).floor().scale_val(width)
+        starts = starts.union(m.domain(s).apply(isl.Map.from_pw_aff(first)).reset_tuple_id())
+    if starts.n_basic_set() > 1:
+        starts = isl.Set.from_basic_set(starts.simple_hull())
+    multiple = isl.Set(f"{{ [i] : i mod {tiles.width} = 0 }}")
+    found = starts.intersect(multiple).move_dims(D.param, starts.dim(D.param), D.set, 0, 1).params()
+    return found.set_dim_id(D.param, found.dim(D.param) - 1, identifier(tiles.name))
 
 
 def _aligned_side(side: Side, lanes: int) -> Side:

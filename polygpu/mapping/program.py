@@ -9,6 +9,7 @@
             | Copied box* block                           boxes in shared memory while block runs
             | Filled box* block                           boxes that block itself fills
             | Stored place* block                         elements of boxes stored after block
+            | Mirrored box* block                         a thread's own elements of boxes in registers, too
             | Reduced array operator axis* block          partial results in registers while block runs
             | Tiles dimension width block                 a loop over tiles, equal in all threads
             | Series block*
@@ -21,7 +22,7 @@ time, of one that is itself a tile, of single values (width 1) where a block goe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -32,11 +33,12 @@ from polygpu.analysis.polyhedra import Polyhedra, array_tuple
 from polygpu.mapping.footprint import Side
 from polygpu.model.expr import Expr, Reference
 from polygpu.schedule.tree import Member, Node, sequence
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, has_floors, identifier
 from polygpu.support.recent import Same
 
+ELEMENT = "an element"  # the name of one in what is made of it: none of C
 ReferenceKey: TypeAlias = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
-Buffering: TypeAlias = Literal["none", "prefetch", "ring"]
+Buffering: TypeAlias = Literal["none", "prefetch", "double", "ring"]
 
 
 def reference_key(statement: str, reference: Reference) -> ReferenceKey:
@@ -51,6 +53,8 @@ class Axis:
     is 1, blocked when it is `per_thread`, grouped-cyclic between. Tiles `overlap` by so many points before
     and behind those that are a block's own.
 
+    The first tile begins at a multiple of `anchor`, a divisor of the stride, or of the stride itself.
+
     A tile is a block's, or with `loop`, the name of a loop over tiles around, each block goes through all:
 
         i = block_x * tile + thread_x   ->   for (loop = 0; loop < n; loop += tile) i = loop + thread_x
@@ -63,6 +67,7 @@ class Axis:
     group: int = 1
     overlap: tuple[int, int] = (0, 0)
     loop: str = ""
+    anchor: int = 0
 
     @property
     def tile(self) -> int:
@@ -72,6 +77,11 @@ class Axis:
     def stride(self) -> int:
         """From one tile to the next."""
         return self.tile - sum(self.overlap)
+
+    @property
+    def aligned(self) -> int:
+        """What tiles begin at multiples of."""
+        return self.anchor or self.stride
 
     @property
     def origin(self) -> str:
@@ -115,7 +125,10 @@ class Box:
 
     `order[k]` is the array dimension stored as dimension k; rows of the last one are `padding` elements
     longer. `references` are the accesses that find the array there, `reason` says why they do. Elements of
-    one of the `versions` are copied from there.
+    one of the `versions` are copied from there, and of others `only` those, `without` those. With axes to
+    go `along`, one a dimension, each is dealt to the threads along its axis; else rows are, to all of them.
+    With a `form`, an expression of ELEMENT, that is what the box holds of each, and what references stand in
+    is found there.
     """
 
     array: str
@@ -127,6 +140,10 @@ class Box:
     references: frozenset[ReferenceKey]
     padding: int = 0
     versions: tuple[Version, ...] = ()
+    form: Expr | None = None
+    only: isl.Set | None = None
+    without: isl.Set | None = None
+    along: tuple[str, ...] = ()
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -137,18 +154,25 @@ class Box:
         """Whether elements next to each other in the array are not so in shared memory."""
         return self.order[-1] != len(self.order) - 1
 
+    @property
+    def as_it_comes(self) -> bool:
+        """Whether elements next to each other can be copied together."""
+        return not self.transposed and self.form is None
+
 
 @dataclass(frozen=True)
 class StoredBox:
     """Elements of a box stored to its array, or to a version of it: point by point the one it owns.
 
-    `element` maps a point to its element of the box's array, at `points`.
+    `element` maps a point to its element of the box's array, at `points`. With `sides` threads store the part
+    of the box in there together, row by row: a point is then the subscripts of an element.
     """
 
     box: Box
     element: isl.PwMultiAff
     points: isl.Set
     version: Version | None = None
+    sides: tuple[Side, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,6 +202,28 @@ class Stored:
     """What `boxes` hold after `block` is stored; `block` ends with Meet where other threads wrote it."""
 
     boxes: tuple[StoredBox, ...]
+    block: Block
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Registers `name` with those elements of a box whose subscripts are points of the thread.
+
+    Only the thread itself writes them, and it reads them there: shared memory has what other threads read,
+    and all of them after the block if they are `stored`. References are at the `distances` from the point,
+    one a dimension. What is copied to the box is `loaded` before.
+    """
+
+    box: Box
+    name: str
+    distances: Mapping[ReferenceKey, tuple[int, ...]]
+    loaded: bool
+    stored: bool
+
+
+@dataclass(frozen=True)
+class Mirrored:
+    mirrors: tuple[Mirror, ...]
     block: Block
 
 
@@ -212,8 +258,9 @@ class Tiles:
     """A loop over tiles of `width` values of a dimension: the first value of a tile has the `name`.
 
     `buffering` says how the boxes that its block copies follow each other from tile to tile: "none" (copied,
-    then used), "prefetch" (the next tile travels in registers) or "ring" (of `stages` tiles that asynchronous
-    copies fill).
+    then used), "prefetch" (the next tile travels in registers), "double" (that too, to the other one of two
+    places, so that a barrier is enough for a tile) or "ring" (of `stages` tiles that are copied
+    asynchronously).
     """
 
     member: Member
@@ -228,8 +275,13 @@ class Tiles:
         return Fixed(self.member, self.name, self.width)
 
     @property
+    def slots(self) -> int:
+        """Tiles that are in shared memory at the same time, if their places can be numbered."""
+        return {"double": 2, "ring": self.stages}.get(self.buffering, 1)
+
+    @property
     def slot(self) -> str:
-        """The name of the ring's slot that a tile is in."""
+        """The name of the slot that a tile is in, where there are several."""
         return f"{self.name}_slot"
 
 
@@ -254,7 +306,7 @@ class Run:
     within: isl.Set | None = None
 
 
-Block: TypeAlias = Held | Copied | Filled | Stored | Reduced | Tiles | Series | Meet | Run
+Block: TypeAlias = Held | Copied | Filled | Stored | Mirrored | Reduced | Tiles | Series | Meet | Run
 
 
 @dataclass(frozen=True)
@@ -279,7 +331,8 @@ class Fixed:
         position = space.find_dim_by_name(D.param, self.name)
         value = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
         if self.width == 1:
-            return domain.intersect(row.eq_set(value))
+            found = domain.intersect(row.eq_set(value))
+            return found.detect_equalities() if has_floors(row) else found  # floors that are the value
         last = value.add_constant_val(isl.Val(self.width - 1))
         return domain.intersect(row.ge_set(value)).intersect(row.le_set(last))
 
@@ -294,6 +347,12 @@ def restricted(p: Polyhedra, statement: str, fixed: tuple[Fixed, ...]) -> isl.Se
         key, lambda: last.restrict(restricted(p, statement, tuple(before)), statement)
     )
     return found
+
+
+def single_member(p: Polyhedra, statements: tuple[str, ...]) -> Member:
+    """A dimension of one value."""
+    spaces = ((s, isl.LocalSpace.from_space(p.statement(s).domain.get_space())) for s in statements)
+    return Member({s: isl.PwAff.zero_on_domain(space) for s, space in spaces})
 
 
 @dataclass(frozen=True)
@@ -326,6 +385,12 @@ class Grid:
     def node(self) -> Node:
         """What the points run, as a schedule: tiles are visited in order, so they change nothing."""
         return sequence(run.node for run in walk(self.block) if isinstance(run, Run))
+
+    @property
+    def attending(self) -> int:
+        """The threads of a block in which one computes and all copy; 0 for other blocks."""
+        single = len(self.axes) == 1 and all(row.is_cst() for row in self.axes[0].member.rows.values())
+        return self.axes[0].threads if single else 0
 
     @property
     def parts(self) -> tuple[Block, ...]:
@@ -374,6 +439,14 @@ class Grid:
     @cached_property
     def reductions(self) -> tuple[Reduced, ...]:
         return tuple(b for b in walk(self.block) if isinstance(b, Reduced))
+
+    def dealt_as(self, shapes: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether the axes have these threads, points a thread and groups."""
+        return [(a.threads, a.per_thread, a.group) for a in self.axes] == [*shapes]
+
+    @cached_property
+    def mirrors(self) -> tuple[Mirror, ...]:
+        return tuple(m for b in walk(self.block) if isinstance(b, Mirrored) for m in b.mirrors)
 
     @property
     def dealt(self) -> tuple[Axis, ...]:
@@ -468,7 +541,7 @@ def walk(block: Block) -> Iterator[Block]:
 
 def children(block: Block) -> tuple[Block, ...]:
     match block:
-        case Held() | Copied() | Filled() | Stored() | Reduced() | Tiles():
+        case Held() | Copied() | Filled() | Stored() | Mirrored() | Reduced() | Tiles():
             return (block.block,)
         case Series(blocks):
             return blocks
@@ -478,7 +551,7 @@ def children(block: Block) -> tuple[Block, ...]:
 def with_children(block: Block, inner: tuple[Block, ...]) -> Block:
     """`block` around other blocks."""
     match block:
-        case Held() | Copied() | Filled() | Stored() | Reduced() | Tiles():
+        case Held() | Copied() | Filled() | Stored() | Mirrored() | Reduced() | Tiles():
             return replace(block, block=inner[0])
         case Series():
             return Series(inner)

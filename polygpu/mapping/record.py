@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 
 from polygpu.analysis.expand import Expansion, decided_for, loops_of, whole
-from polygpu.analysis.places import names_statement, place_of
-from polygpu.analysis.polyhedra import PolyAccess
+from polygpu.analysis.places import holds, names_statement, place_of
 from polygpu.mapping.body import order_inside
-from polygpu.mapping.place import names_of_access
-from polygpu.mapping.program import Box, Grid, Run, Tiles, reference_key, walk
+from polygpu.mapping.place import names_in_box, names_of_access, names_of_box, reads
+from polygpu.mapping.program import Box, Grid, Run, Tiles, walk
+from polygpu.mapping.scaled import form_of
 from polygpu.mapping.wanted import (
     Wanted,
     array_label,
@@ -17,10 +18,11 @@ from polygpu.mapping.wanted import (
     runs_backwards,
     source_arrays,
 )
-from polygpu.model.decisions import KERNELS, SPACES, Decision, Taken, Value
+from polygpu.model.decisions import KERNELS, SPACES, VALUES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
+from polygpu.schedule.loop_names import loop_names
 from polygpu.schedule.prepare import Prepared
-from polygpu.schedule.tree import Band
+from polygpu.schedule.tree import Band, Steps
 
 Items = tuple[tuple[str, Value], ...]
 
@@ -34,13 +36,19 @@ def taken(
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
-    made = (("expand", _temporaries(grid, prepared)), *_kernels(grid, prepared.cuts))
-    mine = (
-        (("sequential", names), *_all(grid, kernel)) if not grid.reductions else _shared(grid, kernel, asked)
-    )
-    found = (*((key, items) for key, items in made if items), *mine)
+    batch = tuple(_batch(grid, prepared))
+    kernels = batch or _kernels(grid, prepared.cuts) if asked.nest.steps is None else ()
+    mine: Iterable[tuple[str, Items]] = (("sequential", names), *_all(grid, kernel))
+    if grid.reductions:
+        mine = _shared(grid, kernel, asked)
+    elif asked.nest.steps is not None:
+        mine = _in_time(grid, kernel, asked.nest.steps)
+    elif asked.nest.batch is not None:
+        mine = _code(grid, kernel)
+    found = (*_values(grid, prepared), *kernels, *mine)
     followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
-    decisions = (Decision(key, items, place) for key, items in found)
+    whole = replace(place, number=0) if batch else place  # of what was there before statements were cut
+    decisions = (Decision(key, items, whole if key in VALUES else place) for key, items in found)
     about = (*asked.decisions, *_about_kernels(grid, prepared))
     by_model = {d.key for d in about if d in chosen}
     return tuple(
@@ -56,7 +64,20 @@ def _followed(grid: Grid, prepared: Prepared) -> set[str]:
     webs = (*prepared.expansions, *(whole(p, a.name) for a in p.arrays if a.name in arrays))
     asked = [d for d in prepared.decisions if d.key == "expand"]
     grown = any(decided_for(p, e, asked) for e in webs if _uses(grid, e))
-    return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set())
+    versions = {d.key for d in prepared.decisions if d.key == "version"}
+    batches = {
+        d.key for d in prepared.about("batch") for s in grid.statements if _tiles(grid, prepared, d, s)
+    }
+    return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set()) | versions | batches
+
+
+def _tiles(grid: Grid, prepared: Prepared, d: Decision, statement: str) -> bool:
+    """Whether a decision is about the tiles of steps that a statement is in."""
+    if statement not in prepared.batches:
+        return False
+    member, _ = prepared.batches[statement]
+    here = d.place is None or any(holds(replace(d.place, number=0), grid.p, s) for s in member.statements)
+    return here and bool({*d.names} & loop_names(grid.p, member))
 
 
 def _about_kernels(grid: Grid, prepared: Prepared) -> Iterator[Decision]:
@@ -89,6 +110,32 @@ def _temporaries(grid: Grid, prepared: Prepared) -> Items:
     return tuple(sorted(found.items()))
 
 
+def _values(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
+    """Where values of the nest are kept: temporaries by loops, and arrays read as they were."""
+    temporaries = _temporaries(grid, prepared)
+    if temporaries:
+        yield "expand", temporaries
+    copied = _copied(grid, prepared)
+    if copied or (prepared.about("version") and not prepared.copied):
+        yield "version", copied
+
+
+def _copied(grid: Grid, prepared: Prepared) -> Items:
+    """The arrays of which statements of the nest read copies."""
+    p = prepared.source[0]
+    sources = source_arrays(p, [s.name for s in p.statements])
+    mine = {a.reference.array for _, a in reads(grid)}
+    arrays = sorted(array for array, copy in prepared.copied.items() if copy in mine)
+    return tuple((array_label(sources, array), None) for array in arrays)
+
+
+def _batch(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
+    """How many steps of the loop of the host around the nest launches run at once."""
+    found = next((prepared.batches[s] for s in grid.statements if s in prepared.batches), None)
+    if found is not None:
+        yield "batch", ((min(loop_names(grid.p, found[0])), found[1]),)
+
+
 def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:
     """Which statements the kernel has."""
     for key, names in (("split", cuts & {*grid.statements}), ("fuse", grid.statements)):
@@ -109,6 +156,17 @@ def _shared(grid: Grid, kernel: Kernel, asked: Wanted) -> Iterator[tuple[str, It
     yield from _code(grid, kernel)
 
 
+def _in_time(grid: Grid, kernel: Kernel, steps: Steps) -> Iterator[tuple[str, Items]]:
+    """Of a nest that runs several steps."""
+    yield "steps", ((labels(grid.p, [steps.member])[0], steps.count),)
+    names = labels(grid.p, [a.member for a in grid.axes])
+    yield "tile", tuple((name, a.tile) for name, a in zip(names, grid.axes, strict=True))
+    yield "threads", tuple((name, a.threads) for name, a in zip(names, grid.axes, strict=True))
+    sources = source_arrays(grid.p, grid.statements)
+    yield "hold", tuple(sorted((array_label(sources, m.box.array), None) for m in grid.mirrors))
+    yield from _code(grid, kernel)
+
+
 def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     loops, sources = grid.loops, source_arrays(grid.p, grid.statements)
     outermost = (
@@ -121,7 +179,9 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     inner = tuple((name, None) for name in order_inside(grid.p, grid.node))
     if inner:
         yield "inner", inner
-    if grid.axes:
+    if grid.attending:
+        yield "attend", (("", grid.attending),)
+    elif grid.axes:
         pairs = list(zip(axes, grid.axes, strict=True))
         yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)
         tiles = [(n, a.tile) for n, a in pairs] + [(n, t.width) for n, t in steps.items()]
@@ -132,6 +192,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         boxes = {box.name: _label(grid, box) for box, _ in grid.boxes}
         level = {id(t): n for n, t in steps.items()}
         yield "stage", tuple((boxes[b.name], level[id(t)] if t else "block") for b, t in grid.boxes)
+        if any(form_of(grid, b.references) for b, _ in grid.boxes):
+            yield "scale", tuple((boxes[b.name], None) for b, _ in grid.boxes if b.form is not None)
         yield "buffer", (_buffer(loops),)
         yield "wide", (("", grid.widest),)
         yield "loads", (("", grid.loads or "all"),)
@@ -145,6 +207,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
 def _code(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     sources = source_arrays(grid.p, grid.statements)
     yield "registers", (("", kernel.registers or "auto"),)
+    if grid.outer:
+        yield "launch", (("", "one" if kernel.joined else "each"),)
     for space in SPACES:
         yield space, tuple((array_label(sources, a.name), None) for a in kernel.arrays if a.space == space)
 
@@ -155,7 +219,7 @@ def asked_padding(grid: Grid, asked: Wanted) -> dict[str, int]:
     if decision is None:
         return {}
     items = [("".join(name.split()), value) for name, value in decision.items]
-    names = {box.name: _names_of(grid, box) for box, _ in grid.boxes}
+    names = {box.name: names_of_box(grid, box) for box, _ in grid.boxes}
     found = {box: next((v for n, v in items if n in mine), decision.value) for box, mine in names.items()}
     return {box: value for box, value in found.items() if isinstance(value, int)}
 
@@ -165,21 +229,12 @@ def check_padding(grid: Grid, asked: Wanted) -> None:
     decision = asked.find("pad")
     if decision is None or asked.care:
         return
-    known = frozenset(name for box, _ in grid.boxes for name in _names_of(grid, box))
+    known = frozenset(name for box, _ in grid.boxes for name in names_of_box(grid, box))
     for name in decision.names:
         if asked.knows(decision, name) and "".join(name.split()) not in known:
             staged = ", ".join(_label(grid, box) for box, _ in grid.boxes)
             advice = f"what is staged is {staged}" if staged else "decide stage(...) too"
             raise asked.refused(decision, "PG310", f"'{name}' is not staged in shared memory", advice)
-
-
-def _names_of(grid: Grid, box: Box) -> frozenset[str]:
-    return frozenset(n for s, a in _reads(grid) for n in _names_in(grid, box, s, a))
-
-
-def _names_in(grid: Grid, box: Box, statement: str, a: PolyAccess) -> frozenset[str]:
-    inside = reference_key(statement, a.reference) in box.references
-    return names_of_access(grid, statement, a) if inside else frozenset()
 
 
 def _buffer(loops: Sequence[Tiles]) -> tuple[str, Value]:
@@ -190,17 +245,13 @@ def _buffer(loops: Sequence[Tiles]) -> tuple[str, Value]:
 
 
 def _label(grid: Grid, box: Box) -> str:
-    """What only the references of the box are called."""
+    """What only the references of the box are called: those that read it, or store to it if none does."""
     mine: set[str] = set()
     others: set[str] = set()
-    for statement, a in _reads(grid):
-        inside = _names_in(grid, box, statement, a)
+    every = [(s, a) for s in grid.statements for a in grid.p.statement(s).accesses]
+    for statement, a in reads(grid) if names_of_box(grid, box) else every:
+        inside = names_in_box(grid, box, statement, a)
         mine |= inside
         others |= names_of_access(grid, statement, a) - inside
     known = sorted(mine, key=lambda name: ("[" not in name, "@" in name, name))
     return next((name for name in known if name not in others), known[0])
-
-
-def _reads(grid: Grid) -> Iterator[tuple[str, PolyAccess]]:
-    for name in grid.statements:
-        yield from ((name, a) for a in grid.p.statement(name).accesses if not a.write)

@@ -7,14 +7,16 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import ceil, prod
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
-from polygpu.mapping.owned import nest_patterns, promote, shape_of
-from polygpu.mapping.program import Box, Buffering, Grid, Tiles
+from polygpu.analysis.polyhedra import array_tuple
+from polygpu.mapping.owned import nest_patterns, promote, shape_of, untouched
+from polygpu.mapping.program import Box, Buffering, Grid, Tiles, reference_key
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import members_on
@@ -50,6 +52,11 @@ def buffering(kind: NestClass, count: int, device: Device) -> Buffering:
     return "ring" if device.asynchronous_copies else "prefetch"
 
 
+def batch_width(device: Device) -> int:
+    """The steps of a host loop that launches run at once, where they can."""
+    return 32 if device.rule == "sector" else 1
+
+
 def lane(m: Grid) -> tuple[int, bool]:
     """The axis that the lanes should follow, and whether from its last point."""
     found = nest_patterns(m)
@@ -83,7 +90,12 @@ def _classified(m: Grid) -> NestClass:
     found = nest_patterns(m)
     promoted = {p.tuple_name for p in promote(m)}
     lane = len(m.axes) - 1
-    others = [p for p in found if p.access.reference.array not in promoted]
+    apart = untouched(m)
+    others = [
+        p
+        for p in found
+        if p.access.reference.array not in promoted or reference_key(p.statement, p.access.reference) in apart
+    ]
     shared = any(
         p.depth > 0 and p.access.reference.subscripts and "broadcast" in {p.kind(d) for d in range(lane + 1)}
         for p in others
@@ -166,24 +178,129 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     return [*front, (8, 1, 1), (32, 1, 1)], 16
 
 
-def fewer_threads(sizes: tuple[Sizes, int], device: Device) -> Iterator[tuple[Sizes, int]]:
-    """The sizes with fewer threads in blocks of one axis, a warp at least, by as many as a request has lanes;
-    with these also tiles of loops that are no longer.
+@dataclass(frozen=True)
+class Tiling:
+    """The shapes of the axes, the `step` of strip-mined loops and how their tiles follow each other; what
+    a thread may have of `registers`, 0 for as many as it needs, so that so many blocks are `resident`.
+
+    It is `sure` where measurements say so: a model that errs more than it differs from others has no say.
     """
-    shapes, step = sizes
-    if len(shapes) == 1:
-        (threads, points, group), lanes = shapes[0], device.request_lanes
+
+    shapes: Sizes
+    step: int
+    buffering: Buffering
+    registers: int = 0
+    resident: int = 1
+    sure: bool = False
+    stages: int = Tiles.stages
+
+    def tiles(self) -> tuple[int, ...]:
+        return tuple(threads * points for threads, points, _ in self.shapes)
+
+
+# Timed on an H100 beside some 1,500 others, with the blocks that a multiprocessor has room for.
+_PRODUCT = Tiling([(8, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=4)
+_LARGE_PRODUCT = Tiling([(16, 8, 4), (16, 16, 4)], 16, "double")
+_SQUARE_PRODUCT = Tiling([(16, 8, 4), (8, 16, 4)], 8, "prefetch", resident=2)
+_FULL = 0.9  # share of the last wave of blocks that is not idle
+
+
+def tiling(m: Grid, device: Device) -> Tiling:
+    """What rules choose for a nest."""
+    kind, count = classify(m), len(m.axes)
+    operands = _operands(m) if device.rule == "sector" and kind.product else 0
+    if not 0 < operands <= 4:
+        return Tiling(*tile_sizes(count, kind, device), buffering(kind, count, device))
+    found = replace(_PRODUCT, registers=_PRODUCT.registers if operands <= 2 else 0)
+    larger = _LARGE_PRODUCT if _is_box(m) else _SQUARE_PRODUCT
+    if (operands <= 2 or larger is _SQUARE_PRODUCT) and _fills(m, larger, device):
+        found = replace(larger, sure=True)
+    return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes])
+
+
+def _operands(m: Grid) -> int:
+    """Of points that accumulate one value of four bytes each: what they read on the way; of others 0."""
+    held = promote(m)
+    mine = {p.tuple_name for p in held}
+    read = {
+        (array_tuple(p.access.reference), p.access.reference.subscripts)
+        for p in nest_patterns(m)
+        if p.depth and not p.access.write and array_tuple(p.access.reference) not in mine
+    }
+    return len(read) if [SIZES.get(m.p.array(h.array).element) for h in held] == [4] else 0
+
+
+def _is_box(m: Grid) -> bool:
+    """Whether the points of each statement are all those between some bounds."""
+    return all(_points(m, s).is_equal(_box_of(m, s)) for s in m.statements)
+
+
+def _points(m: Grid, statement: str) -> isl.Set:
+    return _image(m, statement, [a.member.rows[statement] for a in m.axes])
+
+
+def _box_of(m: Grid, statement: str) -> isl.Set:
+    sides = (_image(m, statement, [a.member.rows[statement]]) for a in m.axes)
+    return reduce(isl.Set.flat_product, sides)
+
+
+def _fills(m: Grid, t: Tiling, device: Device) -> bool:
+    """Whether sizes are known at which blocks fill the chip in each wave; half of a triangle's are empty. And
+    there is room for what two operands have of them.
+    """
+    *front, rows, columns = (_points_along(m, k) for k in range(len(m.axes)))
+    if rows is None or columns is None or None in front:
+        return False
+    high, wide = t.tiles()
+    blocks = prod(e or 0 for e in front) * -(-rows // high) * -(-columns // wide)
+    waves = blocks / (device.multiprocessors * t.resident) / (1 if _is_box(m) else 2)
+    room = 2 * SIZES["float"] * t.step * (high + wide + 4) <= device.shared_per_block - device.shared_reserved
+    return room and waves >= _FULL * ceil(waves) > 0
+
+
+def _points_along(m: Grid, axis: int) -> int | None:
+    """How many values the axis has, where that is known."""
+    values = reduce(isl.Set.union, (_image(m, s, [m.axes[axis].member.rows[s]]) for s in m.statements))
+    least, most = values.dim_min_val(0), values.dim_max_val(0)
+    return most.to_python() - least.to_python() + 1 if least.is_int() and most.is_int() else None
+
+
+def is_sure(m: Grid, device: Device) -> bool:
+    """Whether measurements say that what rules made of the nest is about as fast as the chip."""
+    return bool(m.axes) and not m.reductions and tiling(m, device).sure
+
+
+def fewer_threads(t: Tiling, device: Device) -> Iterator[Tiling]:
+    """The tiling with fewer threads in blocks of one axis, a warp at least, fewer by as many as a request has
+    lanes; with these also tiles of loops that are no longer.
+    """
+    if len(t.shapes) == 1:
+        (threads, points, group), lanes = t.shapes[0], device.request_lanes
         for fewer in range(threads - lanes, device.warp - 1, -lanes):
-            yield from (([(fewer, points, group)], s) for s in dict.fromkeys((step, min(step, fewer))))
+            for step in dict.fromkeys((t.step, min(t.step, fewer))):
+                yield replace(t, shapes=[(fewer, points, group)], step=step)
+
+
+def scales(m: Grid, box: Box, tiles: Tiles) -> bool:
+    """Whether what is made of elements is made while these are copied: they go through registers anyway, and
+    points share them.
+    """
+    users = prod(a.tile for a in m.axes) * tiles.width
+    return tiles.buffering in ("prefetch", "double") and users > prod(box.extents)
 
 
 def is_crowded(m: Grid, device: Device) -> bool:
     """Whether a multiprocessor has no room for a second block, to compute while one waits for its copies, or
     copies of rows leave threads without work. Rows are taken to be padded by an element.
     """
-    used = sum(_padded(box) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes)
+    used = shared_bytes(m)
     pairs = [(box.sides[-1].size, prod(m.shape)) for box, tiles in m.boxes if tiles is not None]
     return 2 * used > device.shared_per_multiprocessor or any(max(p) % min(p) for p in pairs)
+
+
+def shared_bytes(m: Grid) -> int:
+    """What a block's boxes take, with rows that are padded by an element."""
+    return sum(_padded(box) * _size(m, box) * _copies(tiles) for box, tiles in m.boxes)
 
 
 def _padded(box: Box) -> int:
@@ -195,4 +312,4 @@ def _size(m: Grid, box: Box) -> int:
 
 
 def _copies(tiles: Tiles | None) -> int:
-    return tiles.stages if tiles is not None and tiles.buffering == "ring" else 1
+    return tiles.slots if tiles is not None else 1

@@ -22,11 +22,12 @@ from polygpu.mapping.program import (
     HeldArray,
     Run,
     Tiles,
+    children,
     series,
     with_children,
 )
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES
+from polygpu.model.expr import SIZES, Expr
 from polygpu.schedule.tree import Band, Member, single_iterator
 from polygpu.support.isl_idioms import c_name
 from polygpu.support.recent import Same
@@ -167,7 +168,7 @@ class Strip:
     widths: tuple[int, ...]
     buffering: Buffering
     stages: int = Tiles.stages
-    BUFFERINGS: ClassVar[tuple[Buffering, ...]] = ("none", "prefetch", "ring")
+    BUFFERINGS: ClassVar[tuple[Buffering, ...]] = ("none", "prefetch", "double", "ring")
 
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
         if grid.loads and self.buffering != "none":
@@ -265,6 +266,34 @@ class Stage:
         return Copied(whole, part) if whole else part
 
 
+@dataclass(frozen=True)
+class Scale:
+    """Boxes that hold what is made of elements with scalars, each by its name: see `mapping.scaled`.
+
+    before: for k_tile: A_s = A; ... alpha * A_s[i][k]     after: for k_tile: A_s = alpha * A; ... A_s[i][k]
+    """
+
+    forms: tuple[tuple[str, Expr], ...]
+
+    def refuse(self, grid: Grid, device: Device) -> Refusal | None:
+        names = dict(self.forms)
+        rings = (box for box, t in grid.boxes if box.name in names and t and t.buffering == "ring")
+        if (box := next(rings, None)) is None:
+            return None
+        why = f"what a ring copies of '{box.array}' goes to shared memory by itself"
+        return Refusal("PG304", why, "decide buffer(double)")
+
+    def apply(self, grid: Grid) -> Grid:
+        return replace(grid, block=self._scaled(grid.block)) if self.forms else grid
+
+    def _scaled(self, block: Block) -> Block:
+        block = with_children(block, tuple(map(self._scaled, children(block))))
+        if not isinstance(block, Copied):
+            return block
+        forms = dict(self.forms)
+        return replace(block, boxes=tuple(replace(b, form=forms.get(b.name)) for b in block.boxes))
+
+
 def room(device: Device) -> int:
     """Bytes of a block for its arrays."""
     arguments = device.argument_bytes if device.arguments_in_shared else 0
@@ -272,10 +301,21 @@ def room(device: Device) -> int:
 
 
 def bytes_of(grid: Grid, s: Staging) -> int:
-    """Bytes of shared memory that a box takes, of a ring all its tiles."""
+    """Bytes of shared memory that a box takes, of all tiles that are there at a time."""
     tiles = grid.parts[s.part]
-    copies = tiles.stages if s.stepped and isinstance(tiles, Tiles) and tiles.buffering == "ring" else 1
+    copies = tiles.slots if s.stepped and isinstance(tiles, Tiles) else 1
     return SIZES.get(grid.p.array(s.box.array).element, 4) * copies * prod(s.box.extents)
 
 
-__all__ = ["Access", "Deal", "Hold", "Order", "Refusal", "Stage", "Staging", "Strip", "Transformation"]
+__all__ = [
+    "Access",
+    "Deal",
+    "Hold",
+    "Order",
+    "Refusal",
+    "Scale",
+    "Stage",
+    "Staging",
+    "Strip",
+    "Transformation",
+]

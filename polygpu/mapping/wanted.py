@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
 from polygpu.analysis.dependences import Dependences
-from polygpu.analysis.patterns import coefficients
 from polygpu.analysis.places import array_names, holds
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.verdicts import Obstacle, ends, loop_verdicts
-from polygpu.model.decisions import KEYS, SPACES, Decision, Value
+from polygpu.model.decisions import KEYS, SPACES, VALUES, Decision, Value
 from polygpu.model.facts import LoopVerdict
-from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence, row_text
+from polygpu.schedule.loop_names import falls, loop_names
+from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _OF_BLOCKS = frozenset(
@@ -54,11 +52,16 @@ class Wanted:
         if decision not in self.decisions:
             return False
         match KEYS[decision.key].named:
-            case "array" if decision.key == "expand":
+            case "array" if decision.key in VALUES:
                 return False
+            case "loop" if decision.key == "batch":
+                return False  # of kernels before there are nests
             case "array":
                 names = set(map(array_of, decision.names))
                 return not names or decision.value is not None or bool(names & self._arrays())
+            case "loop" if decision.key == "steps" and self.nest.steps is None:
+                none = {name for name, value in decision.items if value == 0}
+                return bool(none & {"", *self.known(decision)})
             case "loop":
                 names = {n for name in decision.names for n in (name, name.removeprefix("-"))}
                 known = [loop_names(self.p, loop) for loop in self._loops(decision.key)]
@@ -73,10 +76,16 @@ class Wanted:
 
     def _loops(self, key: str) -> Iterator[Member]:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
+        if self.nest.batch is not None:
+            return
         if self.nest.shared is not None:
             yield from self.nest.shared.loops if key in ("share", "threads") else ()
             return
-        yield from self.nest.parallel if key != "share" else ()
+        if self.nest.steps is not None and key == "steps":
+            yield self.nest.steps.member
+        yield from self.nest.parallel if key not in ("share", "steps") else ()
+        if self.nest.steps is not None:
+            return
         body = self.nest.body
         if key == "inner" or (key == "tile" and self.find("inner")):
             yield from body_loops(body)
@@ -179,23 +188,6 @@ def is_exact(decision: Decision, p: Polyhedra) -> bool:
     return decision.place is not None and decision.place.function in ("", *(x.label for x in p.scop.loops))
 
 
-def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:
-    """All names of a loop: `i`, `i@14` of the statement on line 14, or `t + i`, whichever way it runs."""
-    moving = [s for s in loop.statements if any(coefficients(loop.rows[s]) or (1,))]
-    names = {(_name(p, loop, s), p.statement(s).position.line) for s in moving or loop.statements}
-    return frozenset({name for name, _ in names} | {f"{name}@{line}" for name, line in names})
-
-
-def _name(p: Polyhedra, loop: Member, statement: str) -> str:
-    sources, row = p.source_names(), loop.rows[statement]
-    row = row.neg() if _falls(row) else row
-    text = row_text(row).strip("()")
-    if not text.isidentifier() or 1 not in (moved := coefficients(row) or ()):
-        return text
-    iterator = p.statement(statement).iterators[moved.index(1)]
-    return sources.get(iterator, iterator)
-
-
 def direction(name: str, known: frozenset[str]) -> bool | None:
     """Whether a decision names the loop that is `known` so to run backwards; None where it does not at all.
 
@@ -206,12 +198,7 @@ def direction(name: str, known: frozenset[str]) -> bool | None:
 
 def runs_backwards(loop: Member) -> bool:
     """Whether the loop goes down as its iterator goes up."""
-    return _falls(loop.rows[loop.statements[0]])
-
-
-def _falls(row: isl.PwAff) -> bool:
-    first = next((c for c in coefficients(row) or () if c), 0)
-    return first < 0
+    return falls(loop.rows[loop.statements[0]])
 
 
 def labels(p: Polyhedra, loops: list[Member]) -> list[str]:

@@ -48,6 +48,8 @@ class Key:
 KEYS = {
     "expand": Key("temporaries with an element for each iteration of loops, by default of all they can",
                   "expand(t: i j, s: none)", "array", ("none",), plain=True),
+    "version": Key("arrays of which values from before the region are read from a copy", "version(B)",
+                   "array", plain=True),
     "split": Key("statements with which a kernel of its own begins", "split(15)", "statement", plain=True),
     "fuse": Key("statements that one kernel runs, by their lines or what they write", "fuse(12, C)",
                 "statement", plain=True),
@@ -55,6 +57,10 @@ KEYS = {
                        "reassociate(s)", "array", plain=True),
     "share": Key("loops whose terms threads share, a block those of so many iterations: of sums and the like",
                  "share(i: 2048)", "loop", least=1, plain=True),
+    "steps": Key("iterations of a sequential loop that a launch runs, in overlapped tiles; 0: none",
+                 "steps(t: 4)", "loop", least=0),
+    "batch": Key("steps of a sequential loop around kernels that launches run at once, in tiles; 1: one",
+                 "batch(k: 32)", "loop", least=1),
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),
     "order": Key("parallel loops, from the outermost to that of the lanes; -i runs backwards", "order(i, j)",
                  "loop", plain=True),
@@ -68,8 +74,10 @@ KEYS = {
     "hold": Key("arrays whose elements stay in registers", "hold(C)", "array", plain=True),
     "stage": Key("arrays, or references, that go through shared memory, a tile of a loop or a block at once",
                  "stage(A[i][k]: k, x[j]: block)", "array", ("block",), plain=True),
+    "scale": Key("staged arrays combined with scalars while they are copied, not where they are used",
+                 "scale(A)", "array", plain=True),
     "buffer": Key("how staged tiles follow each other; a ring of so many", "buffer(ring: 3)", "",
-                  ("none", "prefetch", "ring"), least=2),
+                  ("none", "prefetch", "double", "ring"), least=2),
     "wide": Key("bytes that a lane copies at once, at most; 0: one element", "wide(16)", least=0),
     "loads": Key("global loads that a thread has in flight while it copies a tile", "loads(2)", "", ("all",),
                  least=1),
@@ -80,11 +88,18 @@ KEYS = {
     "pad": Key("elements of padding on the rows of staged arrays", "pad(A: 1)", "array", ("auto",), least=0),
     "registers": Key("registers of a thread, instead of the estimate", "registers(10)", "", ("auto",),
                      least=1),
+    "attend": Key("threads of a block that copy for the one that computes, where no loop is parallel",
+                  "attend(256)", least=1),
+    "launch": Key("whether the launches in a loop of the host are one, where the grids fit the chip",
+                  "launch(one)", "", ("one", "each")),
     "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),
     "texture": Key("arrays that are read through the texture cache", "texture(A, B)", "array", plain=True),
 }  # fmt: skip
+VALUES = ("expand", "version")  # what decides where values are kept
 KERNELS = ("split", "fuse")  # what decides which kernels there are
-OF_ONE_THREAD = frozenset({"sequential", "order", "inner", "tile", "deal", "hold", "stage", "buffer"})
+OF_ONE_THREAD = frozenset(
+    {"sequential", "order", "inner", "tile", "deal", "hold", "stage", "scale", "buffer"}
+)
 """Of nests in which each sum is one thread's."""
 SPACES: tuple[Literal["constant", "texture"], ...] = ("constant", "texture")
 

@@ -193,7 +193,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """`block` is (x, y, z) threads. `comment` holds source lines and mapping, one string a line."""
+    """`block` is (x, y, z) threads. `comment` holds source lines and mapping, one string a line.
+
+    A loop of the host may be one launch, where the device can, if all kernels launched in it are `joined`.
+    """
 
     name: str
     comment: tuple[str, ...]
@@ -204,6 +207,7 @@ class Kernel:
     body: tuple[Statement, ...]
     min_blocks: int = 0  # __launch_bounds__'s second argument; 0: none
     registers: int = 0  # a thread's, as a decision says; 0: estimated
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

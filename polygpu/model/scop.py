@@ -318,7 +318,8 @@ class Scop:
     themselves. An array that is `reassociated` in a loop, by its number, may have its updates in another
     order there. To the region of a `team` all threads of OpenMP's come, and one runs it. `numbers` are the
     function's own variables, parameters included, that the region names and that hold one, each with its
-    `value` at the region's start where that is a constant.
+    `value` at the region's start where that is a constant. Loops of the host around the region change the
+    scalars that are `varying`.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -342,6 +343,7 @@ class Scop:
     reassociated: frozenset[tuple[int, str]] = frozenset()
     team: bool = False
     numbers: tuple[Scalar, ...] = ()
+    varying: frozenset[str] = frozenset()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:

@@ -14,7 +14,8 @@ from polygpu.lower.work import box
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name
 from polygpu.model.offsets import product
-from polygpu.model.scop import LARGEST_SIZE
+from polygpu.model.rewrite import scalars_in
+from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.offload.seconds import Ledger, Price
 from polygpu.offload.typical import STEPS, scaled, typical
 from polygpu.perf.lanes import uniform
@@ -172,6 +173,36 @@ def settled(
         else:
             kept.append(replace(r, gain=offer.test))
     return tuple(kept), tuple(said)
+
+
+def varies(scop: Scop) -> bool:
+    """Whether loops of the host around the region change how long its own loops are."""
+    return any(
+        not names.isdisjoint(scop.varying) and not names.isdisjoint(s.iterators)
+        for s in scop.statements
+        for names in map(scalars_in, s.domain)
+    )
+
+
+def without_parts(
+    found: Iterable[Offer], asked: Container[str]
+) -> tuple[tuple[CompiledRegion, ...], tuple[Diagnostic, ...]]:
+    """The regions but for those without gain whose arrays would cross the bus for a part of them again and
+    again, and what there is to say of these.
+    """
+    offers = list(found)
+    parts = [o for o in offers if o.region.scop.name not in asked and _is_part(o)]
+    return tuple(o.region for o in offers if o not in parts), tuple(map(_called_again, parts))
+
+
+def _is_part(offer: Offer) -> bool:
+    return offer.calls == 1 and varies(offer.region.scop) and offer.faster == "never"
+
+
+def _called_again(offer: Offer) -> Diagnostic:
+    message = "these loops stay on the host: each call would copy arrays for a few iterations"
+    help_text = "'#pragma scop' offloads them all the same; see `polygpu explain PG335`"
+    return Diagnostic("PG335", "warning", message, offer.region.scop.position, help_text)
 
 
 def _left(offer: Offer) -> Diagnostic:

@@ -30,7 +30,16 @@ def registers_of(kernel: Kernel, device: Device) -> int:
     """Registers of a thread: those of a decision, else what its live values fill and the compiler keeps."""
     if kernel.registers:
         return kernel.registers
-    return min(device.max_registers_per_thread, device.registers_reserved + peak_registers(kernel, device))
+    return min(device.max_registers_per_thread, _needed(kernel, device))
+
+
+def spills(kernel: Kernel, device: Device) -> bool:
+    """Whether live values fill more registers than a thread can have: memory holds the others then."""
+    return not kernel.registers and _needed(kernel, device) > device.max_registers_per_thread
+
+
+def _needed(kernel: Kernel, device: Device) -> int:
+    return device.registers_reserved + peak_registers(kernel, device)
 
 
 def shared_bytes(kernel: Kernel) -> int:

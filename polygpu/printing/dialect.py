@@ -53,6 +53,8 @@ class Dialect:
     static_shared: int = 0  # bytes that a kernel of C++ may declare; more come with the launch; 0: all
     chunked_grids: bool = False  # a launch has no more blocks than the device's grid; else any number
     barrier: str = ""
+    part_barrier: str = ""  # of the first `threads` threads behind those of `part` other parts of a block;
+    # "": the launches of a loop of the host are never one
     unroll: str = ""
     wide_access: str = ""  # an aligned vector as an lvalue
     wide_value: str = ""

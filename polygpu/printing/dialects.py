@@ -73,6 +73,7 @@ CUDA = Dialect(
     static_shared=48 * 1024,
     chunked_grids=True,
     barrier="__syncthreads();",
+    part_barrier="polygpu_sync_part({part}, {threads});",
     unroll="#pragma unroll",
     wide_access="*reinterpret_cast<{const}{vector} *>(&{place})",
     wide_value="make_{vector}({lanes})",

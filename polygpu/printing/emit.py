@@ -17,6 +17,7 @@ from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import find
 from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
+from polygpu.printing.joined import Joined, joined_loops, one_block_rounds
 from polygpu.printing.layout import region_text
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
@@ -52,6 +53,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
     """
     regions = [region_text(region, device, dialect, region.name in unit.kept) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]
+    loops = [loop for region in unit.regions for loop in joined_loops(region, device, dialect)]
     structures = _structures(unit)
     functions = device_functions((text for region in unit.regions for text in region.functions), dialect)
     weak, weak_end = dialect.weak
@@ -61,7 +63,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "definitions": [
             *(device_structure(text, dialect) for text in structures),
             *functions,
-            *floor_division(_functions(unit), dialect),
+            *floor_division(_functions(unit, loops), dialect),
         ],
         "structures": [device_structure(text, dialect.host_language) for text in structures],
         "helpers": host_helpers({name for region in regions for name in region.functions}),
@@ -84,6 +86,10 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "wide": any(kernel.wide for region in regions for kernel in region.kernels),
         "weak": weak,
         "weak_end": weak_end,
+        "loops": [loop for region in regions for loop in region.loops],
+        "parts_meet": any(part.meets for loop in loops for part in loop.parts.values()),
+        "rounds": one_block_rounds(device),
+        "static_shared": dialect.static_shared,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
         "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
         "doubles": _doubles(unit, [*structures, *functions]),
@@ -100,9 +106,10 @@ def _kernels(unit: Unit) -> list[Kernel]:
     return [kernel for region in unit.regions for kernel in region.kernels]
 
 
-def _functions(unit: Unit) -> frozenset[str]:
+def _functions(unit: Unit, loops: Iterable[Joined]) -> frozenset[str]:
     """What kernels call."""
-    return uses.functions(e for kernel in _kernels(unit) for e in uses.kernel_expressions(kernel))
+    called = uses.functions(e for kernel in _kernels(unit) for e in uses.kernel_expressions(kernel))
+    return called | uses.functions(e for loop in loops for e in uses.host_expressions((loop.loop,)))
 
 
 def _doubles(unit: Unit, texts: Iterable[str]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
 from math import prod
 
 from polygpu.model.device import Device
@@ -32,8 +32,19 @@ AXES = "xyz"
 
 
 @dataclass(frozen=True, slots=True)
+class BlockText:
+    """What a block of a kernel does, as a function that a part of another kernel's block calls too."""
+
+    parameters: tuple[str, ...]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelText:
-    """A kernel's parts. `offset` is "" or the type of its offsets; `wide` marks the two versions."""
+    """A kernel's parts. `offset` is "" or the type of its offsets; `wide` marks the two versions.
+
+    Where it has a `function`, the body calls that.
+    """
 
     index: int
     name: str
@@ -54,17 +65,32 @@ class KernelText:
     arguments: tuple[str, ...]
     chunk_arguments: tuple[str, ...]
     constants: tuple[str, ...]  # arrays that it reads from variables of the file
+    function: BlockText | None
 
 
-def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dialect: Dialect) -> KernelText:
-    """Prints the parts of one kernel of `region`."""
+def kernel_text(
+    index: int,
+    kernel: Kernel,
+    region: Region,
+    device: Device,
+    dialect: Dialect,
+    changing: Set[str] | None = None,
+) -> KernelText:
+    """Prints the parts of one kernel of `region`; one of loops that are one launch has a function of its own,
+    while which the arrays that are `changing` may change.
+    """
     offset = _offset_type(kernel, region)
     axes, chunks = _grid(kernel, region, device, dialect)
     constants = {a.name: constant_name(region, a.name) for a in constant_arrays(kernel, dialect)}
     names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
     shared = shared_bytes(kernel)
-    dynamic = shared if 0 < dialect.static_shared < shared else 0
-    body = [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
+    dynamic = shared if 0 < dialect.static_shared < shared or changing is not None else 0
+    function = _function(kernel, replace(names, builtins={}), changing) if changing is not None else None
+    body = (
+        _call(kernel, chunks, offset, dialect)
+        if function
+        else [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
+    )
     threads = prod(kernel.block)
     host = dialect.host_language
     scalars = [f"{host.type(s.type)} {HOST_C.spell(s.name)}" for s in kernel.scalars]
@@ -93,7 +119,40 @@ def kernel_text(index: int, kernel: Kernel, region: Region, device: Device, dial
         arguments=tuple(map(HOST_C.spell, arguments)),
         chunk_arguments=tuple(f"(int)from_{axis}" for axis in chunks),
         constants=tuple(constants),
+        function=function,
     )
+
+
+def _function(kernel: Kernel, names: Names, changing: Set[str]) -> BlockText:
+    """Its built-in indices are parameters of the same names."""
+    threads, part = prod(kernel.block), "part"
+    barrier = names.dialect.part_barrier.format(part=part, threads=threads)
+    dialect = replace(names.dialect, barrier=barrier, reserved=names.dialect.reserved | {part})
+    arrays = tuple(a if a.name not in changing else replace(a, space="global") for a in kernel.arrays)
+    kernel = replace(kernel, arrays=arrays)
+    names = replace(names, dialect=dialect, arrays=_arrays(kernel))
+    body = [*_shared_lines(kernel, dialect, part_bytes(kernel), part), *print_body(kernel.body, names)]
+    indices = ("const uint3 threadIdx", "const uint3 blockIdx", f"int {part}")
+    parameters = (*indices, *_parameters(kernel, dialect, changing))
+    return BlockText(parameters, "\n".join(folded(indented(body))))
+
+
+def _call(kernel: Kernel, chunks: dict[str, int], offset: str, dialect: Dialect) -> list[str]:
+    """The function of a block as the body of a kernel."""
+    version = "<offset_t>" if offset == "offset_t" else ""
+    indices = (
+        f"blockIdx.{axis} + block_from_{axis}" if axis in chunks else f"blockIdx.{axis}" for axis in AXES
+    )
+    block = f"make_uint3({', '.join(indices)})" if chunks else "blockIdx"
+    names = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
+    arguments = ", ".join(("threadIdx", block, "0", *map(dialect.spell, names)))
+    return [f"block_of_{kernel.name}{version}({arguments});"]
+
+
+def part_bytes(kernel: Kernel) -> int:
+    """The shared memory of a block of the kernel where several of them lie one behind the other."""
+    size = shared_bytes(kernel)
+    return size + -size % max(16, *(array.alignment for array in kernel.shared), 16)
 
 
 def constant_arrays(kernel: Kernel, dialect: Dialect) -> tuple[ArrayArgument, ...]:
@@ -171,16 +230,22 @@ def _chunk_builtins(chunks: dict[str, int], dialect: Dialect) -> dict[str, str]:
     return {f"block_{axis}": f"{dialect.builtins[f'block_{axis}']} + block_from_{axis}" for axis in chunks}
 
 
-def _parameters(kernel: Kernel, dialect: Dialect) -> list[str]:
+def _parameters(kernel: Kernel, dialect: Dialect, changing: Set[str] = frozenset()) -> list[str]:
     scalars = [f"{dialect.stored_type(s.type)} {dialect.spell(s.name)}" for s in kernel.scalars]
-    return [*scalars, *(_array_parameter(array, dialect) for array in array_arguments(kernel, dialect))]
+    arrays = (
+        array_parameter(a, dialect, a.name in changing and not a.written)
+        for a in array_arguments(kernel, dialect)
+    )
+    return [*scalars, *arrays]
 
 
-def _array_parameter(array: ArrayArgument, dialect: Dialect) -> str:
+def array_parameter(array: ArrayArgument, dialect: Dialect, changing: bool = False) -> str:
+    """What is `changing` by others is not to be read through caches that see no stores."""
     const = "" if array.written else "const "
     space = dialect.constant_space if array.space == "constant" else dialect.global_space
     element = f"{space}{const}{dialect.stored_type(array.type)}"
-    return f"{element} *{dialect.restrict} {dialect.spell(array.name)}"
+    restrict = "" if changing else f"{dialect.restrict} "
+    return f"{element} *{restrict}{dialect.spell(array.name)}"
 
 
 def _launch_arrays(kernel: Kernel, dialect: Dialect) -> Iterator[str]:
@@ -189,7 +254,8 @@ def _launch_arrays(kernel: Kernel, dialect: Dialect) -> Iterator[str]:
         yield dialect.host_array.format(const=const, type=ctype, name=HOST_C.spell(array.name))
 
 
-def _shared_lines(kernel: Kernel, dialect: Dialect, dynamic: int) -> list[str]:
+def _shared_lines(kernel: Kernel, dialect: Dialect, dynamic: int, part: str = "") -> list[str]:
+    """The shared arrays; `dynamic` bytes come with the launch, for each `part` of a block if it has any."""
     places = shared_places(kernel.shared)
     if not kernel.shared:
         return []
@@ -198,7 +264,8 @@ def _shared_lines(kernel: Kernel, dialect: Dialect, dynamic: int) -> list[str]:
     alignment = max(16, *(array.alignment for array in kernel.shared))
     aligned = dialect.alignment.format(bytes=alignment)
     head = f"extern {dialect.shared_space}{aligned}unsigned char shared_memory[];"
-    return [head, *(_carved(array, places[array.name], dialect) for array in kernel.shared)]
+    base = f"shared_memory + {dynamic} * {part}" if part else "shared_memory"
+    return [head, *(_carved(array, places[array.name], base, dialect) for array in kernel.shared)]
 
 
 def _static_shared(array: SharedArray, place: SharedPlace, dialect: Dialect) -> str:
@@ -209,10 +276,10 @@ def _static_shared(array: SharedArray, place: SharedPlace, dialect: Dialect) -> 
     return f"{dialect.shared_space}{align}{declarator};"
 
 
-def _carved(array: SharedArray, place: SharedPlace, dialect: Dialect) -> str:
+def _carved(array: SharedArray, place: SharedPlace, base: str, dialect: Dialect) -> str:
     ctype, name = dialect.stored_type(array.type), dialect.spell(array.name)
     inner = "".join(f"[{extent}]" for extent in place.extents[1:])
-    start = f"shared_memory + {place.first}" if place.first else "shared_memory"
+    start = f"{base} + {place.first}" if place.first else base
     if not array.extents:
         return f"{ctype} &{name} = *reinterpret_cast<{ctype} *>({start});"
     if not inner:

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from polygpu.mapping.spaces import WIDEST, Constant
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
-from polygpu.model.kernel import Buffer, Launch, Region
+from polygpu.model.kernel import Buffer, HostFor, Kernel, Launch, Region
 from polygpu.model.rewrite import names_in
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
+from polygpu.printing.joined import Joined, JoinedText, joined_loops, joined_text
 from polygpu.printing.kernel_text import AXES, KernelText, array_arguments, constant_name, kernel_text
-from polygpu.printing.printer import indented, print_expr, print_host
+from polygpu.printing.printer import braced, indented, print_expr, print_host
 from polygpu.printing.transfers import Transfer, elements, is_kept, sizes, transfers
 from polygpu.support.position import basename
 
@@ -81,6 +82,7 @@ class RegionText:
     scalar_names: tuple[str, ...]
     scalar_values: tuple[str, ...]
     kernels: tuple[KernelText, ...]
+    loops: tuple[JoinedText, ...]  # that are one launch
     buffers: tuple[BufferText, ...]
     constants: tuple[ConstantText, ...]
     unused: tuple[str, ...]
@@ -92,9 +94,21 @@ class RegionText:
 
 def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) -> RegionText:
     """Prints the parts of `region` for a file in `dialect`; its arrays may be `kept` on the device."""
-    kernels = tuple(kernel_text(i, k, region, device, dialect) for i, k in enumerate(region.kernels))
+    loops = joined_loops(region, device, dialect)
+    kernels = tuple(
+        kernel_text(i, k, region, device, dialect, _changing(k, loops)) for i, k in enumerate(region.kernels)
+    )
     by_name = {kernel.name: text for kernel, text in zip(region.kernels, kernels, strict=True)}
-    body = print_host(region.body, lambda launch: [_launch(launch, by_name[launch.kernel], region, dialect)])
+    wide = frozenset(kernel.name for kernel in kernels if kernel.wide)
+    joined = {loop.loop: joined_text(loop, wide, dialect) for loop in loops}
+
+    def around(loop: HostFor, lines: list[str]) -> list[str]:
+        return _unless_joined(joined[loop], dialect, lines) if loop in joined else lines
+
+    def launched(launch: Launch) -> list[str]:
+        return [_launch(launch, by_name[launch.kernel], region, dialect)]
+
+    body = print_host(region.body, launched, around=around)
     touched = {array.name for kernel in region.kernels for array in kernel.arrays}
     used = tuple(buffer for buffer in region.buffers if buffer.name in touched)
     buffers = tuple(_buffer_text(buffer, dialect, kept) for buffer in used)
@@ -106,6 +120,7 @@ def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) ->
         scalar_names=tuple(f'"{s.name}"' for s in integers),
         scalar_values=tuple(f"(long long){HOST_C.spell(s.name)}" for s in integers),
         kernels=kernels,
+        loops=tuple(joined.values()),
         buffers=buffers,
         constants=tuple(_constants(region, kernels, dialect)),
         unused=_unused(region, used),
@@ -114,6 +129,19 @@ def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) ->
         functions=_functions(region, used, kernels),
         body="\n".join(folded(indented(body))),
     )
+
+
+def _changing(kernel: Kernel, loops: Iterable[Joined]) -> frozenset[str] | None:
+    """What changes in loops that are one launch while they run the kernel; None where none does."""
+    mine = [loop.written for loop in loops if kernel.name in loop.parts]
+    return frozenset().union(*mine) if mine else None
+
+
+def _unless_joined(loop: JoinedText, dialect: Dialect, lines: list[str]) -> list[str]:
+    """A loop of launches, where they are not one."""
+    first = (dialect.host_region_argument, *(["wide"] if loop.wide else []))
+    arguments = (*first, *loop.values)
+    return braced(f"if (!launch_{loop.name}({', '.join(arguments)}))", lines)
 
 
 def _constants(region: Region, kernels: Iterable[KernelText], dialect: Dialect) -> Iterator[ConstantText]:

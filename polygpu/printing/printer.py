@@ -280,16 +280,19 @@ def print_host(
     body: Iterable[HostStatement],
     launch: Callable[[Launch], Iterable[str]],
     names: Names = HOST_NAMES,
+    around: Callable[[HostFor, list[str]], list[str]] = lambda _, lines: lines,
 ) -> list[str]:
-    """The lines of a host body; `launch` gives those of one kernel launch."""
-    return [line for statement in body for line in _host(statement, launch, names)]
+    """The lines of a host body; `launch` gives those of one kernel launch, `around` those of a loop with
+    what goes around it.
+    """
 
+    def printed(s: HostStatement) -> Iterable[str]:
+        match s:
+            case HostFor(body=body):
+                return around(s, braced(loop_head(s, names), print_host(body, launch, names, around)))
+            case HostIf(test, body):
+                return braced(f"if ({print_expr(test, names)})", print_host(body, launch, names, around))
+            case Launch():
+                return launch(s)
 
-def _host(statement: HostStatement, launch: Callable[[Launch], Iterable[str]], names: Names) -> list[str]:
-    match statement:
-        case HostFor(body=body):
-            return braced(loop_head(statement, names), print_host(body, launch, names))
-        case HostIf(test, body):
-            return braced(f"if ({print_expr(test, names)})", print_host(body, launch, names))
-        case Launch():
-            return list(launch(statement))
+    return [line for statement in body for line in printed(statement)]

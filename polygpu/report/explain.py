@@ -158,6 +158,7 @@ def _tile(grid: Grid, names: dict[str, str]) -> str:
         return tile
     ahead = {
         "prefetch": ", the next ones fetched into registers",
+        "double": ", the next ones fetched into registers, then into a second place",
         "ring": f", in a ring of {tiles.stages} copied asynchronously",
     }
     return f"{tile}, staged {tiles.width} iterations at a time{ahead.get(tiles.buffering, '')}"

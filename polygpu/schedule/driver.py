@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -86,27 +87,40 @@ def original(p: Polyhedra, d: Dependences) -> Scheduled:
     return Scheduled(tree, form(tree, _scope(p, d.all)), (), fallback=True)
 
 
-def sequential_loops(s: Scheduled) -> dict[str, float]:
-    """How many host loops there are around each statement's kernel; inf where that has one thread."""
-    return dict(_sequential_loops(s.host, 0))
+Lack: TypeAlias = tuple[float, int]
+"""What a statement lacks: the sequential loops around its kernel, inf where that has one thread, and the
+parallel ones that it has less than the two that fill a chip. One of its loops may be sequential: there is as
+much to read then as there is to compute.
+"""
 
 
-def improves(new: Scheduled, old: Scheduled) -> bool:
-    """Whether a statement of `old` has fewer sequential loops around its kernel in `new`, and none more."""
-    before, after = sequential_loops(old), sequential_loops(new)
-    pairs = [(before[name], after[name]) for name in before if name in after]
+def lacks(p: Polyhedra, s: Scheduled) -> dict[str, Lack]:
+    """What each statement of the source lacks, the most of its pieces."""
+    found: dict[str, Lack] = {}
+    for name, around, parallel in _placed(s.host, 0):
+        statement = p.statement(name)
+        lack = (around, max(min(len(statement.iterators) - 1, 2) - parallel, 0))
+        whole = statement.whole or name
+        found[whole] = max(lack, found.get(whole, lack))
+    return found
+
+
+def improves(new: Mapping[str, Lack], old: Mapping[str, Lack]) -> bool:
+    """Whether a statement of `old` lacks less in `new`, and none more."""
+    pairs = [(old[name], new[name]) for name in old if name in new]
     return all(a <= b for b, a in pairs) and any(a < b for b, a in pairs)
 
 
-def _sequential_loops(host: Host, depth: int) -> Iterator[tuple[str, float]]:
+def _placed(host: Host, depth: int) -> Iterator[tuple[str, float, int]]:
+    """Statements, the sequential loops around their kernels, and the parallel loops of these."""
     match host:
-        case Nest():
-            yield from ((name, depth if host.parallel else inf) for name in host.statements)
+        case Nest(parallel):
+            yield from ((name, depth if parallel else inf, len(parallel)) for name in host.statements)
         case HostLoop(_, child):
-            yield from _sequential_loops(child, depth + 1)
+            yield from _placed(child, depth + 1)
         case HostSequence(children):
             for child in children:
-                yield from _sequential_loops(child, depth)
+                yield from _placed(child, depth)
 
 
 def _component(
@@ -119,7 +133,7 @@ def _component(
     """Its schedule, algorithm 1's answer, and whether steps ran out, whose number is `deadline`."""
     inside = between(dependences, names, names, domains)
     # half of what is left: the rest is for the search
-    plain, cut = _plain(p, names, inside, (deadline - steps()) / STEPS_A_SECOND / 2)
+    plain, cut = isl_schedule(p, names, inside, (deadline - steps()) / STEPS_A_SECOND / 2)
     solution = _solve(p, names, inside, deadline) if steps() < deadline else None
     if solution is None:
         return plain, None, cut or steps() >= deadline
@@ -130,7 +144,9 @@ def _component(
     return node, solution, False
 
 
-def _plain(p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap, seconds: float) -> tuple[Node, bool]:
+def isl_schedule(
+    p: Polyhedra, names: tuple[str, ...], inside: isl.UnionMap, seconds: float
+) -> tuple[Node, bool]:
     """isl's schedule, or the source's order where isl has none, and whether that is for want of time."""
     statements = [s for s in p.statements if s.name in names]
     try:
@@ -211,4 +227,4 @@ def _host_depth(host: Host) -> int:
     return own + max((_host_depth(h) for h in inner), default=0)
 
 
-__all__ = ["Scheduled", "improves", "parallel_members", "schedule", "sequential_loops"]
+__all__ = ["Scheduled", "improves", "lacks", "parallel_members", "schedule"]

@@ -1,14 +1,14 @@
 """A region up to its schedule: all that depends on no device.
 
-polyhedra -> conditions -> dependences -> dead -> expand -> split -> schedule
+polyhedra -> conditions -> dependences -> dead -> (versions ->) expand -> split -> schedule
 
 Decisions that change a schedule make another one of what is prepared: `expanded` and `decided`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import islpy as isl
@@ -21,15 +21,19 @@ from polygpu.analysis.dependences import Dependences, compute
 from polygpu.analysis.expand import Expansion, decided_for, expand, whole
 from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
+from polygpu.analysis.old_values import copies_asked, from_copies, in_more_loops
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.versions import told_apart
 from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
-from polygpu.schedule.driver import Scheduled, improves, original, schedule, sequential_loops
+from polygpu.schedule.driver import Lack, Scheduled, improves, lacks, original, schedule
 from polygpu.schedule.nests import looped, nests
 from polygpu.schedule.sharing import sharing
+from polygpu.schedule.step_tiles import StepTiles
+from polygpu.schedule.time_tiles import TimeTiles
+from polygpu.schedule.tree import Member
 from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import STEPS_A_SECOND, steps
@@ -43,8 +47,11 @@ class Prepared:
 
     `scop` is in the names of the source, with the values that are `assumed` put in; `polyhedra` in those of
     generated code, of which `renamed` has the ones that differ. `conditions` must hold at run time; `dead`
-    are the actions of the source that are left out. `decisions` made its temporaries and kernels; nests were
-    cut before the statements `cuts`. In what `shares`, threads share the terms of sums.
+    are the actions of the source that are left out. `decisions` made its temporaries, versions and kernels;
+    nests were cut before the statements `cuts`. In what `shares`, threads share the terms of sums; in what is
+    `tiled`, loops of the host go through tiles of time. `batches` has for statements in tiles of steps the
+    loop of the host, and how many steps these have. Of the `source` values were not told apart; arrays
+    that are `copied` are read as they were before the region, from the copies of these names.
     """
 
     scop: Scop
@@ -57,10 +64,35 @@ class Prepared:
     splits: tuple[Split, ...]
     scheduled: Scheduled
     before: tuple[Polyhedra, Dependences]
+    source: tuple[Polyhedra, Dependences]
+    copied: Mapping[str, str] = field(default_factory=dict)
     dead: frozenset[Place] = frozenset()
     decisions: tuple[Decision, ...] = ()
     cuts: frozenset[str] = frozenset()
     shares: bool = False
+    tiled: bool = False
+    batches: Mapping[str, tuple[Member, int]] = field(default_factory=dict)
+
+    def stepped(self, width: int, decisions: tuple[Decision, ...]) -> Prepared:
+        """The same with tiles of `width` steps, where decisions say nothing else of a loop; itself where no
+        loop of the host can have any.
+        """
+        solved = frozenset(s for names, found in self.scheduled.adjacent if found for s in names)
+        made = StepTiles(self.polyhedra, self.dependences, width, decisions, solved)
+        host = made.host(self.scheduled.host)
+        decided = (*self.decisions, *(d for d in decisions if d in made.followed))
+        if host is self.scheduled.host:
+            return replace(self, decisions=decided) if made.followed else self
+        adjacent = tuple(a for a in self.scheduled.adjacent if not made.whole & {*a[0]})
+        scheduled = replace(self.scheduled, host=host, adjacent=adjacent)
+        return replace(
+            self,
+            polyhedra=made.p,
+            dependences=made.d,
+            scheduled=scheduled,
+            decisions=decided,
+            batches=made.tiled,
+        )
 
     def shared(self, sizes: Mapping[str, int], decisions: tuple[Decision, ...]) -> Prepared:
         """The same with threads that share the terms of sums, itself where there are none to share.
@@ -75,12 +107,29 @@ class Prepared:
         scheduled = replace(self.scheduled, host=host)
         return replace(self, polyhedra=made.p, scheduled=scheduled, shares=True)
 
+    def in_time_tiles(self, decisions: tuple[Decision, ...], usual: Mapping[int, int]) -> Prepared:
+        """The same with tiles of time, of `usual` lengths by the dimensions of arrays; itself where none are.
+
+        Raises Diagnosed for a loop that is asked for and has none.
+        """
+        p, host = TimeTiles(self.polyhedra, self.dependences, decisions, usual).host(self.scheduled.host)
+        if p is self.polyhedra and host is self.scheduled.host:
+            return self
+        return replace(self, polyhedra=p, scheduled=replace(self.scheduled, host=host), tiled=True)
+
     @property
     def alone(self) -> frozenset[Position]:
         """Where the statements stand that one thread runs in a loop."""
-        bodies = [nest.body for nest in nests(self.scheduled.host) if not nest.parallel]
+        bodies = [nest.body for nest in nests(self.scheduled.host) if nest.is_alone]
         lonely = [self.polyhedra.statement(name) for body in bodies for name in looped(body)]
         return frozenset(p for s in lonely for p in (s.position, *(part.position for part in s.parts)))
+
+    @cached_property
+    def lacks(self) -> dict[str, Lack]:
+        return lacks(self.polyhedra, self.scheduled)
+
+    def about(self, key: str) -> tuple[Decision, ...]:
+        return tuple(d for d in self.decisions if d.key == key)
 
     @cached_property
     def in_source_order(self) -> Prepared:
@@ -88,13 +137,20 @@ class Prepared:
         return replace(self, scheduled=original(self.polyhedra, self.dependences))
 
     def expanded(self, decisions: tuple[Decision, ...], budget: float, passes: Passes) -> Prepared:
-        """The same with other temporaries. Raises Diagnosed for those that cannot be."""
+        """The same with other temporaries or versions. Raises Diagnosed for those that cannot be."""
+        versions = tuple(d for d in decisions if d.key == "version")
+        if versions != self.about("version"):
+            p, d = self.source
+            start = replace(self, polyhedra=p, dependences=d, before=(p, d), copied={}, decisions=versions)
+            found = _freed(start, steps() + budget * STEPS_A_SECOND, passes)
+            return found.expanded(decisions, budget, passes)
         p, d = self.before
+        decisions = tuple(d for d in decisions if d.key == "expand")
         webs = (*self.expansions, *(whole(p, array.name) for array in p.arrays))
         mine = [a for a in decisions if any(decided_for(p, web, [a]) for web in webs)]
-        start = replace(self, polyhedra=p, dependences=d, decisions=tuple(mine))
+        start = replace(self, polyhedra=p, dependences=d, decisions=(*versions, *mine))
         if passes.run("expand", lambda: expand(p, d, False, mine))[1] == self.expansions:
-            return replace(self, decisions=tuple(mine))
+            return replace(self, decisions=(*versions, *mine))
         return _ordered(start, budget, passes)
 
     def decided(self, decisions: tuple[Decision, ...]) -> Prepared:
@@ -122,10 +178,30 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
         if dead:
             p = without(p, dead)
             d = passes.run("dependences", lambda: compute(p))
-    start = Prepared(known, assumed, renamed, p, d, tests, (), (), Scheduled.none(), (p, d), dead)
-    prepared = _told_apart(start, _ordered(start, (end - steps()) / STEPS_A_SECOND, passes), end, passes)
+    plain = p, d
+    start = Prepared(
+        known, assumed, renamed, *plain, tests, (), (), Scheduled.none(), plain, plain, dead=dead
+    )
+    prepared = _freed(start, end, passes)
     _check_repeats(prepared)
     return prepared
+
+
+def _freed(start: Prepared, end: float, passes: Passes) -> Prepared:
+    """The region in the order of its schedule, its values told apart as decisions say, or where that makes
+    loops parallel.
+
+    Raises Diagnosed for decisions that are not possible.
+    """
+    asked = copies_asked(start.polyhedra, start.decisions)
+    if asked is not None:
+        start = _with_copies(start, asked.arrays.keys(), passes)
+        asked.check(start.polyhedra, start.copied)
+    found = _ordered(start, (end - steps()) / STEPS_A_SECOND, passes)
+    if asked is not None and not asked.arrays:
+        return found
+    found = _told_apart(start, found, end, passes)
+    return _copied_where_it_gains(found, end, passes) if asked is None else found
 
 
 def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) -> Prepared:
@@ -137,13 +213,44 @@ def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) ->
             break
         told = partial(told_apart, start.polyhedra, names, every)
         p = passes.run("versions", told)
-        if p is not start.polyhedra:
-            d = passes.run("dependences", partial(compute, p))
-            again = replace(start, polyhedra=p, dependences=d, before=(p, d))
-            other = _ordered(again, (end - steps()) / STEPS_A_SECOND, passes)
-            if other.alone < alone:
-                return other
+        if p is start.polyhedra:
+            continue
+        try:
+            apart = _of(start, p, passes, exact=True)
+        except isl.Error:  # only dataflow tells values apart
+            continue
+        other = _ordered(apart, (end - steps()) / STEPS_A_SECOND, passes)
+        if other.alone < alone:
+            return other
     return found
+
+
+def _copied_where_it_gains(found: Prepared, end: float, passes: Passes) -> Prepared:
+    """The region with copies of what iterations store over, where more loops are parallel by that."""
+    p, d = found.before
+    lacking = found.lacks
+    roots = {root for root, lack in lacking.items() if lack > (0, 0)}
+    try:
+        arrays = passes.run("versions", lambda: in_more_loops(p, roots)) if end > steps() else ()
+        start = _with_copies(replace(found, polyhedra=p, dependences=d), arrays, passes, exact=True)
+    except isl.Error:
+        return found
+    if not start.copied:
+        return found
+    other = _ordered(start, (end - steps()) / STEPS_A_SECOND, passes)
+    return other if improves(other.lacks, lacking) else found
+
+
+def _with_copies(start: Prepared, arrays: Collection[str], passes: Passes, exact: bool = False) -> Prepared:
+    """The region before its schedule, with copies of these arrays for reads of old values."""
+    p, copied = from_copies(start.polyhedra, arrays)
+    return replace(_of(start, p, passes, exact), copied=copied) if copied else start
+
+
+def _of(start: Prepared, p: Polyhedra, passes: Passes, exact: bool) -> Prepared:
+    """The region before its schedule, as `p`. Raises isl.Error where `exact` dependences are not known."""
+    d = passes.run("dependences", partial(compute, p, exact))
+    return replace(start, polyhedra=p, dependences=d, before=(p, d))
 
 
 def is_single(domain: isl.Set) -> bool:
@@ -154,7 +261,7 @@ def is_single(domain: isl.Set) -> bool:
 def _check_repeats(prepared: Prepared) -> None:
     """Raises Diagnosed for a loop within an instance where one thread runs all instances: that is no gain."""
     p, found = prepared.polyhedra, nests(prepared.scheduled.host)
-    for s in (p.statement(name) for nest in found if not nest.parallel for name in nest.statements):
+    for s in (p.statement(name) for nest in found if nest.is_alone for name in nest.statements):
         if repeats(s.body):
             loops = (part for part in s.parts if part.text.startswith(("for", "while", "do", "if")))
             place = next(loops, s).position
@@ -164,26 +271,27 @@ def _check_repeats(prepared: Prepared) -> None:
 
 
 def _ordered(start: Prepared, budget: float, passes: Passes) -> Prepared:
-    """The region with small temporaries, or with large ones where these save host loops."""
+    """The region with small temporaries, or with large ones where more loops are parallel by these."""
     end = steps() + budget * STEPS_A_SECOND
     lean = _order(start, budget, passes, generous=False)
-    if max(sequential_loops(lean.scheduled).values(), default=0) < 2:
+    lacking = lean.lacks
+    if not any(around >= 2 or missing for around, missing in lacking.values()):
         return lean
-    p, d, asked = start.polyhedra, start.dependences, start.decisions
+    p, d, asked = start.polyhedra, start.dependences, start.about("expand")
     if passes.run("expand", lambda: expand(p, d, True, asked))[1] == lean.expansions:
         return lean
     left = (end - steps()) / STEPS_A_SECOND
     if left <= 0:
         return lean
     large = _order(start, left, passes, generous=True)
-    return large if improves(large.scheduled, lean.scheduled) else lean
+    return large if improves(large.lacks, lacking) else lean
 
 
 def _order(start: Prepared, budget: float, passes: Passes, generous: bool) -> Prepared:
     p, d = start.polyhedra, start.dependences
     end = steps() + budget * STEPS_A_SECOND
     with patience(budget / 2):
-        p, expansions = passes.run("expand", lambda: expand(p, d, generous, start.decisions))
+        p, expansions = passes.run("expand", lambda: expand(p, d, generous, start.about("expand")))
         if expansions:
             d = passes.run("dependences", lambda: compute(p))
         p, d, splits = passes.run("split", lambda: split(p, d))

@@ -99,6 +99,8 @@ class Sharing:
 
     def _nest(self, nest: Nest, outer: tuple[Member, ...]) -> Host:
         """The parts of a nest, each that is shared by itself."""
+        if nest.batch is not None:
+            return nest
         made: list[Host] = []
         left: list[Node] = []
         for part in parts(nest.body):

@@ -8,13 +8,14 @@ A member is one affine schedule dimension: a row for each statement below it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.model.expr import Expr
 from polygpu.support.isl_idioms import D, pieces, union_of
 
 
@@ -107,15 +108,97 @@ class Shared:
 
 
 @dataclass(frozen=True)
+class Side:
+    """Points left out at a side of a tile: `start` in the first step, `slope` more in each further one."""
+
+    start: int
+    slope: int
+
+    def at(self, step: int) -> int:
+        return self.start + self.slope * step
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A statement of each step of a tile of time, with its sides before and behind along each dimension.
+
+    Before it `meets` says that threads wait for each other.
+    """
+
+    statement: str
+    meets: bool
+    margins: tuple[tuple[Side, Side], ...]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An array whose `elements` every step writes; all that steps use is among those `used`, which exist.
+
+    Where it is `live` from step to step, odd tiles read its version `other`, and even ones store there. Else
+    only the last tile stores it, if it is `kept`. The `distances` of references from the point
+    that reads them, one a dimension, are by statement and subscripts, if they are constant.
+    """
+
+    array: str
+    elements: isl.Set
+    used: isl.Set
+    live: bool
+    kept: bool
+    distances: Mapping[tuple[str, tuple[Expr, ...]], tuple[int, ...]]
+    other: str = ""
+
+    @property
+    def copied(self) -> bool:
+        """Whether steps read anything that was there before."""
+        return self.live or not self.used.is_subset(self.elements)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a nest runs are `count` steps, from the `first`, of the sequential loop `member`, phase by phase.
+
+    A point is the element that a statement writes. `last` is the last tile.
+    """
+
+    member: Member
+    first: Expr
+    count: int
+    phases: tuple[Phase, ...]
+    carried: tuple[Carried, ...]
+    last: isl.Set
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The outermost loop of a nest's body has up to `count` steps, which all threads of a block go through
+    one after the other, and together. They share the `points` of a step: along those that are no loops of
+    the grid, a block has all of them, up to `count`. Before parts of a step that `meets` marks, and before
+    the next step, threads wait for each other.
+    """
+
+    points: tuple[Member, ...]
+    count: int
+    meets: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
 class Nest:
     """A kernel: every point of `parallel` runs `body` alone; no dependence joins two points.
 
-    With no parallel member the body runs in one thread, unless threads share some of its loops.
+    With no parallel member the body runs in one thread, unless threads share some of its loops. With `steps`
+    the points depend on each other from phase to phase.
     """
 
     parallel: tuple[Member, ...]
     body: Node
     shared: Shared | None = None
+    steps: Steps | None = None
+    batch: Batch | None = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one thread runs it all, unless threads share terms."""
+        return not self.parallel and self.batch is None
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -225,7 +308,8 @@ def describe(node: Node | Host, indent: str = "") -> list[str]:
         case HostLoop(member, child):
             return [f"{indent}host loop [{member.text()}]", *describe(child, inner)]
         case Nest(parallel, body):
-            rows = " | ".join(m.text() for m in parallel) or "one thread"
+            alone = "one thread" if node.batch is None else "one block"
+            rows = " | ".join(m.text() for m in parallel) or alone
             return [f"{indent}kernel [{rows}]", *describe(body, inner)]
 
 

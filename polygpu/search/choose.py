@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
-from polygpu.mapping.rules import is_rectangular
+from polygpu.mapping.rules import is_rectangular, is_sure
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
@@ -48,7 +48,7 @@ def choose(
     """What the model prefers for a region at typical sizes, some of them `stated`: among a few choices, or
     among a thousand for each nest. Nothing on a device whose model is not calibrated.
     """
-    if not realiser.device.calibrated or not any(_free(r)):
+    if not realiser.device.calibrated or not any(_free(r, realiser.device)):
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
     drawn, effort = (MANY, Effort(inf)) if thorough else (0, Effort(LEFT))
@@ -61,12 +61,18 @@ def choose(
     )
 
 
-def _free(r: CompiledRegion) -> Iterator[Nest]:
-    """The nests with parallel loops for which persons have decided nothing that is chosen here; of those with
-    one such loop only where a thread has loops, since there is little to choose of others.
+def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
+    """The nests with parallel loops for which persons have decided nothing that is chosen here, and of which
+    rules are not sure; of those with one such loop only where a thread has loops, since there is little to
+    choose of others.
     """
+    known = {s.name for s in r.polyhedra.scop.statements}
     for nest in nests_of(r):
-        if (nest.depth > 1 or nest.loops) and not _decided_by_persons(r, nest):
+        names = r.grids[nest.kernel].statements
+        if r.prepared.tiled and not known & {r.polyhedra.statement(s).whole or s for s in names}:
+            continue  # it only copies what tiles of time left
+        open_ = not (_decided_by_persons(r, nest) or is_sure(r.grids[nest.kernel], device))
+        if (nest.depth > 1 or nest.loops) and open_:
             yield nest
 
 
@@ -175,7 +181,7 @@ class Chooser:
         return total
 
     def _of_nests(self, r: CompiledRegion, known: Sequence[Chosen] = ()) -> list[Chosen]:
-        nests = list(_free(r))
+        nests = list(_free(r, self.device))
         deepest = max((_depth(r, n) for n in nests), default=0)
         looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
         most = _FEW if any(launches_differ(r, n) for n in looked_at) else _NESTS

@@ -23,7 +23,9 @@ def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
     an array become one, one with several loops becomes two. None where persons have decided about kernels,
     and where threads share sums.
     """
-    if not r.prepared.shares and not any(d.key in KERNELS for d in r.prepared.decisions):
+    if not (r.prepared.shares or r.prepared.tiled) and not any(
+        d.key in KERNELS for d in r.prepared.decisions
+    ):
         found = (d for d in (*_fused(r), *_split(r)) if _is_legal(r, d))
         yield from ((d,) for d in islice(found, MOST))
 

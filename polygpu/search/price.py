@@ -12,7 +12,7 @@ from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
 from polygpu.perf.effort import QUICK, Patience, look
 from polygpu.perf.launches import Calls
 from polygpu.perf.profile_time import from_profile
-from polygpu.perf.resources import resident
+from polygpu.perf.resources import resident, spills
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,13 @@ def price(
 ) -> Price:
     """The price of kernel number `kernel` in one call of its region.
 
-    A kernel that the device cannot hold, or that takes more than `patience` to look at, costs inf seconds.
+    A kernel that the device cannot hold, registers spilled to memory included, or that takes more than
+    `patience` to look at, costs inf seconds.
     """
     code = r.region.kernels[kernel]
     blocks = resident(code, device).blocks
-    if not blocks:
-        return Price(inf, 0, 0, device)
+    if not blocks or spills(code, device):
+        return Price(inf, 0, blocks, device)
     alone = _alone(r.region, code.name)
     try:
         (found,), _ = look([(alone, (Calls(1, sizes),))], device, patience)

@@ -194,6 +194,10 @@ def pieces(pw: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
     return found
 
 
+def has_floors(pw: isl.PwAff) -> bool:
+    return any(aff.dim(D.div) for _, aff in pieces(pw))
+
+
 def union_pw_affs(item: isl.MultiUnionPwAff, position: int) -> Iterator[isl.PwAff]:
     """The piecewise affine functions (one a statement) of dimension `position`."""
     found: list[isl.PwAff] = []

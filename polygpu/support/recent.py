@@ -30,6 +30,9 @@ class Recent(Generic[T]):
     most: int
     found: OrderedDict[Hashable, T] = field(default_factory=OrderedDict)
 
+    def put(self, key: Hashable, value: T) -> None:
+        self.get(key, lambda: value)
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The key's value, which is what `make` makes where there is none."""
         if key not in self.found:

@@ -91,6 +91,8 @@ class Scope:
                 return chosen.union_add(second.value(no).intersect_domain(second.domain))
             case Cast("int" | "long" | "long long", operand):
                 return self.value(operand)
+            case Unary("!") | Binary("&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):
+                return self.value(Select(expr, Int(1), Int(0)))
         raise NotAffineError(str(expr))
 
     def condition(self, expr: Expr) -> isl.Set:

@@ -15,6 +15,7 @@ from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Do, Leaf, Matched, Place
+from polygpu.verify.forms import Forms, written_out
 from polygpu.verify.match import Matcher, MismatchError, instances_in
 from polygpu.verify.repeats import check_cells
 from polygpu.verify.scoped import clear, needed
@@ -35,6 +36,8 @@ class Walking(Protocol):
     def symbols(self) -> dict[str, Expr]: ...
     @property
     def actions(self) -> list[Do]: ...
+    @property
+    def forms(self) -> Forms: ...
     def place(self, expr: Expr, state: State) -> Place | None: ...
     def emit(self, state: State, target: Place | None, reads: tuple[Place, ...], **more: object) -> None: ...
     def new_private(self, s: DeclareArray | Declare, name: str, state: State) -> State: ...
@@ -111,7 +114,7 @@ class Claim:
         """`kernel = value`; what is there before may stay if it `keeps` that."""
         matcher = self.matcher(state)
         try:
-            matcher.match(action.value, value)
+            matcher.match(action.value, written_out(value, self.walk.forms))
         except MismatchError as error:
             raise self._wrong(str(error)) from None
         place = self.walk.place(kernel, after)
@@ -157,7 +160,7 @@ class Claim:
         while True:
             matcher = self.matcher(state)
             try:
-                matcher.match(action.test, test)
+                matcher.match(action.test, written_out(test, self.walk.forms))
                 break
             except MismatchError as error:
                 # tests around the statement may have been joined with its own
@@ -178,7 +181,7 @@ class Claim:
         before = len(self.walk.actions)
         matcher = self.matcher(state)
         try:
-            matcher.match(action.test, s.test)
+            matcher.match(action.test, written_out(s.test, self.walk.forms))
         except MismatchError as error:
             raise self._wrong(str(error)) from None
         self._emit(matcher, state.at(0), number, None, None)

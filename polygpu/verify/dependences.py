@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.counterexample import Example, element, example, sample, shown, values
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
@@ -106,7 +106,8 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     meet = first.address.apply_range(second.address.reverse())
     if meet.is_empty():
         return
-    late = meet.intersect(first.instances.apply_range(before).apply_range(second.instances.reverse()))
+    dependent = first.instances.apply_range(before).apply_range(second.instances.reverse())
+    late = coalesced(meet).intersect(coalesced(dependent))  # each piece of one meets each of the other
     if late.is_empty():
         return
     late = late.subtract(launches_before(a, b, one, two))

@@ -1,4 +1,4 @@
-"""Copies `a[e] = a[e]` after the source program, which change nothing."""
+"""Copies `a[e] = a[e]` in the source program, which change nothing."""
 
 from __future__ import annotations
 
@@ -16,23 +16,84 @@ from polygpu.analysis.polyhedra import (
     array_tuple,
     statement_space,
 )
-from polygpu.model.expr import Name, Reference
-from polygpu.model.kernel import Assign, For, If, Region, Statement
+from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.kernel import Assign, For, HostIf, HostStatement, If, Kernel, Launch, Region, Statement
+from polygpu.model.kernel_walk import touched
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
 
 
 def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
-    """`p`, followed by `a[e] = a[e]` for arrays whose final values the region copies from a temporary.
+    """`p` with `a[e] = a[e]` for arrays whose final values the region copies from a temporary.
 
-    Such a copy changes nothing in the source, so that the generated one can be held against it.
+    Such a copy changes nothing in the source, wherever it stands and whatever it copies, so that the
+    generated one can be held against it: it is there for the sizes for which the host launches the kernel,
+    after what is launched before that and of what this wrote, as far as the order of the source has it so.
     """
-    wanted = sorted({n for k in region.kernels for n in _statements(k.body)} - {s.name for s in p.statements})
-    for number, name in enumerate(wanted):
+    known = {s.name for s in p.statements}
+    launched = list(_launched(region.body))
+    kernels = {k.name: k for k in region.kernels}
+    wanted = {n: k.name for k in region.kernels for n in _statements(k.body) if n not in known}
+    for name, kernel in sorted(wanted.items()):
         array = name.removeprefix("F_")
         if name.startswith("F_") and any(a.name == array for a in p.arrays):
-            p = replace(p, statements=(*p.statements, _final_copy(p, array, name, number)))
+            later = [kernels[k] for k in launched[launched.index(kernel) + 1 :]]
+            top = _top(p, array, later)
+            writers = _stored_with(region, kernels[kernel])
+            copy = _final_copy(p, array, name, top, writers, list(_tests(region.body, kernel)))
+            p = replace(p, statements=(*(_moved(s, top) for s in p.statements), copy))
     return p
+
+
+def _launched(body: tuple[HostStatement, ...]) -> Iterator[str]:
+    """Kernels in the order of their launches."""
+    for s in body:
+        if isinstance(s, Launch):
+            yield s.kernel
+        else:
+            yield from _launched(s.body)
+
+
+def _top(p: Polyhedra, array: str, later: list[Kernel]) -> int:
+    """The place of a copy at the top of the source's order: before what `later` kernels do to the array."""
+    names = {n for k in later if array in set.union(*touched(k.body)) for n in _statements(k.body)}
+    mine = (s for s in p.statements if s.name in names and not s.schedule.is_empty())
+    return min((_place(s) for s in mine if _uses(s, array)), default=p.positions)
+
+
+def _stored_with(region: Region, copying: Kernel) -> set[str]:
+    """The statements of kernels that write a temporary which the kernel of a copy reads."""
+    read = touched(copying.body)[0] - {b.name for b in region.buffers if b.host}
+    return {n for k in region.kernels if read & touched(k.body)[1] for n in _statements(k.body)}
+
+
+def _place(s: PolyStatement) -> int:
+    return int(s.schedule.range().dim_min_val(0).to_python())
+
+
+def _uses(s: PolyStatement, array: str) -> bool:
+    return any(array_tuple(a.reference) == array for a in s.accesses)
+
+
+def _moved(s: PolyStatement, top: int) -> PolyStatement:
+    """The statement one place later, if it is not before place `top`."""
+    if s.schedule.is_empty() or _place(s) < top:
+        return s
+    same = isl.MultiAff.identity(s.schedule.get_space().range().map_from_set())
+    later = same.set_aff(0, same.get_aff(0).add_constant_val(isl.Val(1)))
+    return replace(s, schedule=s.schedule.apply_range(isl.Map.from_multi_aff(later)))
+
+
+def _tests(body: tuple[HostStatement, ...], kernel: str) -> Iterator[Expr]:
+    """The tests around the launch of a kernel."""
+    for s in body:
+        if isinstance(s, HostIf) and _launches(s.body, kernel):
+            yield s.test
+            yield from _tests(s.body, kernel)
+
+
+def _launches(body: tuple[HostStatement, ...], kernel: str) -> bool:
+    return any(s.kernel == kernel if isinstance(s, Launch) else _launches(s.body, kernel) for s in body)
 
 
 def _statements(body: tuple[Statement, ...]) -> Iterator[str]:
@@ -46,10 +107,13 @@ def _statements(body: tuple[Statement, ...]) -> Iterator[str]:
                 yield s.origin.statement
 
 
-def _final_copy(p: Polyhedra, array: str, name: str, number: int) -> PolyStatement:
+def _final_copy(
+    p: Polyhedra, array: str, name: str, top: int, writers: set[str], tests: list[Expr]
+) -> PolyStatement:
     writes = [
         (s, a) for s in p.statements for a in s.accesses if a.write and array_tuple(a.reference) == array
     ]
+    writes = [(s, a) for s, a in writes if s.name in writers] or writes
     like, access = writes[0]
     rank = len(access.reference.subscripts)
     elements = tuple(f"{array}_e{k}" for k in range(rank))
@@ -59,12 +123,13 @@ def _final_copy(p: Polyhedra, array: str, name: str, number: int) -> PolyStateme
         domain = domain.union(a.relation.range().reset_tuple_id().set_tuple_name(name))
     for k, e in enumerate(elements):  # a union forgets the names
         domain = domain.set_dim_name(D.set, k, e)
+    for test in tests:
+        domain = domain.intersect(AffineBuilder(space).condition(test))
     reference = replace(access.reference, subscripts=tuple(Name(e) for e in elements))
     accesses = tuple(_access(space, domain, reference, write, access) for write in (False, True))
-    top = p.positions
     order = isl.Map.from_domain(domain)
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
-    order = isl.Map.from_aff(zero.set_constant_val(isl.Val(top + number)))
+    order = isl.Map.from_aff(zero.set_constant_val(isl.Val(top)))
     for _ in range(like.schedule.dim(D.out) - 1):
         order = order.flat_range_product(isl.Map.from_aff(zero))
     body = (Store(reference, reference),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
-from polygpu.model.expr import Cast, Expr, Int, Name, Reference, type_of
+from polygpu.model.expr import COMPARISONS, Binary, Cast, Expr, Int, Name, Reference, type_of
 from polygpu.model.rewrite import children, with_children
 from polygpu.verify.affine import Scope
 from polygpu.verify.events import Leaf, Place
@@ -83,6 +83,8 @@ class Matcher:
 
     def _same_integer(self, source: Expr, kernel: Expr) -> bool:
         """Whether both are affine; raises MismatchError where they differ."""
+        if isinstance(source, Binary) and source.op in COMPARISONS:
+            return False  # part by part: of unsigned values it is not what it is of integers
         expected = self.there.affine(source)
         if expected is None:
             return False

@@ -6,7 +6,7 @@ threads meet at a barrier in between. All else may happen in any order, or at th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -74,6 +74,16 @@ def lexicographic(
     return (base if tie else None), earlier
 
 
+def turn(one: Path, two: Path) -> tuple[str | bool, ...]:
+    """The loops around both, and whether `one` comes first in them: all that `lexicographic` asks."""
+    common: list[str] = []
+    for (at, loop), (other, _) in zip(one, two, strict=False):
+        if at != other:
+            return *common, at < other
+        common.append(loop)
+    return tuple(common)
+
+
 def union(empty: isl.Map, parts: Iterable[isl.Map | None]) -> isl.Map:
     for part in parts:
         if part is not None:
@@ -135,7 +145,14 @@ class Order:
 
     def barrier(self, a: Point, b: Point) -> isl.Map:
         """Pairs in one block with a barrier in between, in the same turn of the loops as one of both."""
-        return self._barriers.get((a.path, a.loops, b.path, b.loops), lambda: self._made_barrier(a, b))
+        return self._barriers.get(self.places(a, b), lambda: self._made_barrier(a, b))
+
+    def places(self, a: Point, b: Point) -> tuple[Hashable, ...]:
+        """Where both are among the barriers: all that matters for how threads are ordered there."""
+        barriers = (
+            x for s in self.barriers for x in (turn(a.path, s.point.path), turn(s.point.path, b.path))
+        )
+        return a.loops, b.loops, turn(a.path, b.path), *barriers
 
     def _made_barrier(self, a: Point, b: Point) -> isl.Map:
         one, two = self.dims(a), self.dims(b)
@@ -153,7 +170,8 @@ class Order:
         return found
 
     def _to(self, a: Point, s: Sync) -> Turns:
-        return self._known.get((a.path, a.loops, s, True), lambda: self._made_to(a, s))
+        place = turn(a.path, s.point.path)
+        return self._known.get((place, a.loops, s, True), lambda: self._made_to(a, s))
 
     def _made_to(self, a: Point, s: Sync) -> Turns:
         one, two = self.dims(a), self._sync_dims(s)
@@ -162,7 +180,8 @@ class Order:
         return lexicographic(base, a.path, s.point.path, one, two, False)
 
     def _from(self, s: Sync, b: Point) -> Turns:
-        return self._known.get((b.path, b.loops, s, False), lambda: self._made_from(s, b))
+        place = turn(s.point.path, b.path)
+        return self._known.get((place, b.loops, s, False), lambda: self._made_from(s, b))
 
     def _made_from(self, s: Sync, b: Point) -> Turns:
         one, two = self._sync_dims(s), self.dims(b)

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polygpu.model.expr import Reference
-from polygpu.model.rewrite import numbered
+from polygpu.model.expr import Expr, Reference
+from polygpu.model.rewrite import numbered, rewrite
 from polygpu.model.scop import Store
 from polygpu.model.updates import update
 from polygpu.verify.events import Do, Leaf, Matched, Place, executions
@@ -85,7 +85,7 @@ def updated(session: Session, a: Do) -> tuple[Leaf, ...]:
     if m is None:
         return ()
     store = store_of(session, m)
-    if update(store) is None or len(m.number) > 1:
+    if operator_of(store) is None or len(m.number) > 1:
         raise UnanalysableError(f"{m.statement} does not only add to '{store.target.array}'")
     found = [x for x in m.leaves if isinstance(x.source, Reference) and same(x.source, store.target)]
     if a.target is None or not all(same_place(x.place, a.target) for x in found):
@@ -105,6 +105,21 @@ def store_of(session: Session, m: Matched) -> Store:
     if not isinstance(action, Store):
         raise UnanalysableError("a local of an instance is combined with others")
     return action
+
+
+def operator_of(store: Store) -> str | None:
+    """The operator of an update whose terms may read other elements of the array, as `values` proves.
+
+    What of these is the same element, in some instance, is a partial result that nothing may read.
+    """
+    target = store.target
+
+    def renamed(e: Expr) -> Expr | None:
+        if not isinstance(e, Reference) or e.array != target.array or same(e, target):
+            return None
+        return replace(e, array=f"other {e.array}")
+
+    return update(replace(store, value=rewrite(store.value, renamed)))
 
 
 def same(one: Reference, other: Reference) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import islpy as isl
@@ -18,18 +21,42 @@ from polygpu.verify.verdict import VALUES, Failure
 UNCOUNTED = "the groups of asynchronous copies cannot be counted"
 RACE = "two threads touch a shared element with no barrier in between"
 UNDER_WAY = "a shared element is touched while an asynchronous copy to it is under way"
-Touch = tuple[Do, Place, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """An access of a shared array, as an action reads or `writes` it."""
+
+    session: Session
+    action: Do
+    place: Place
+    writes: bool
+
+    @property
+    def late(self) -> bool:
+        return self.action.asynchronous and self.writes
+
+    @cached_property
+    def elements(self) -> isl.Map:
+        """Executions to elements."""
+        if self.place.index is None:
+            raise UnanalysableError(f"'{self.place.text}' has a subscript that depends on data")
+        return self.session.address(self.action, self.place, BLOCK)
+
+    @cached_property
+    def text(self) -> str:
+        return str(self.elements)
 
 
 def check_races(session: Session) -> None:
     for trace in session.traces:
-        order = Order(trace, BLOCK)
+        order, good = Order(trace, BLOCK), set[Hashable]()
         for array in trace.kernel.shared:
-            touches = _touches(trace, array.name)
+            touches = _touches(session, trace, array.name)
             for one, two in combinations_with_replacement(touches, 2):
-                if one[2] or two[2]:
+                if one.writes or two.writes:
                     with session.step(VALUES, trace.kernel.name, needed=True):
-                        _pair(session, order, one, two)
+                        _pair(session, order, one, two, good)
 
 
 def check_arrivals(session: Session) -> None:
@@ -42,52 +69,59 @@ def check_arrivals(session: Session) -> None:
                     _arrived(session, order, action, writer, pairs)
 
 
-def _touches(trace: Trace, array: str) -> list[Touch]:
+def _touches(session: Session, trace: Trace, array: str) -> list[Touch]:
     found: list[Touch] = []
     for a in trace.actions:
-        found.extend((a, r, False) for r in a.reads if r.array == array and r.space == "shared")
+        mine = (r for r in a.reads if r.array == array and r.space == "shared")
+        found.extend(Touch(session, a, r, False) for r in mine)
         if a.target is not None and a.target.array == array and a.target.space == "shared":
-            found.append((a, a.target, True))
+            found.append(Touch(session, a, a.target, True))
     return found
 
 
-def _pair(session: Session, order: Order, one: Touch, two: Touch) -> None:
-    (a, here, writes), (b, there, also) = one, two
-    if here.index is None or there.index is None:
-        raise UnanalysableError(f"'{here.text}' has a subscript that depends on data")
-    first, second = session.address(a, here, BLOCK), session.address(b, there, BLOCK)
-    meet = first.apply_range(second.reverse())
-    late = (a.asynchronous and writes, b.asynchronous and also)
-    forth = order.completed(a, b.point) if late[0] else order.before(a.point, b.point)
+def _pair(session: Session, order: Order, one: Touch, two: Touch, good: set[Hashable]) -> None:
+    """Adds what is known of a pair of accesses to `good`: arrays of one use have many like it."""
+    late = one.late or two.late
+    key = (one.text, two.text, *order.places(one.action.point, two.action.point))
+    if late or key not in good:
+        meet = _met(order, one, two)
+        if meet.is_empty():
+            good.add(None if late else key)
+            return
+        if late and not order.countable:
+            raise UnanalysableError(UNCOUNTED)
+        session.failures.append(_race(session, order.trace, one, two, meet))
+
+
+def _met(order: Order, one: Touch, two: Touch) -> isl.Map:
+    """The executions of both that nothing orders, and that touch the same element."""
+    a, b = one.action, two.action
+    meet = one.elements.apply_range(two.elements.reverse())
+    if meet.is_empty():
+        return meet
+    forth = order.completed(a, b.point) if one.late else order.before(a.point, b.point)
     meet = meet.subtract(forth)  # what is ordered goes first: that leaves little, and in few pieces
     if meet.is_empty():
-        return
-    back = order.completed(b, a.point) if late[1] else order.before(b.point, a.point)
+        return meet
+    back = order.completed(b, a.point) if two.late else order.before(b.point, a.point)
     meet = meet.subtract(back.reverse())
     if meet.is_empty():
-        return
+        return meet
     dims, others = BLOCK.dims(a.point), BLOCK.dims(b.point)
-    if not any(late):
-        meet = meet.subtract(equal(meet, THREADS, dims, others))
-    elif a is b:
-        meet = meet.subtract(executions(a.point, dims).identity())
-    if meet.is_empty():
-        return
-    if any(late) and not order.countable:
-        raise UnanalysableError(UNCOUNTED)
-    session.failures.append(_race(session, order.trace, one, two, meet))
+    if not (one.late or two.late):
+        return meet.subtract(equal(meet, THREADS, dims, others))
+    return meet.subtract(executions(a.point, dims).identity()) if a is b else meet
 
 
 def _race(session: Session, trace: Trace, one: Touch, two: Touch, meet: isl.Map) -> Failure:
-    found = example(session.p, meet)
-    (a, place, writes), (b, _, also) = one, two
+    found, a, b = example(session.p, meet), one.action, two.action
     return Failure(
         VALUES,
         trace.kernel.name,
         UNDER_WAY if a.asynchronous or b.asynchronous else RACE,
-        _who(session, a, writes, found, D.in_),
-        _who(session, b, also, found, D.out),
-        element(place.array, found.image(session.address(a, place, BLOCK))),
+        _who(session, a, one.writes, found, D.in_),
+        _who(session, b, two.writes, found, D.out),
+        element(one.place.array, found.image(one.elements)),
         found.parameters,
     )
 

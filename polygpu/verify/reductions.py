@@ -33,12 +33,12 @@ import islpy as isl
 
 from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Unary, is_floating, limits
 from polygpu.model.scop import Number
-from polygpu.model.updates import EXTREMES, FUNCTIONS, update
+from polygpu.model.updates import EXTREMES, FUNCTIONS
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import doer, example, fixed_at
 from polygpu.verify.events import Do, executions
 from polygpu.verify.order import BLOCK, WHOLE, Frame
-from polygpu.verify.partials import Partials, groups, same, same_place, store_of, updated
+from polygpu.verify.partials import Partials, groups, operator_of, same, same_place, store_of, updated
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
@@ -100,7 +100,7 @@ class _Reduction:
     def operator(self) -> str:
         a = self.partials.terms[0].matched
         assert a is not None
-        found = update(store_of(self.session, a))
+        found = operator_of(store_of(self.session, a))
         assert found is not None
         functions = self.session.region.functions
         if found in FUNCTIONS and any(re.search(rf"\b{found}\s*\(", text) for text in functions):

@@ -32,6 +32,7 @@ from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
 from polygpu.verify.events import Do, Launched, Place, Point, Sync
+from polygpu.verify.forms import Forms, copied, forms_of
 from polygpu.verify.groups import closed, settled
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError, clear, counted, needed
@@ -52,12 +53,14 @@ class KernelWalk:
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
     count: int = 0
+    forms: Forms = field(default_factory=dict)
 
     @property
     def p(self) -> Polyhedra:
         return self.source.p
 
     def run(self, scope: Scope) -> None:
+        self.forms = forms_of(self.kernel)
         self.sequence(self.kernel.body, State(scope, (), (), {}, constant(0)))
 
     def sequence(self, body: tuple[Statement, ...], state: State) -> State:
@@ -145,7 +148,8 @@ class KernelWalk:
         place = self.place(target, state)
         if place is None:
             raise UnclearError(f"'{getattr(target, 'name', '')}' is assigned and is no local")
-        operator, operands = _combined(value)
+        form = self.forms.get(target.array if isinstance(target, Reference) else target.name)
+        operator, operands = _combined(value if form is None else copied(value, form) or value)
         sources = tuple(s for s in (self.place(o, reading) for o in operands) if s is not None)
         if len(sources) != len(operands):
             if any(references(value)) or any(isinstance(e, Name) for e in walk(value)):

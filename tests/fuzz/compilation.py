@@ -103,7 +103,10 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Refused:
+    """`lines` are those of the file that errors are about."""
+
     text: str
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,9 @@ def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
             errors = [d for d in problem.diagnostics if d.severity == "error"]
             fewer = _fewer(setup, problem, errors[0], time.monotonic() - start)
             if fewer == setup:
-                return Refused(render(errors, {})), count
+                return Refused(
+                    render(errors, {}), tuple(d.position.line for d in errors if d.position)
+                ), count
             setup, count = fewer, count + 1
 
 

@@ -117,8 +117,12 @@ def _padded(random: Random, names: Names) -> str:
 
 KINDS: dict[str, Draw] = {
     "expand": _expanded,
+    "version": lambda random, names: ", ".join(_some(random, names.arrays, 1)),
     "split": _statements,
     "fuse": _statements,
+    "steps": _by_loop((0, 2, 4), ()),
+    "batch": _by_loop((1, 4, 16), ()),
+    "scale": lambda random, names: ", ".join(_some(random, names.arrays, 1)),
     "share": _by_loop((4, 16, 16, 64), ("",)),
     "sequential": lambda random, names: ", ".join(_some(random, names.loops, 1)),
     "order": _order,
@@ -128,15 +132,17 @@ KINDS: dict[str, Draw] = {
     "deal": _by_loop(("cyclic", "blocked", "grouped", 2), ("cyclic", "blocked", "grouped")),
     "hold": _held,
     "stage": _staged,
-    "buffer": _one_of("none", "prefetch", "ring", "ring: 2", "ring: 4"),
+    "buffer": _one_of("none", "prefetch", "double", "ring", "ring: 2", "ring: 4"),
     "wide": _one_of("0", "4", "8", "16"),
     "loads": _one_of("1", "2", "all"),
     "unroll": _one_of("full", "none", "2", "4"),
     "reuse": _one_of("0", "3", "32", "100"),
     "pad": _padded,
     "registers": _one_of("16", "auto"),
+    "attend": _one_of("1", "4", "32"),
+    "launch": _one_of("one", "each"),
 }
-EMPTY = frozenset({"hold", "stage", "share"})  # that may name nothing
+EMPTY = frozenset({"hold", "stage", "share", "version"})  # that may name nothing
 
 
 def drawn(random: Random, number: int, p: Program) -> list[str]:

@@ -6,13 +6,13 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.fuzz.compilation import HANG, Certified, Compiled, Refused, Setup, compiled
 from tests.fuzz.program import Program
-from tests.fuzz.text import source
+from tests.fuzz.text import program_at, source
 
 FLAGS = ("-O0", "-w", "-ffp-contract=off")  # a program runs for a moment: compiling it is what takes time
 CHECKED = (  # of the emulator: a bound, guard or subscript that int does not hold ends the program
@@ -129,8 +129,9 @@ class Batch:
                     (self.directory / f"fuzz{suffix}").write_text(text)
                 for target in (setup.target, *others) if files else ():
                     self._try(replace(setup, target=target))
-            case Refused(text):
-                self._fail_each("refused", text, setup)
+            case Refused(text, lines):
+                named = {program_at(line, self.programs, setup.pragmas) for line in lines} - {None}
+                self._fail_each("refused", text, setup, named)
             case None:
                 self._fail_each("hang", f"no end after {HANG} s", setup)
             case text:
@@ -188,26 +189,45 @@ class Batch:
             return Failure(k, "differs", " ".join(wrong) or "(output)", setup, size)
         return None
 
-    def _fail_each(self, kind: str, text: str, setup: Setup) -> None:
-        """A failure of the whole batch: which of its programs fail alone?"""
-        if len(self.programs) == 1:
+    def _fail_each(self, kind: str, text: str, setup: Setup, named: Set[int | None] = frozenset()) -> None:
+        """A failure of the whole batch: which of its programs fail alone? Of the `named` ones it is known, so
+        that the others stay together.
+        """
+        numbers = range(len(self.programs))
+        if len(numbers) == 1:
             self.outcome.failures.append(Failure(0, kind, text, setup))
             return
-        for k, p in enumerate(self.programs):
-            single = self.directory / f"single{k}"
-            single.mkdir(exist_ok=True)
-            batch = Batch([p], single)
-            batch.examine(alone(setup, k))
-            self.outcome.failures += [replace(f, number=k) for f in batch.outcome.failures]
-            if kind != "build":  # else they are counted already
-                self.outcome.certificates += [replace(c, number=k) for c in batch.outcome.certificates]
-                self.outcome.counts += batch.outcome.counts
+        others = [[k for k in numbers if k not in named]] if named else [[k] for k in numbers]
+        for part in (*([k] for k in numbers if k in named), *others):
+            if part:
+                self._examine_part(part, kind, setup)
+
+    def _examine_part(self, part: Sequence[int], kind: str, setup: Setup) -> None:
+        directory = self.directory / f"part{'_'.join(map(str, part))}"
+        directory.mkdir(exist_ok=True)
+        batch = Batch([self.programs[k] for k in part], directory)
+        batch.examine(for_part(setup, part))
+        found = batch.outcome
+        self.outcome.failures += [
+            replace(f, number=part[f.number], setup=replace(setup, target=f.setup.target))
+            for f in found.failures
+        ]
+        if kind != "build":  # else they are counted already
+            self.outcome.certificates += [replace(c, number=part[c.number]) for c in found.certificates]
+            self.outcome.counts += found.counts
 
 
 def alone(setup: Setup, number: int) -> Setup:
     """The setup for program `number` of a batch in a file of its own."""
-    mine = (d for d in setup.decisions if d.startswith(f"p{number}:"))
-    renamed = (re.sub(rf"\b([pG]){number}(?=[:_])", r"\g<1>0", d) for d in mine)
+    return for_part(setup, (number,))
+
+
+def for_part(setup: Setup, numbers: Sequence[int]) -> Setup:
+    """The setup for some programs of a batch in a file of their own."""
+    new = {str(number): str(k) for k, number in enumerate(numbers)}
+    mine = (d for d in setup.decisions if d.split(":")[0][1:] in new)
+    named = re.compile(r"\b([pG])(\d+)(?=[:_])")
+    renamed = (named.sub(lambda m: m[1] + new.get(m[2], m[2]), d) for d in mine)
     return replace(setup, decisions=tuple(renamed))
 
 

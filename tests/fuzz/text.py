@@ -103,12 +103,28 @@ KINDS = {
 }  # fmt: skip
 
 
+_PRELUDE = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
+
+
 def source(programs: Sequence[Program], pragmas: bool = True) -> str:
     """One C file; `program [number [n m]]` runs all programs at all sizes, one at all, or one at one."""
-    functions = [text for k, p in enumerate(programs) for text in (*_globals(k, p), _function(k, p, pragmas))]
+    functions = [_functions(k, p, pragmas) for k, p in enumerate(programs)]
     drivers = [_driver(k, p) for k, p in enumerate(programs)]
-    prelude = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
-    return "\n".join([prelude, *functions, TOOLS, pointing.TABLE, *drivers, _main(programs)])
+    return "\n".join([_PRELUDE, *functions, TOOLS, pointing.TABLE, *drivers, _main(programs)])
+
+
+def program_at(line: int, programs: Sequence[Program], pragmas: bool = True) -> int | None:
+    """The number of the program whose functions have a line of `source`."""
+    end = _PRELUDE.count("\n") + 1
+    for k, p in enumerate(programs):
+        start, end = end, end + _functions(k, p, pragmas).count("\n") + 1
+        if start < line <= end:
+            return k
+    return None
+
+
+def _functions(k: int, p: Program, pragmas: bool) -> str:
+    return "\n".join([*_globals(k, p), _function(k, p, pragmas)])
 
 
 def _main(programs: Sequence[Program]) -> str:

@@ -12,8 +12,9 @@ from benchmarks import programs
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.compilation import Compilation, Options
 from polygpu.lower.remarks import left_out
-from polygpu.mapping.wanted import labels, loop_names, runs_backwards
+from polygpu.mapping.wanted import labels, runs_backwards
 from polygpu.pipeline import compile_file
+from polygpu.schedule.loop_names import loop_names
 from polygpu.schedule.tree import Member
 from polygpu.support.diagnostics import Diagnosed
 from tests.unit.middle import MATRICES, VECTORS, mapped, scheduled

@@ -19,7 +19,7 @@ from polygpu.perf.profile_time import CLASSES, from_profile, missed_share
 # predictions are made of, below; the host's part of a launch, which is no part of a kernel's time; and what
 # only calls are priced by, in test_price.
 ELSEWHERE = {
-    "flops_per_cycle", "double_flops_per_cycle", "row_stripe", "interleave", "launch",
+    "flops_per_cycle", "double_flops_per_cycle", "row_stripe", "interleave", "launch", "grid_barrier",
     "to_device", "from_device", "copy", "allocation", "host_rate", "host_bandwidth",
 }  # fmt: skip
 BLOCKS = 1000

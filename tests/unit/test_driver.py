@@ -89,11 +89,18 @@ def test_fewer_sequential_loops_are_an_improvement() -> None:
     )
     at_once = scheduled(SQUARES, "for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = B[i][j];")
     chain = scheduled(SQUARES, "for (int i = 1; i < n; i++) A[0][i] += A[0][i - 1];")
-    for _, found in (by_rows, at_once, chain):
+    deep = scheduled(
+        SQUARES,
+        "for (int i = 0; i < n; i++) for (int j = 1; j < n; j++) for (int k = 1; k < n; k++)"
+        " A[i][j] += A[i][j - 1] * A[i][k];",
+    )
+    rows, whole, alone, row = (driver.lacks(*found) for found in (by_rows, at_once, chain, deep))
+    assert rows == whole == {"S0": (0, 0)}  # as much to read as to compute
+    assert (alone, row) == ({"S0": (float("inf"), 0)}, {"S0": (0, 1)})
+    for found in (rows, alone, row):
         assert not driver.improves(found, found)
-    assert driver.improves(at_once[1], chain[1])
-    assert not driver.improves(chain[1], at_once[1])
-    assert driver.sequential_loops(chain[1]) == {"S0": float("inf")}
+    assert driver.improves(whole, row) and driver.improves(row, alone)
+    assert not driver.improves(alone, whole)
 
 
 def test_the_checker_sees_what_is_broken() -> None:

@@ -129,13 +129,11 @@ def test_buffering() -> None:
 DOWN = "for (int i = 0; i < n; i++) for (int j = m - 1; j > 0; j--) C[i][j - 1] = C[i][j] + A[i][j];"
 
 
-def test_a_loop_that_runs_down_has_no_ring() -> None:
-    """Its tiles begin below 0, where a ring's places have no numbers."""
+def test_a_loop_that_runs_down_has_a_ring_too() -> None:
+    """Its tiles begin below 0."""
     up = mapped(CUBE, DOWN.replace("m - 1; j > 0; j--", "0; j < m; j++").replace("j - 1", "j + 1"), "h100")
     assert {tiles.buffering for tiles in up.loops} == {"ring"}
-    assert {tiles.buffering for tiles in mapped(CUBE, DOWN, "h100").loops} == {"none"}
-    with pytest.raises(Diagnosed, match="tiles of this nest begin below 0"):
-        mapped(CUBE, DOWN, "h100", "stage(A[i][j]: j) buffer(ring)")
+    assert {tiles.buffering for tiles in mapped(CUBE, DOWN, "h100").loops} == {"ring"}
 
 
 def test_a_ring_needs_asynchronous_copies() -> None:
@@ -147,8 +145,35 @@ def test_products_on_a_current_device_are_register_tiled() -> None:
     m = mapped(CUBE, PRODUCT, "h100")
     (tiles,) = m.loops
     assert [(a.name, a.threads, a.per_thread, a.group) for a in m.axes] == [("i", 8, 8, 4), ("j", 16, 8, 4)]
-    assert (m.shape, tiles.width, tiles.buffering) == ((16, 8, 1), 16, "prefetch")
+    assert (m.shape, tiles.width, tiles.buffering, m.registers) == ((16, 8, 1), 8, "prefetch", 128)
     assert [a.tile for a in m.axes] == [64, 128]
+
+
+@pytest.mark.parametrize(
+    ("size", "body", "tile", "buffering"),
+    [
+        (4096, PRODUCT, [128, 256], "double"),
+        (2000, PRODUCT, [128, 256], "double"),
+        (4097, PRODUCT, [64, 128], "prefetch"),  # a fifth wave, nearly empty
+        (1000, PRODUCT, [64, 128], "prefetch"),  # blocks for a third of the chip
+        (4096, PRODUCT.replace("j < m", "j <= i"), [128, 128], "prefetch"),
+        (1000, PRODUCT.replace("j < m", "j <= i"), [64, 128], "prefetch"),
+    ],
+)
+def test_products_of_known_sizes_fill_the_chip(size: int, body: str, tile: list[int], buffering: str) -> None:
+    known = {"[n]": f"[{size}]", "[m]": f"[{size}]", "restrict n": f"restrict {size}"}
+    known |= {f"< {name};": f"< {size};" for name in "nm"}
+    parameters = CUBE.removeprefix("int n, int m, ")
+    for name, value in known.items():
+        parameters, body = parameters.replace(name, value), body.replace(name, value)
+    grid = mapped(parameters, body, "h100")
+    (tiles,) = grid.loops
+    assert ([a.tile for a in grid.axes], tiles.buffering) == (tile, buffering)
+
+
+def test_accumulators_of_eight_bytes_have_smaller_tiles() -> None:
+    grid = mapped(CUBE.replace("float", "double"), PRODUCT, "h100")
+    assert ([a.tile for a in grid.axes], grid.registers) == ([64, 128], 0)
 
 
 def test_one_thread() -> None:

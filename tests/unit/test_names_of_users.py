@@ -85,7 +85,19 @@ int main(void)
 """
 NAMES = (
     *("tid", "x_r", "i_tile", "j_tile", "j_in", "A_pitch", "A_s", "y_s", "A_s_row", "A_s_row_r", "thread_x"),
-    *("block_x", "block_n", "block_from_x", "device_x", "pitch_of_A", "wide", "c0", "p0", "pg_x", "i_2"),
+    *(
+        "block_x",
+        "block_n",
+        "block_from_x",
+        "device_x",
+        "pitch_of_A",
+        "wide",
+        "c0",
+        "p0",
+        "pg_x",
+        "i_2",
+        "i__",
+    ),
 )
 
 

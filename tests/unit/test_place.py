@@ -33,8 +33,8 @@ def test_products_stage_both_factors_and_sum_in_registers() -> None:
 def test_register_tiles_keep_the_column_of_a_thread_together() -> None:
     """A is stored transposed: a thread reads its consecutive rows from consecutive words."""
     found = {s.name: s for s, _ in mapped(CUBE, PRODUCT, "h100").boxes}
-    assert (found["A_s"].order, found["A_s"].extents, found["A_s"].transposed) == ((1, 0), (16, 64), True)
-    assert (found["B_s"].order, found["B_s"].extents, found["B_s"].transposed) == ((0, 1), (16, 128), False)
+    assert (found["A_s"].order, found["A_s"].extents, found["A_s"].transposed) == ((1, 0), (8, 64), True)
+    assert (found["B_s"].order, found["B_s"].extents, found["B_s"].transposed) == ((0, 1), (8, 128), False)
 
 
 def test_a_sum_that_starts_at_zero_needs_no_load() -> None:

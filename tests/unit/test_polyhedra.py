@@ -7,6 +7,7 @@ import pytest
 
 from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary
+from polygpu.verify.affine import Scope, variable
 from tests.unit.middle import MATRICES, VECTORS, analysed, same_map, same_set
 
 ONE = "for (int i = 0; i < n; i++) "
@@ -119,6 +120,8 @@ SPACE = isl.Set("[n] -> { [i] }").get_space()
         (Select(Binary("<", IT, N), Int(1), Unary("-", IT)), "i < n and v = 1 or i >= n and v = -i"),
         (Binary("*", Int(-2), Binary("-", IT, N)), "v = 2n - 2i"),
         (Unary("+", Literal("0x10u", "unsigned int")), "v = 16"),
+        (Binary("<", IT, N), "i < n and v = 1 or i >= n and v = 0"),
+        (Unary("!", Binary("&&", IT, N)), "i != 0 and n != 0 and v = 0 or (i = 0 or n = 0) and v = 1"),
     ],
 )
 def test_values(expr: Expr, text: str) -> None:
@@ -134,10 +137,15 @@ def test_values(expr: Expr, text: str) -> None:
         (Binary(">", IT, N), "i > n"),
         (Binary("<=", IT, N), "i <= n"),
         (Binary("-", IT, N), "i != n"),
+        (Binary("==", Binary("==", IT, Int(3)), Int(0)), "i != 3"),
+        (Binary("<", Unary("!", IT), Binary(">", IT, N)), "i != 0 and i > n"),
     ],
 )
 def test_truth(test: Expr, text: str) -> None:
+    """Of the source and of generated code."""
     assert AffineBuilder(SPACE).condition(test).is_equal(isl.Set(f"[n] -> {{ [i] : {text} }}"))
+    found = Scope(isl.Set("{ [] }"), {"i": variable("i"), "n": variable("n")}).condition(test)
+    assert found.is_equal(isl.Set(f"[i, n] -> {{ [] : {text} }}"))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -12,8 +13,9 @@ from polygpu.compilation import Options
 from polygpu.model.expr import Binary, Call, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import ArrayArgument, Assign, Declare, DeclareArray, For, Kernel, Statement
 from polygpu.perf.live_ranges import peak_registers
-from polygpu.perf.resources import argument_bytes, registers_of
+from polygpu.perf.resources import argument_bytes, registers_of, spills
 from polygpu.pipeline import compile_file
+from polygpu.search.price import price
 
 DEVICE = devices.load("generic")
 OLD = devices.load("8800gtx")
@@ -131,3 +133,13 @@ def test_published_counts(name: str, decisions: tuple[str, ...], published: int)
 def test_a_decision_overrides_the_estimate() -> None:
     one = replace(kernel(), registers=17)
     assert registers_of(one, DEVICE) == 17
+
+
+def test_what_fills_more_registers_than_there_are_spills_and_is_not_chosen() -> None:
+    small = replace(OLD, max_registers_per_thread=4)
+    compilation = compile_file(str(programs.source_of("saxpy")), Options(target="emulator", device="8800gtx"))
+    r, sizes = compilation.regions[0], {"n": 1000}
+    kernel = r.region.kernels[0]
+    assert (spills(kernel, OLD), spills(kernel, small)) == (False, True)
+    assert price(r, 0, OLD, sizes).seconds < inf == price(r, 0, small, sizes).seconds
+    assert not spills(replace(kernel, registers=4), small)

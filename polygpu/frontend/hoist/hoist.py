@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pycparser import c_ast
@@ -157,7 +158,15 @@ class Hoisting:
 
     def stable(self, path: Path) -> bool:
         """Whether it is the same object throughout the region, and no store names it."""
-        return self.fixed(path) and not any(path.conflicts(written) for written in self.writes)
+        return self.fixed(path) and not any(map(path.conflicts, self._stores.get(id(path.root), ())))
+
+    @cached_property
+    def _stores(self) -> dict[int, list[Path]]:
+        """The writes by the identities of their variables."""
+        found: dict[int, list[Path]] = {}
+        for path in self.writes:
+            found.setdefault(id(path.root), []).append(path)
+        return found
 
     def fixed(self, path: Path) -> bool:
         return all(self._same(step) for step in path.steps if isinstance(step, Index))

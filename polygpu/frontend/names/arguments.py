@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from pycparser import c_ast
@@ -10,7 +11,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic, Pointer, Vector
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import RECENT, nodes
 
 
 def least_size(root: Any, scope: Scope, parameter: Variable) -> int | None:
@@ -38,6 +39,7 @@ def _parameters(function: Any) -> list[Any]:
     return list(arguments.params) if arguments else []
 
 
+@lru_cache(RECENT)
 def _is_hidden(root: Any, function: Any) -> bool:
     """Whether nothing but calls by name in the file reaches the function."""
     name = function.decl.name

@@ -10,12 +10,12 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.constants import Constant
-from polygpu.frontend.names.effects import outer_iterators
-from polygpu.frontend.names.liveness import address_taken, assigned_names
+from polygpu.frontend.names.effects import given_values
+from polygpu.frontend.names.liveness import address_taken, mentions
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import inside, nodes, remembered
 from polygpu.model.expr import SIZES, is_floating
 
 
@@ -23,7 +23,7 @@ def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Vari
     """Integer variables of the function that certainly hold a constant just before `first`, a node of its
     `body`, whose scope is `scope`. What they hold is the constant, converted to their types.
     """
-    if any(isinstance(node, c_ast.ID) and node.name == INLINE_ASSEMBLY for node in nodes(body)):
+    if mentions(body, INLINE_ASSEMBLY):
         return
 
     def plain(name: str, node: Any) -> bool:
@@ -70,7 +70,7 @@ class _Path:
         if isinstance(node, c_ast.Case | c_ast.Default | c_ast.Label):
             self.known.clear()
         for part in node:
-            if any(inner is self.target for inner in nodes(part)):
+            if id(self.target) in inside(part):
                 self.follow(part)
                 return
             if straight:
@@ -107,11 +107,11 @@ class _Path:
 
     def forget(self, node: Any) -> None:
         """Whatever the node may assign."""
-        declared = (inner.name for inner in nodes(node) if isinstance(inner, c_ast.Decl))
-        for name in (*assigned_names(node), *outer_iterators(node), *declared):
+        for name in given_values(node):
             self.known.pop(name, None)
 
 
+@remembered
 def _is_entered(node: Any) -> bool:
     """Whether a jump may enter the node in the middle."""
     if isinstance(node, c_ast.Switch):

@@ -11,7 +11,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import assigned_names, iterator_name
 from polygpu.frontend.names.scopes import Function, Scope, Symbol, Variable
 from polygpu.frontend.names.types import Basic
-from polygpu.frontend.text.nodes import RECENT, nodes, parts_of
+from polygpu.frontend.text.nodes import RECENT, inside, nodes, parts_of, remembered
 from polygpu.support.recent import Recent, Same
 
 _CHANGED: Recent[frozenset[str]] = Recent(RECENT)
@@ -30,6 +30,23 @@ def outer_iterators(tree: Any) -> Iterator[str]:
         name = iterator_name(loop)
         if name and name not in declared:
             yield name
+
+
+@remembered
+def given_values(tree: Any) -> frozenset[str]:
+    """The names that a tree assigns or declares."""
+    declared = (inner.name for inner in nodes(tree) if isinstance(inner, c_ast.Decl))
+    return assigned_names(tree).union(outer_iterators(tree), declared)
+
+
+def changed_around(body: Any, place: Any) -> frozenset[str]:
+    """What loops of a function around a statement assign or declare, itself among it."""
+    node, found = body, frozenset[str]()
+    while node is not place:
+        if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile):
+            found |= given_values(node)
+        node = next((part for part in node if id(place) in inside(part)), place)
+    return found
 
 
 def used_outside(tree: Any, name: str) -> bool:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pycparser import c_ast
 
-from polygpu.frontend.text.nodes import nodes, parts_of
+from polygpu.frontend.text.nodes import nodes, parts_of, remembered
 
 
 @dataclass(frozen=True)
@@ -44,20 +42,7 @@ def read_first(items: Sequence[Any], declaration: Any, after: bool) -> bool:
     return analysis.before(c_ast.Compound(list(items)), after)
 
 
-def _remembered(question: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`question`, asked once of a tree: it is asked for each variable of a function."""
-    answers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-
-    @wraps(question)
-    def asked(tree: Any) -> Any:
-        if tree not in answers:
-            answers[tree] = question(tree)
-        return answers[tree]
-
-    return asked
-
-
-@_remembered
+@remembered
 def _jumps_back(tree: Any) -> bool:
     labels: set[str] = set()
     for node in nodes(tree):
@@ -73,7 +58,7 @@ def address_taken(tree: Any, name: str) -> bool:
     return name in _addressed(tree)
 
 
-@_remembered
+@remembered
 def _addressed(tree: Any) -> frozenset[str | None]:
     taken = (node.expr for node in nodes(tree) if isinstance(node, c_ast.UnaryOp) and node.op == "&")
     return frozenset(map(_whole, taken))
@@ -91,7 +76,7 @@ def mentions(tree: Any, name: str) -> bool:
     return name in _named(tree)
 
 
-@_remembered
+@remembered
 def _named(tree: Any) -> frozenset[str]:
     return frozenset(node.name for node in nodes(tree) if isinstance(node, c_ast.ID))
 
@@ -110,19 +95,24 @@ def free_names(items: Sequence[Any], bound: frozenset[str] = frozenset()) -> Ite
             bound |= {declaration.name for declaration in node.decls}
 
 
-def assigned_names(node: Any) -> set[str]:
+@remembered
+def assigned_names(node: Any) -> frozenset[str]:
     """Names assigned or incremented in a tree, but for the iterators in headers of loops."""
+    return frozenset(_assigned(node))
+
+
+def _assigned(node: Any) -> Set[str]:
     found: set[str] = set()
     match node:
         case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
             found.add(name)
-        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--", expr=c_ast.ID(name=name)):
-            found.add(name)
-        case c_ast.UnaryOp(op="&", expr=c_ast.ID(name=name)):
+        case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" | "&", expr=c_ast.ID(name=name)):
             found.add(name)
         case c_ast.For():
             return assigned_names(node.stmt) | _header_names(node)
-    return found.union(*map(assigned_names, node))
+        case c_ast.Compound():
+            return found.union(*map(assigned_names, node))
+    return found.union(*map(_assigned, node))
 
 
 def _header_names(node: Any) -> set[str]:

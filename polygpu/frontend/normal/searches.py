@@ -13,7 +13,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.normal.trees import block, changed, is_loop, statements
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import nodes, remembered
 
 _LEAVING = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return, c_ast.Label)
 
@@ -22,20 +22,19 @@ def leaving_at_end(items: Sequence[Any], body: Any) -> list[Any]:
     """The statements of a region of a function, with `break` for jumps to right behind the last of them."""
     if not items or not isinstance(items[-1], c_ast.For):
         return list(items)
-    label = _label_behind(items[-1], body)
+    label = _labels_behind(body).get(id(items[-1]))
     if label is None:
         return list(items)
     loop = items[-1]
     return [*items[:-1], changed(loop, stmt=_breaking(loop.stmt, label))]
 
 
-def _label_behind(item: Any, body: Any) -> str | None:
-    for node in nodes(body):
-        found = statements(node) if isinstance(node, c_ast.Compound) else []
-        for here, behind in pairwise(found):
-            if here is item and isinstance(behind, c_ast.Label):
-                return str(behind.name)
-    return None
+@remembered
+def _labels_behind(body: Any) -> dict[int, str]:
+    """The label right behind a statement, by this one's identity."""
+    blocks = (statements(node) for node in nodes(body) if isinstance(node, c_ast.Compound))
+    pairs = (pair for block in blocks for pair in pairwise(block))
+    return {id(here): str(behind.name) for here, behind in pairs if isinstance(behind, c_ast.Label)}
 
 
 def _breaking(node: Any, label: str) -> Any:

@@ -15,7 +15,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import assigned_names, iterator_name, mentions
 from polygpu.frontend.read.directives import Directive, parsed
 from polygpu.frontend.read.openmp import ONE, SHARED, makes_threads, pragmas_before
-from polygpu.frontend.text.nodes import nodes
+from polygpu.frontend.text.nodes import nodes, remembered
 
 # Threads come to these one after the other: what they do depends on what others did.
 _COPYING = ("private", "firstprivate", "lastprivate", "linear", "reduction", "in_reduction")
@@ -121,6 +121,7 @@ def _takes_turns(tree: Any, functions: frozenset[str]) -> bool:
     return False
 
 
+@remembered
 def _functions_in_turn(root: Any) -> frozenset[str]:
     """The functions of a file in which threads wait for each other, or that call one."""
     bodies = {node.decl.name: node.body for node in root.ext if isinstance(node, c_ast.FuncDef)}

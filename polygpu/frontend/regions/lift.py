@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Hidden, file_scope
 from polygpu.frontend.names.structures import told_apart
-from polygpu.frontend.options import FrontendOptions, Kept, Lifted
+from polygpu.frontend.options import FrontendOptions, Kept, Lifted, Vetoed
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.regions.decided import decided
 from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
-from polygpu.frontend.regions.nests import Vetoed, find_nests
+from polygpu.frontend.regions.nests import Run, find_nests
 from polygpu.frontend.regions.scops import lift_region
 from polygpu.frontend.regions.spans import marked_span
 from polygpu.frontend.residency.parts import is_part
@@ -48,15 +49,71 @@ def lift(path: str, options: FrontendOptions | None = None, vetoed: Vetoed | Non
     options = options or FrontendOptions()
     check_language(path)
     text = read_source(path)
+    with _told_of_depth(path):
+        return _parsed(path, text, options).lifted(vetoed or {})
+
+
+@contextmanager
+def _told_of_depth(path: str) -> Iterator[None]:
     try:
-        return _lift(path, text, options, vetoed or {})
+        yield
     except RecursionError:
         message = "an expression or block is nested too deeply"
         help_text = "split it into several statements"
         raise Diagnosed(Diagnostic("PG005", "error", message, Position(path, 1, 1), help_text)) from None
 
 
-def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lifted:
+@dataclass(frozen=True)
+class _Parsed:
+    """A file with its tree, and what was lifted of it. `kept` says of regions what stays on the device."""
+
+    path: str
+    text: str
+    options: FrontendOptions
+    context: FileContext
+    cleaned: Clean
+    sources: Mapping[str, Source]
+    diagnostics: tuple[Diagnostic, ...]
+    is_whole: bool
+    kept: Callable[[Sequence[Scop]], Kept]
+    known: dict[Run, Scop | Diagnosed] = field(default_factory=dict)
+
+    def lifted(self, vetoed: Vetoed) -> Lifted:
+        """Raises Diagnosed."""
+        context, no_alias = self.context, self.options.assume_no_alias
+        detected = not has_pragmas(context.root)
+        if not detected:
+            scops, found = _marked_regions(context, no_alias)
+        else:
+            nests = find_nests(context, no_alias, vetoed, self.known)
+            scops, found = nests.scops, nests.diagnostics
+        diagnostics = _ordered([*self.diagnostics, *found])
+        if not scops and not any(d.severity == "error" for d in diagnostics):
+            diagnostics.append(_nothing(context, detected))
+            if detected and self.is_whole and is_part(context):
+                diagnostics[-1] = replace(diagnostics[-1], severity="warning")
+        if any(d.severity == "error" for d in diagnostics):
+            raise Diagnosed(*diagnostics)
+        return Lifted(
+            self.path,
+            self.text,
+            tuple(told_apart(sorted(scops, key=lambda scop: scop.start))),
+            tuple(diagnostics),
+            self.cleaned.files,
+            self.cleaned.system_files,
+            {file: source.text for file, source in self.sources.items()},
+            detected,
+            tuple(decided(context)),
+            self.kept,
+            self._again,
+        )
+
+    def _again(self, vetoed: Vetoed) -> Lifted:
+        with _told_of_depth(self.path):
+            return self.lifted(vetoed)
+
+
+def _parsed(path: str, text: str, options: FrontendOptions) -> _Parsed:
     preprocessed = preprocess(path, text, options)
     cleaned = clean(preprocessed, path)
     sources = _sources(path, text, cleaned.files)
@@ -66,31 +123,9 @@ def _lift(path: str, text: str, options: FrontendOptions, vetoed: Vetoed) -> Lif
     count(tree.root)
     scope = file_scope(tree.root, _hidden(cleaned))
     context = FileContext(sources[path], expansion, tree.root, tree.positions, scope, options.part)
-    detected = not has_pragmas(tree.root)
-    if not detected:
-        scops, diagnostics = _marked_regions(context, options.assume_no_alias)
-    else:
-        nests = find_nests(context, options.assume_no_alias, vetoed)
-        scops, diagnostics = nests.scops, nests.diagnostics
-    diagnostics = _ordered([*preprocessed.diagnostics, *parsed.diagnostics, *diagnostics])
-    if not scops and not any(d.severity == "error" for d in diagnostics):
-        diagnostics.append(_nothing(context, detected))
-        if detected and not parsed.diagnostics and is_part(context):
-            diagnostics[-1] = replace(diagnostics[-1], severity="warning")
-    if any(d.severity == "error" for d in diagnostics):
-        raise Diagnosed(*diagnostics)
-    return Lifted(
-        path,
-        text,
-        tuple(told_apart(sorted(scops, key=lambda scop: scop.start))),
-        tuple(diagnostics),
-        cleaned.files,
-        cleaned.system_files,
-        {file: source.text for file, source in sources.items()},
-        detected,
-        tuple(decided(context)),
-        partial(_kept, context, cache(partial(_as_written, path, options, preprocessed, sources))),
-    )
+    told = (*preprocessed.diagnostics, *parsed.diagnostics)
+    keeps = partial(_kept, context, cache(partial(_as_written, path, options, preprocessed, sources)))
+    return _Parsed(path, text, options, context, cleaned, sources, told, not parsed.diagnostics, keeps)
 
 
 def _kept(context: FileContext, written: Callable[[], FileContext], regions: Sequence[Scop]) -> Kept:

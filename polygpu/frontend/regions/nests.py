@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from pycparser import c_ast
 
 from polygpu.frontend.names.liveness import Block
+from polygpu.frontend.options import Vetoed
 from polygpu.frontend.read import openmp
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import statement_refusal
@@ -24,26 +25,29 @@ from polygpu.support.position import Position
 
 MOST_REASONS = 5  # for a loop to stay on the host
 
-Vetoed: TypeAlias = Mapping[tuple[int, int], Diagnostic]  # first and last character -> why it is no region
+
+Run: TypeAlias = tuple[int, int]  # the identities of its first and last loop
 
 
 @dataclass
 class Nests:
-    """Grows while the functions of a file are searched. `lifted` has runs by the first and last loop."""
+    """Grows while the functions of a file are searched. `lifted` may be of an earlier search of the tree."""
 
     context: FileContext
     no_alias: bool
     vetoed: Vetoed
+    lifted: dict[Run, Scop | Diagnosed]
     scops: list[Scop] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     reported: set[Position | None] = field(default_factory=set)
-    lifted: dict[tuple[int, int], Scop | Diagnosed] = field(default_factory=dict)
 
 
-def find_nests(context: FileContext, no_alias: bool, vetoed: Vetoed) -> Nests:
+def find_nests(
+    context: FileContext, no_alias: bool, vetoed: Vetoed, lifted: dict[Run, Scop | Diagnosed]
+) -> Nests:
     """Lifts what can be lifted; diagnostics name each region and say why other loops are none."""
-    found = Nests(context, no_alias, vetoed)
+    found = Nests(context, no_alias, vetoed, lifted)
     elsewhere: dict[str, Position] = {}
     threaded = openmp.called_by_threads(context.root)
     for sequence in functions(context):

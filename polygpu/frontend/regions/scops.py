@@ -13,7 +13,13 @@ from pycparser import c_ast
 from polygpu.frontend.hoist.hoist import Hoisted, declaration_of, hoist
 from polygpu.frontend.names.constants import Constant
 from polygpu.frontend.names.constants_before import constants_before
-from polygpu.frontend.names.effects import changed_by_calls, changed_names, outer_iterators, used_outside
+from polygpu.frontend.names.effects import (
+    changed_around,
+    changed_by_calls,
+    changed_names,
+    outer_iterators,
+    used_outside,
+)
 from polygpu.frontend.names.escapes import escapes
 from polygpu.frontend.names.liveness import (
     Block,
@@ -177,7 +183,14 @@ def _scop(
             *ends.values(),
         ),
         whole=whole,
+        varying=_varying(extract, (*scalars, *whole)),
     )
+
+
+def _varying(extract: Extract, scalars: Iterable[Scalar]) -> frozenset[str]:
+    """The scalars that loops around the region change."""
+    changed = changed_around(extract.function.body, extract.items[0]) if extract.items else frozenset()
+    return frozenset(s.name for s in scalars if not changed.isdisjoint(re.findall(r"\w+", s.source)))
 
 
 def _ends(region: Region, shaped: Shaped, hoisted: Mapping[str, Hoisted]) -> dict[str, Given]:

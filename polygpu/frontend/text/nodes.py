@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from pycparser import c_ast
+
+T = TypeVar("T")
 
 RECENT = 16  # functions of which facts are remembered: each of their regions asks again
 
@@ -17,6 +21,25 @@ def nodes(node: Any) -> Iterator[Any]:
         found = left.pop()
         yield found
         left.extend(reversed(list(found)))
+
+
+def remembered(question: Callable[[Any], T]) -> Callable[[Any], T]:
+    """`question`, asked once of a tree, which no longer changes: each region of a function asks."""
+    answers: WeakKeyDictionary[Any, T] = WeakKeyDictionary()
+
+    @wraps(question)
+    def asked(tree: Any) -> T:
+        if tree not in answers:
+            answers[tree] = question(tree)
+        return answers[tree]
+
+    return asked
+
+
+@remembered
+def inside(tree: Any) -> frozenset[int]:
+    """The identities of all nodes of a tree."""
+    return frozenset(map(id, nodes(tree)))
 
 
 def parts_of(node: Any) -> list[Any]:

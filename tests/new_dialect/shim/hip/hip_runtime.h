@@ -1,14 +1,21 @@
 // As much of HIP as polygpu's files name, on the processor: the threads of a block are threads of the
-// machine, blocks run one after another, and memory of the device is the host's.
+// machine, blocks run one after another but for those of a cooperative launch, and memory of the device is the
+// host's.
 #pragma once
 
 #include <algorithm>
 #include <barrier>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
+#include <math.h>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define __global__
@@ -31,24 +38,58 @@ struct alignas(16) float4 { float x, y, z, w; };
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
-inline thread_local dim3 threadIdx, blockIdx;
-inline std::barrier<> *barrier_of_block;
-inline void __syncthreads() { barrier_of_block->arrive_and_wait(); }
+struct uint3 { unsigned x, y, z; };
+inline uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
+
+// What the threads of a block have in common: shared memory, and barriers by number and threads.
+struct shim_block {
+    std::vector<unsigned char> shared;
+    std::map<std::pair<int, int>, std::unique_ptr<std::barrier<>>> barriers;
+    std::mutex lock;
+};
+
+inline thread_local uint3 threadIdx, blockIdx, blockDim, gridDim;
+inline thread_local shim_block *block_of_thread;
+
+inline void shim_barrier(int number, int threads)
+{
+    std::barrier<> *barrier;
+    {
+        const std::lock_guard<std::mutex> alone(block_of_thread->lock);
+        std::unique_ptr<std::barrier<>> &found = block_of_thread->barriers[{number, threads}];
+        if (!found)
+            found = std::make_unique<std::barrier<>>(threads);
+        barrier = found.get();
+    }
+    barrier->arrive_and_wait();
+}
+
+inline void __syncthreads() { shim_barrier(0, blockDim.x * blockDim.y * blockDim.z); }
+inline void __threadfence() { std::this_thread::yield(); }
+inline unsigned atomicAdd(unsigned *place, unsigned value) { return __atomic_fetch_add(place, value, __ATOMIC_SEQ_CST); }
+
+// Starts the threads of a block.
+template <typename Body>
+void shim_start(std::vector<std::jthread> &running, shim_block &common, unsigned number, dim3 grid, dim3 block, Body body)
+{
+    for (unsigned t = 0; t < block.x * block.y * block.z; ++t)
+        running.emplace_back([=, &common] {
+            threadIdx = {t % block.x, t / block.x % block.y, t / block.x / block.y};
+            blockIdx = {number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y};
+            blockDim = {block.x, block.y, block.z};
+            gridDim = {grid.x, grid.y, grid.z};
+            block_of_thread = &common;
+            body();
+        });
+}
 
 template <typename Kernel, typename... Arguments>
-void hipLaunchKernelGGL(Kernel kernel, dim3 grid, dim3 block, unsigned, int, Arguments... arguments)
+void hipLaunchKernelGGL(Kernel kernel, dim3 grid, dim3 block, unsigned shared, int, Arguments... arguments)
 {
-    const unsigned threads = block.x * block.y * block.z;
     for (unsigned number = 0; number < grid.x * grid.y * grid.z; ++number) {
-        std::barrier<> barrier(threads);
+        shim_block common{std::vector<unsigned char>(shared)};
         std::vector<std::jthread> running;
-        barrier_of_block = &barrier;
-        for (unsigned t = 0; t < threads; ++t)
-            running.emplace_back([=] {
-                threadIdx = dim3(t % block.x, t / block.x % block.y, t / block.x / block.y);
-                blockIdx = dim3(number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y);
-                kernel(arguments...);
-            });
+        shim_start(running, common, number, grid, block, [=] { kernel(arguments...); });
     }
 }
 
@@ -121,5 +162,49 @@ inline hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, 
 {
     stream->left.push_back([=] { hipMemcpy2D(to, to_pitch, from, from_pitch, width, rows, kind); });
     ++stream->asked;
+    return hipSuccess;
+}
+
+// A chip of three multiprocessors, each of which holds a block of a cooperative launch.
+enum { hipDevAttrCooperativeLaunch, hipDevAttrMultiProcessorCount };
+enum { hipFuncAttributeMaxDynamicSharedMemorySize };
+inline const hipStream_t hipStreamLegacy = nullptr;
+
+inline hipError_t hipDeviceGetAttribute(int *found, int attribute, int)
+{
+    return *found = attribute == hipDevAttrMultiProcessorCount ? 3 : getenv("SHIM_NOT_COOPERATIVE") == nullptr, hipSuccess;
+}
+
+inline hipError_t hipFuncSetAttribute(const void *, int, int) { return hipSuccess; }
+
+inline hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *found, const void *, int, size_t)
+{
+    return *found = 1, hipSuccess;
+}
+
+template <typename... Parameters, size_t... Numbers>
+void shim_call(void (*kernel)(Parameters...), void **arguments, std::index_sequence<Numbers...>)
+{
+    kernel(*static_cast<Parameters *>(arguments[Numbers])...);
+}
+
+template <typename... Parameters>
+hipError_t hipLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments,
+                                      size_t shared, hipStream_t)
+{
+    std::deque<shim_block> blocks(grid.x);
+    {
+        std::vector<std::jthread> running;
+        for (unsigned number = 0; number < grid.x; ++number) {
+            blocks[number].shared.resize(shared);
+            shim_start(running, blocks[number], number, grid, block, [=] {
+                shim_call(kernel, arguments, std::index_sequence_for<Parameters...>());
+            });
+        }
+    }
+    if (FILE *log = getenv("SHIM_LAUNCHES") ? fopen(getenv("SHIM_LAUNCHES"), "w") : nullptr) {
+        fprintf(log, "%u blocks of %u threads", grid.x, block.x);
+        fclose(log);
+    }
     return hipSuccess;
 }

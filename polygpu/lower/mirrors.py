@@ -1,0 +1,118 @@
+"""Registers with a thread's own elements of boxes: which accesses find them there, and what fills them.
+
+A_s[15 * thread + r - 1]   ->   A_r[r - 1] where 0 < r, and for r = 0 what the thread before has stored
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from polygpu.lower.context import KernelContext, several
+from polygpu.lower.registers import zero
+from polygpu.lower.versions import is_copied
+from polygpu.mapping.program import Axis, Mirror, reference_key
+from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.model.kernel import Assign, Barrier, DeclareArray, If, Statement
+from polygpu.model.linear import add, multiply
+
+Part = Mapping[str, range]
+"""Points of a thread, by axis."""
+
+
+def parts(c: KernelContext, axes: tuple[Axis, ...]) -> Iterator[Part]:
+    """All points of a thread along axes: those that find other threads' elements apart from the others."""
+    lines = [_cut(c, c.m.axes.index(axis)) for axis in axes]
+    for ranges in product(*lines):
+        yield {axis.name: values for axis, values in zip(axes, ranges, strict=True)}
+
+
+def _cut(c: KernelContext, k: int) -> list[range]:
+    count = c.m.axes[k].per_thread
+    reads = [d[k] for mirror in c.m.mirrors for d in mirror.distances.values()]
+    before, behind = min(max(0, -min(reads)), count), min(max(0, *reads), count)
+    if before + behind >= count:
+        return [range(r, r + 1) for r in range(count)]
+    middle = range(before, count - behind)
+    return [
+        *(range(r, r + 1) for r in range(before)),
+        middle,
+        *(range(r, r + 1) for r in range(middle.stop, count)),
+    ]
+
+
+def own_register(
+    c: KernelContext, mirror: Mirror, statement: str, reference: Reference, part: Part
+) -> Reference | None:
+    """Where the thread finds an element of the box itself, at all points of a part; None for another's."""
+    distance = mirror.distances.get(reference_key(statement, reference), (0,) * len(c.m.axes))
+    points = [part.get(axis.name, range(1)) for axis in c.m.axes]
+    for axis, values, d in zip(c.m.axes, points, distance, strict=True):
+        if values[0] + d < 0 or values[-1] + d >= axis.per_thread:
+            return None
+    pairs = ((a, d) for a, d in zip(c.m.axes, distance, strict=True) if a.per_thread > 1)
+    return _register(c, mirror, tuple(add(c.points.register_index(a), d) for a, d in pairs))
+
+
+def _register(c: KernelContext, mirror: Mirror, indices: tuple[Expr, ...]) -> Reference:
+    ctype = c.layouts[mirror.box.array].buffer.type
+    return Reference(mirror.name, indices, ctype, site=c.site(mirror.box.tuple_name))
+
+
+def is_read_by_others(c: KernelContext, mirror: Mirror, part: Part) -> bool:
+    """Whether other threads read one of the thread's elements in a part."""
+    points = product(*(part.get(a.name, range(1)) for a in c.m.axes))
+    shape = [a.per_thread for a in c.m.axes]
+    return any(_is_read(mirror, point, shape) for point in points)
+
+
+def _is_read(mirror: Mirror, point: tuple[int, ...], shape: list[int]) -> bool:
+    for distance in mirror.distances.values():
+        reader = [p - d for p, d in zip(point, distance, strict=True)]
+        if any(not 0 <= r < n for r, n in zip(reader, shape, strict=True)):
+            return True
+    return False
+
+
+def _thread(c: KernelContext, k: int) -> Expr:
+    return Name(c.points.thread_name(k)) if c.m.axes[k].threads > 1 else Int(0)
+
+
+def own(c: KernelContext, mirror: Mirror) -> tuple[Reference, Reference]:
+    """A point's element in shared memory, and its register."""
+    axes = c.m.axes
+    inside = [c.points.register_index(a) if a.per_thread > 1 else Int(0) for a in axes]
+    local = [
+        add(multiply(_thread(c, k), a.per_thread), r)
+        for k, (a, r) in enumerate(zip(axes, inside, strict=True))
+    ]
+    here = _register(c, mirror, tuple(c.points.register_index(a) for a in several(axes)))
+    return Reference(
+        mirror.box.name, tuple(local[k] for k in mirror.box.order), here.type, site=here.site
+    ), here
+
+
+def loads(c: KernelContext, mirror: Mirror) -> Iterator[Statement]:
+    """The registers, with what was copied to the box."""
+    element, mine = own(c, mirror)
+    yield DeclareArray(mirror.name, mine.type, tuple(a.per_thread for a in several(c.m.axes)))
+    body: tuple[Statement, ...] = (Assign(mine, element),)
+    nothing = Assign(mine, zero(mine.type))
+    if not mirror.loaded:
+        body = (nothing,)
+    else:
+        test = is_copied(mirror.box, [a.name for a in c.m.axes], c.block_context())
+        body = body if test is None else (If(test, body, (nothing,), uniform=False),)
+    yield from c.points.open(several(c.m.axes), body, guarded=False)
+
+
+def stores(c: KernelContext, mirrors: tuple[Mirror, ...]) -> Iterator[Statement]:
+    """What is only in registers, to shared memory."""
+    kept = [mirror for mirror in mirrors if mirror.stored]
+    for mirror in kept:
+        element, mine = own(c, mirror)
+        for part in parts(c, several(c.m.axes)):
+            if not is_read_by_others(c, mirror, part):
+                yield from c.points.open(several(c.m.axes), (Assign(element, mine),), False, part)
+    if kept:
+        yield Barrier()

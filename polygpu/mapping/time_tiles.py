@@ -1,0 +1,187 @@
+"""Tiles of time as grids: a block copies its tile with what it reads around it, and runs all steps on that.
+
+before:  for t { kernel(i) S0; kernel(i) S1; }             four of these in a tile, by `schedule.time_tiles`
+after:   for step: a block of 256 points, of which 240 are its own
+             Copied A_s Filled B_s Stored { for t: Run S0 within 254 - 4t points; Meet; Run S1 ...; Meet }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import islpy as isl
+
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, parameter_space
+from polygpu.mapping.footprint import Side
+from polygpu.mapping.program import (
+    Axis,
+    Block,
+    Box,
+    Copied,
+    Filled,
+    Fixed,
+    Meet,
+    Mirror,
+    Mirrored,
+    Run,
+    Series,
+    Stored,
+    StoredBox,
+    Tiles,
+    Version,
+    reference_key,
+)
+from polygpu.schedule.tree import Carried, Leaf, Phase, Steps
+from polygpu.support.isl_idioms import D, identifier, single_space
+
+SHAPES: Mapping[int, tuple[tuple[int, int], ...]] = {
+    1: ((256, 15),),
+    2: ((8, 8), (64, 1)),
+    3: ((1, 16), (16, 1), (32, 1)),
+}
+"""Threads along each axis, and points of a thread, which are one piece: so many that two blocks of 512
+threads have registers for them, along lanes one or an odd number, which meets all banks.
+"""
+STEPS: Mapping[int, int] = {1: 16, 2: 3}
+"""Of a tile; single steps of three dimensions are faster than tiles with their rims on an H100."""
+SMALL = 5 * 2**13
+"""Bytes of tiles that leave enough blocks resident for shared memory alone to be faster than registers beside
+it: 23 ms against 35 for jacobi-2d of two arrays on an H100, where fdtd-2d with three is faster in registers.
+"""
+
+
+def overlaps(steps: Steps) -> tuple[tuple[int, int], ...]:
+    """Points of a tile along each axis that are not its own, before and behind."""
+    last, each = steps.count - 1, [phase.margins for phase in steps.phases]
+    return tuple(
+        (max(m[k][0].at(last) for m in each), max(m[k][1].at(last) for m in each))
+        for k in range(len(each[0]))
+    )
+
+
+@dataclass(frozen=True)
+class TimeTile:
+    """The block of a nest of steps, in tiles along `axes`; `step` is the loop over tiles of time.
+
+    Threads hold their own elements of the arrays `held` in registers.
+    """
+
+    p: Polyhedra
+    steps: Steps
+    axes: tuple[Axis, ...]
+    step: Fixed
+    time: str
+    held: frozenset[str] = frozenset()
+
+    def block(self) -> Block:
+        boxes = [(self._box(c), c) for c in self.steps.carried]
+        copied = tuple(box for box, c in boxes if c.copied)
+        filled = tuple(box for box, c in boxes if not c.copied)
+        loop: Block = Tiles(self.steps.member, self.time, 1, Series(tuple(self._phases())))
+        held = [(box, c) for box, c in boxes if c.array in self.held and c.distances]
+        mirrors = tuple(self._mirror(box, c) for box, c in held)
+        if mirrors and any(axis.per_thread > 1 for axis in self.axes):
+            loop = Mirrored(mirrors, loop)
+        found: Block = Stored(tuple(s for box, c in boxes for s in self._stored(box, c)), loop)
+        found = Filled(filled, found) if filled else found
+        return Copied(copied, found) if copied else found
+
+    def _phases(self) -> Iterator[Block]:
+        for phase in self.steps.phases:
+            if phase.meets:
+                yield Meet()
+            yield Run(Leaf((phase.statement,)), self._within(phase))
+        yield Meet()
+
+    def _box(self, c: Carried) -> Box:
+        mine = [(s.statement, a) for s in self.steps.phases for a in self.p.statement(s.statement).accesses]
+        keys = frozenset(reference_key(s, a.reference) for s, a in mine if a.reference.array == c.array)
+        sides = tuple(Side(self._value(axis.origin), axis.tile) for axis in self.axes)
+        before = self._version(c, c.elements.intersect_params(self._parity(1))) if c.live else None
+        return Box(
+            c.array,
+            c.array,
+            f"{c.array}_s",
+            sides,
+            tuple(range(len(sides))),
+            f"{self.steps.count} steps",
+            keys,
+            versions=(before,) if before is not None else (),
+            only=c.used,
+            without=None if c.live else c.elements,
+            along=tuple(axis.name for axis in self.axes),
+        )
+
+    def _mirror(self, box: Box, c: Carried) -> Mirror:
+        distances = {(s, box.tuple_name, subscripts): d for (s, subscripts), d in c.distances.items()}
+        return Mirror(box, f"{c.array}_r", distances, c.copied, c.live or c.kept)
+
+    def _stored(self, box: Box, c: Carried) -> Iterator[StoredBox]:
+        """Even tiles store the other version, odd ones the array; what only one step needs, the last one."""
+        points = c.elements.reset_tuple_id()
+        element = _renamed(points, "", c.array)
+        sides = tuple(
+            Side(self._value(axis.origin).add_constant_val(isl.Val(before)), axis.stride)
+            for axis, (before, _) in zip(self.axes, overlaps(self.steps), strict=True)
+        )
+        if c.live:
+            version = self._version(c, isl.Set.universe(c.elements.get_space()))
+            yield StoredBox(box, element, points.intersect_params(self._parity(0)), version, sides)
+            yield StoredBox(box, element, points.intersect_params(self._parity(1)), None, sides)
+        elif c.kept:
+            yield StoredBox(box, element, points.intersect_params(self._last), None, sides)
+
+    def _version(self, c: Carried, where: isl.Set) -> Version:
+        return Version(c.other, where, _renamed(where, c.array, c.other))
+
+    def _within(self, phase: Phase) -> isl.Set:
+        """The points of a tile at which a statement finds all that it reads."""
+        gone = self._value(self.time).sub(self._start)
+        found = isl.Set.universe(self._space)
+        for axis, (before, behind) in zip(self.axes, phase.margins, strict=True):
+            inside = self._value(axis.name).sub(self._value(axis.origin))
+            low = gone.scale_val(isl.Val(before.slope)).add_constant_val(isl.Val(before.start))
+            high = gone.scale_val(isl.Val(behind.slope)).add_constant_val(isl.Val(behind.start))
+            last = inside.neg().add_constant_val(isl.Val(axis.tile - 1))
+            found = found.intersect(inside.ge_set(low)).intersect(last.ge_set(high))
+        return found
+
+    @cached_property
+    def _start(self) -> isl.PwAff:
+        """The first step of the tile."""
+        first = AffineBuilder(self._space).value(self.steps.first)
+        return self._value(self.step.name).scale_val(isl.Val(self.steps.count)).add(first)
+
+    def _parity(self, odd: int) -> isl.Set:
+        """That the tile's number is even, or odd."""
+        step = self._value(self.step.name)
+        return step.mod_val(isl.Val(2)).eq_set(step.sub(step).add_constant_val(isl.Val(odd)))
+
+    @cached_property
+    def _last(self) -> isl.Set:
+        """That the tile is the last one."""
+        last = self.steps.last
+        position = last.dim(D.param)
+        moved = last.move_dims(D.param, position, D.set, 0, 1)
+        return moved.set_dim_id(D.param, position, identifier(self.step.name)).params()
+
+    @cached_property
+    def _space(self) -> isl.Space:
+        """Of parameters, points, and what is around them."""
+        names = (name for a in self.axes for name in (a.name, a.origin))
+        return reduce(single_space, (*names, self.step.name, self.time), parameter_space(self.p.parameters))
+
+    def _value(self, name: str) -> isl.PwAff:
+        local = isl.LocalSpace.from_space(self._space)
+        return isl.PwAff.from_aff(
+            isl.Aff.var_on_domain(local, D.param, self._space.find_dim_by_name(D.param, name))
+        )
+
+
+def _renamed(elements: isl.Set, source: str, target: str) -> isl.PwMultiAff:
+    """Elements of one array, or points, to the elements of another with the same subscripts."""
+    space = isl.Set.universe(elements.reset_tuple_id().get_space())
+    same = space.identity().set_tuple_name(D.out, target)
+    return isl.PwMultiAff.from_map(same.set_tuple_name(D.in_, source) if source else same)

@@ -1,0 +1,131 @@
+// flags: -O 1 --target emulator --device gtx285
+// check
+// fuzz.c:25:94: error: race between two barriers: read of 'A1[2]' (offset 2) by thread (31,1,0) and thread (31,0,0) of block (0,0,0), kernel p0_0_k0, stage 0
+// polygpu: 1 problems found while checking
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct record { float x; int k; double w; unsigned char c; };
+
+static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
+static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
+static double blend(double a, double b) { return a < b ? 0.5 * a + 0.25 * b : 0.25 * a; }
+
+enum { p0_n = 1 };
+double p0(int m, int w1_A0, float *restrict A0, int A1[restrict p0_n + m + 3])
+{
+    float s0 = 1;
+#pragma scop
+    {
+        int i = (p0_n - 2 < 3 ? p0_n - 2 : 3);
+        while (i >= -1) {
+                {
+                    int j = 1;
+                    if (j < m) do {
+                                int t0 = (unsigned char)(i + 2);
+                                A1[-i + p0_n + 1] = (t0 & 255) / 3;
+                                A0[(2 * j - 2) * w1_A0 + j - 1] = 0.5f * A1[j + 1] + 0.25f * A1[2];
+                                t0 += (toint(A0[(2 * i + 2) * w1_A0 + j])) & 15;
+                        j++;
+                    } while (j < m);
+                }
+            i--;
+        }
+    }
+#pragma endscop
+    return 0.0 + s0;
+}
+
+static void *make(long count, size_t size, int seed, int kind)
+{
+    void *made = malloc(count * size);
+    long t = 0;
+    while (t < count) {
+        unsigned bits = ((unsigned)t * 2654435761u + seed * 2246822519u) >> 16;
+        switch (kind) {
+        case 0: ((unsigned char *)made)[t] = bits; break;
+        case 1: ((short *)made)[t] = bits; break;
+        case 2: ((int *)made)[t] = (int)bits - 999; break;
+        case 3: ((long *)made)[t] = (long)bits - 999; break;
+        case 4: ((float *)made)[t] = bits / 65536.0f; break;
+        case 5: ((double *)made)[t] = bits / 65536.0; break;
+        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits };
+        }
+        t++;
+    }
+    return made;
+}
+
+static unsigned long long hash;
+
+static void add(double value)
+{
+    unsigned long long bits;
+    value = value == value ? value : 0x1p-1000;
+    memcpy(&bits, &value, sizeof bits);
+    hash = (hash ^ bits) * 1099511628211ull;
+    hash ^= hash >> 29;
+}
+
+static void show(const char *name, int n, int m, long count, const void *made, int kind)
+{
+    long t = 0;
+    hash = 14695981039346656037ull;
+    while (t < count) {
+        const struct record *r = (const struct record *)made + t;
+        switch (kind) {
+        case 0: add(((unsigned char *)made)[t]); break;
+        case 1: add(((short *)made)[t]); break;
+        case 2: add(((int *)made)[t]); break;
+        case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
+        case 4: add(((float *)made)[t]); break;
+        case 5: add(((double *)made)[t]); break;
+        default: add(r->x); add(r->k); add(r->w); add(r->c);
+        }
+        t++;
+    }
+    printf("%s %d %d %016llx\n", name, n, m, hash);
+}
+
+static char *pointers[1 << 21]; /* to rows, of one run */
+static long used;
+
+static void *table(char *block, long size, int rank, const long *extents)
+{
+    char **made = pointers + used;
+    long k = 0, row = size;
+    used += extents[0];
+    for (k = 1; k < rank; k++)
+        row *= extents[k];
+    for (k = 0; k < extents[0]; k++)
+        made[k] = rank > 2 ? table(block + k * row, size, rank - 1, extents + 1) : block + k * row;
+    return made;
+}
+
+static void run0(int n, int m)
+{
+    long count0 = (long)(2 * n + 2 * m + 1) * (long)(m + 1);
+    float *A0 = make(count0, sizeof *A0, 0, 4);
+    long count1 = (long)(n + m + 3);
+    int *A1 = make(count1, sizeof *A1, 1, 2);
+    used = 0;
+    double value = p0(m, m + 1, (void *)A0, (void *)A1);
+    show("p0.value", n, m, 1, &value, 5);
+    show("p0.A0", n, m, count0, A0, 4);
+    free(A0);
+    show("p0.A1", n, m, count1, A1, 2);
+    free(A1);
+}
+
+int main(int argc, char **argv)
+{
+    int which = argc > 1 ? atoi(argv[1]) : -1;
+    if (which == 0 && argc > 3)
+        run0(atoi(argv[2]), atoi(argv[3]));
+    else if (which < 0 || which == 0) {
+        run0(1, 0); run0(1, 3); run0(1, 5); run0(1, 33);
+    }
+    return 0;
+}

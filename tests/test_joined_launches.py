@@ -1,0 +1,163 @@
+"""Loops of the host whose launches are one: the same results, whatever blocks run them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchmarks import programs
+from polygpu import devices
+from polygpu.compilation import Compilation, Options
+from polygpu.pipeline import compile_file
+from polygpu.runtime import toolchain
+from tests.support_kernels import compile_cuda, require_nvcc, unavailable
+
+SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
+FLAGS = ("-O1", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unknown-pragmas")
+SMALL = "tile(i: 8, j: 8, k: 8) threads(i: 8, j: 4, k: 8) stage() attend(1)"
+DURBIN = "tile(i: 32, k: 32) threads(i: 32, k: 32) attend(64)"
+
+
+def compiled(kernel: str, *decisions: str, device: str = "h100") -> Compilation:
+    return compile_file(str(programs.source_of(kernel)), Options(device=device, decisions=decisions, level=1))
+
+
+def as_hip(text: str) -> str:
+    """A file of CUDA in the words of HIP as the shim has them."""
+    text = re.sub(r'asm volatile\("bar.sync.*', "shim_barrier(part + 1, threads);", text)
+    text = re.sub(
+        r"extern __shared__.* shared_memory\[\];",
+        "auto shared_memory = block_of_thread->shared.data();",
+        text,
+    )
+    text = re.sub(
+        r"(\w+(?:<[\w ]+>)?)<<<grid, block>>>\(", r"hipLaunchKernelGGL(\1, grid, block, 0, 0, ", text
+    )
+    text = re.sub(
+        r"(\w+(?:<[\w ]+>)?)<<<grid, block, (\d+)>>>\(", r"hipLaunchKernelGGL(\1, grid, block, \2, 0, ", text
+    )
+    text = text.replace("cudaDeviceProp ", "hipDeviceProp_t ").replace(
+        "cudaPointerAttributes ", "hipPointerAttribute_t "
+    )
+    return (
+        text.replace("cuda_runtime.h", "hip/hip_runtime.h")
+        .replace("cuda", "hip")
+        .replace("__forceinline__", "inline")
+    )
+
+
+@cache
+def small_chip() -> str:
+    """An H100 whose blocks have 64 threads, in one of which two rounds of loads are slower than a barrier."""
+    text = (Path(devices.__file__).parent / "h100.toml").read_text()
+    text = re.sub(r"(asynchronous_copies = \{ value = )true", r"\g<1>false", text)
+    text = re.sub(r"(max_threads_per_block = \{ value = )\d+", r"\g<1>64", text)
+    return re.sub(r"(latency = \{ value = )[\d.]+", r"\g<1>1000000.0", text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "decisions", "runs"),
+    [
+        ("durbin", DURBIN, {(0,): "", (1,): "1 blocks", (66,): "3 blocks"}),
+        ("gramschmidt", SMALL, {(1, 1): "1 blocks", (9, 20): "3 blocks", (20, 9): "3 blocks"}),
+    ],
+)
+def test_one_launch_computes_what_many_do(
+    tmp_path: Path, kernel: str, decisions: str, runs: dict[programs.Sizes, str]
+) -> None:
+    program, original = built(tmp_path, kernel, decisions), programs.build_original(kernel, tmp_path)
+    log = tmp_path / "launch"
+    for size, blocks in runs.items():
+        log.write_text("")
+        expected = programs.run(original, size)
+        assert programs.run(program, size, SHIM_LAUNCHES=str(log)) == expected
+        assert log.read_text() == (blocks and f"{blocks} of 64 threads")
+    size = (9,) * len(size)
+    assert programs.run(program, size, SHIM_NOT_COOPERATIVE="1") == programs.run(original, size)
+
+
+def built(folder: Path, kernel: str, decisions: str) -> Path:
+    """A program whose kernels threads of the machine run."""
+    if shutil.which("g++") is None:
+        unavailable("no g++")
+    device = folder / "small.toml"
+    device.write_text(small_chip())
+    files = compiled(kernel, "launch(one)", decisions, device=str(device)).files
+    host, gpu, program = folder / "host.c", folder / "gpu.cpp", folder / "program"
+    host.write_text(files["_host.c"])
+    gpu.write_text(as_hip(files["_cuda.cu"]))
+    programs.call(("gcc", *FLAGS, "-c", host, "-o", host.with_suffix(".o")))
+    shim = ("-std=c++20", "-pthread", "-fno-strict-aliasing", "-DPOLYGPU_ROUNDS=100", "-I", SHIM)
+    programs.call(("g++", *FLAGS, *shim, "-c", gpu, "-o", gpu.with_suffix(".o")))
+    programs.call(("g++", "-pthread", host.with_suffix(".o"), gpu.with_suffix(".o"), "-o", program, "-lm"))
+    return program
+
+
+def test_what_other_launches_write_is_not_taken_to_stay() -> None:
+    text = compiled("durbin").files["_cuda.cu"]
+    block = re.search(r"block_of_kernel_durbin_0_k3\((const uint3 .*?)\)\n\{", text, re.DOTALL)
+    loop = re.search(r"kernel_durbin_0_loop0\((int .*?)\)\n\{", text, re.DOTALL)
+    assert block is not None and loop is not None
+    assert "const float *alpha, const float *y, float *__restrict__ z" in " ".join(block[1].split())
+    assert re.findall(r"\*(__restrict__ )?(\w+)", loop[1]) == [
+        ("", "alpha"), ("", "beta"), ("__restrict__ ", "r"), ("", "sum"), ("", "y"), ("", "z"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device", "decision", "joined"),
+    [
+        ("durbin", "h100", "", {"rule": "one"}),
+        ("durbin", "h100", "launch(each)", {"person": "each"}),
+        ("durbin", "8800gtx", "", {"rule": "each"}),
+        ("durbin", "8800gtx", "launch(one)", {"person": "one"}),
+        ("floyd-warshall", "h100", "", {"rule": "each"}),
+    ],
+)
+def test_short_launches_are_one_unless_somebody_decides(
+    kernel: str, device: str, decision: str, joined: dict[str, str]
+) -> None:
+    made = compiled(kernel, *([decision] if decision else []), device=device)
+    taken = (t for nest in made.regions[0].taken for t in nest if t.decision.key == "launch")
+    assert {t.by: t.decision.value for t in taken} == joined
+    assert ("polygpu_sync_grid" in made.files["_cuda.cu"]) == ("one" in joined.values())
+
+
+@pytest.mark.slow
+def test_one_launch_compiles_without_warnings(tmp_path: Path) -> None:
+    require_nvcc()
+    source = tmp_path / "gramschmidt.cu"
+    source.write_text(compiled("gramschmidt", "launch(one)", SMALL).files["_cuda.cu"])
+    compile_cuda(source, "sm_90")
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", ["1", "1000"])
+@pytest.mark.parametrize(
+    ("kernel", "sizes"),
+    [
+        ("durbin", ((1,), (257,), (2000,))),
+        ("trisolv", ((1,), (300,), (5000,))),
+        ("gramschmidt", ((1, 1), (70, 130), (400, 300))),
+        ("seidel-2d", ((5, 3), (400, 20))),
+        ("jacobi-1d", ((3, 1), (4096, 50), (100_000, 50))),
+        ("lu", ((2,), (300,))),
+    ],
+)
+def test_one_launch_on_a_device(
+    tmp_path: Path, kernel: str, sizes: tuple[programs.Sizes, ...], rounds: str
+) -> None:
+    if not toolchain.has_cuda_device():
+        pytest.skip("no CUDA device")
+    require_nvcc()
+    programs.translate(kernel, "cuda", "h100", tmp_path, "--decide", "launch(one)")
+    program = programs.build_cuda(kernel, tmp_path, "native", "-fmad=false", f"-DPOLYGPU_ROUNDS={rounds}")
+    original = programs.build_original(kernel, tmp_path)
+    for size in sizes:
+        assert programs.run(program, size) == programs.run(original, size)
