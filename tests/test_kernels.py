@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,18 @@ def test_emulator_runs_the_kernels(kernel: str, device: str, tmp_path: Path) -> 
         if optimised
         else build_checked(kernel, tmp_path)
     )
-    profile = tmp_path / "profile.json"
-    found = programs.run(program, (40,), POLYGPU_PROFILE=str(profile))
-    assert found == programs.run(programs.build_original(kernel, tmp_path), (40,))
-    regions = json.loads(profile.read_text())["regions"]
-    assert any(region["name"].startswith("polygpu_kernel_") for region in regions)
-    assert all(kernel["launches"] > 0 for region in regions for kernel in region["kernels"])
+    original, profile = programs.build_original(kernel, tmp_path), tmp_path / "profile.json"
+    # after one step tiles of time copy their result back, after an even number of tiles they need not
+    launches = Counter[str]()
+    extents = programs.extents_of(kernel)
+    timed = extents < len(programs.parameters_of(kernel))
+    for sizes in ((40,), (40,) * extents + (1,)) if timed else ((40,),):
+        found = programs.run(program, sizes, POLYGPU_PROFILE=str(profile))
+        assert found == programs.run(original, sizes)
+        for region in json.loads(profile.read_text())["regions"]:
+            launches.update({f"{region['name']} {k['name']}": k["launches"] for k in region["kernels"]})
+    assert any(name.startswith("polygpu_kernel_") for name in launches)
+    assert all(count > 0 for count in launches.values()), launches
 
 
 def test_opencl(kernel: str, tmp_path: Path) -> None:

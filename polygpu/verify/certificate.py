@@ -48,7 +48,7 @@ from polygpu.verify.verdict import (
 
 # Steps of isl, of which it takes some 2 to 5 million a second.
 _NEEDED = 20_000_000
-_QUICK, _QUICK_KERNEL = 370_000, 15_000  # for a region, and for each of its kernels
+_QUICK, _QUICK_KERNEL = 450_000, 15_000  # for a region, and for each of its kernels
 _QUICK_PART = 40_000  # for each further statement of the source that is one with others
 _QUICK_SUM = 700_000  # for each array of partial results that a block combines
 _FULL_KERNEL = 50_000_000
