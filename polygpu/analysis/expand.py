@@ -365,7 +365,7 @@ def _apply(p: Polyhedra, e: Expansion) -> Polyhedra:
     extents = (*(None,) * e.depth, *shape)
     new = replace(old, name=e.renamed, extents=extents, storage="region", live_out=False)
     arrays = [a for a in p.arrays if a.name != e.renamed]
-    return replace(p, statements=statements, arrays=(*arrays, new))
+    return replace(p, statements=statements, arrays=(*arrays, new)).without_unused(e.array)
 
 
 def _expand_statement(s: PolyStatement, e: Expansion) -> PolyStatement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -126,6 +126,13 @@ class Polyhedra:
     @cached_property
     def _arrays(self) -> dict[str, Array]:
         return {a.name: a for a in self.arrays}
+
+    def without_unused(self, name: str) -> Polyhedra:
+        """Without an array that is not the scop's, where nothing accesses it any more."""
+        known = any(a.name == name for a in self.scop.arrays)
+        if known or any(a.reference.array == name for s in self.statements for a in s.accesses):
+            return self
+        return replace(self, arrays=tuple(a for a in self.arrays if a.name != name))
 
     def source_names(self) -> dict[str, str]:
         """The iterators of all statements, unique in the scop, as the source calls them."""

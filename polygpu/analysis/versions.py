@@ -191,7 +191,7 @@ def _renamed(
     depths = {n: len(p.statement(_some(p, root)).iterators) for root, n in names.items()}
     arrays = tuple(replace(a, extents=(None,) * depths[a.name]) for a in new)
     statements = (*map(changed, p.statements), *copies)
-    return replace(p, statements=statements, arrays=(*p.arrays, *arrays))
+    return replace(p, statements=statements, arrays=(*p.arrays, *arrays)).without_unused(array.name)
 
 
 def _some(p: Polyhedra, root: str) -> str:

@@ -12,6 +12,7 @@ from tests.fuzz.text import TOOLS, source
 
 SUMS, STAYING = "sums", "staying"  # that a batch has or has not
 _JUMP = re.compile(r"\b(continue|goto|switch)\b")
+_COLLAPSED = re.compile(r"for \(int (\w+) = 0; \1 < .*\) \* .*; \1\+\+\)")
 _HELPER = re.compile(r"^static .*\bh0_\d+\(", re.MULTILINE)
 
 
@@ -67,6 +68,7 @@ FORMS = {
     "held": Form("sizes and arrays in structures, elements, products", lambda p: bool(p.held)),
     "carried": Form("scalars and pointers pass subscripts and iterators on", lambda p: bool(p.carried)),
     "helpers": Form("functions of the file do parts of the work", lambda p: _spelled(p, _HELPER)),
+    "collapsed": Form("loops over two dimensions at once", lambda p: _spelled(p, _COLLAPSED)),
     "jumps": Form("continue, goto forward, switch", lambda p: _spelled(p, _JUMP)),
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),

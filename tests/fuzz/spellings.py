@@ -1,4 +1,4 @@
-"""Other ways to write what a program does: helper functions, `continue`, `goto` forward, `switch`.
+"""Other ways to write what a program does: helper functions, jumps, `switch`, `while`, two loops as one.
 
 A spelling is a seed; what is written with it means the same, up to conversions of arguments.
 """
@@ -73,6 +73,8 @@ class Spelling:
                 return self._if(writer, node, indent, last)
             case Assign() if self.chance(0.4):
                 return self._assign(writer, node, indent)
+            case Loop(body=(Loop() as inner,)) if _is_rectangle(node, inner) and self.chance(0.8):
+                return self._collapsed(writer, node, inner, indent)
             case Loop() if self.chance(0.3) and self._stands_alone(node):
                 return self._outlined(writer, node, indent)
         return None
@@ -117,6 +119,27 @@ class Spelling:
             f"{indent}goto {end};",
         ]
         return [*lines, f"{indent}{yes}: {{", *then, f"{indent}}}", f"{indent}{end}: ;"]
+
+    def _collapsed(self, writer: Writing, outer: Loop, inner: Loop, indent: str) -> list[str] | None:
+        """One loop whose iterator is divided, where each of two has an iteration."""
+        if not all(writer.header(loop).startswith("for (int ") for loop in (outer, inner)):
+            return None
+        rows, columns = _extent(outer), _extent(inner)
+        name = f"{outer.iterator}_{inner.iterator}"
+        total = f"{rows} * {columns}" if self.chance(0.7) else f"{columns} * {rows}"
+        tests = (f"{loop.uppers[0]} > {loop.lowers[0]}" for loop in (outer, inner))
+        self.around.append(outer)
+        body = self.inside(writer, inner, f"{indent}        ")
+        self.around.pop()
+        return [
+            f"{indent}if ({' && '.join(tests)}) {{",
+            f"{indent}    for (int {name} = 0; {name} < {total}; {name}++) {{",
+            f"{indent}        int {outer.iterator} = {outer.lowers[0]} + {name} / {columns};",
+            f"{indent}        int {inner.iterator} = {inner.lowers[0]} + {name} % {columns};",
+            *body,
+            f"{indent}    }}",
+            f"{indent}}}",
+        ]
 
     # -- helpers -------------------------------------------------------------------------------------
 
@@ -164,18 +187,42 @@ class Spelling:
     def _outlined(self, writer: Writing, loop: Loop, indent: str) -> list[str]:
         assert self.parameters is not None
         iterators = [f"{outer.type} {outer.iterator}" for outer in self.around]
-        body = [f"    {writer.header(loop)} {{", *self.inside(writer, loop, "        "), "    }"]
+        body = self._as_while(writer.header(loop), self.inside(writer, loop, "        "))
         name = self._name()
         head = f"static void {name}({', '.join([*self.parameters, *iterators])})"
         self.helpers.append("\n".join([head, "{", *body, "}", ""]))
         given = [_declared_name(text) for text in (*self.parameters, *iterators)]
         return [f"{indent}{name}({', '.join(given)});"]
 
+    def _as_while(self, header: str, body: list[str]) -> list[str]:
+        """The loop, or one that steps at its body's end."""
+        start, test, step = header.removeprefix("for (").removesuffix(")").split("; ")
+        if any("continue" in line for line in body) or self.chance(0.6):
+            return [f"    {header} {{", *body, "    }"]
+        return [f"    {start};", f"    while ({test}) {{", *body, f"        {step};", "    }"]
+
     def inside(self, writer: Writing, loop: Loop, indent: str) -> list[str]:
         self.around.append(loop)
         lines = writer.lines(loop.body, indent, loop=True)
         self.around.pop()
         return lines
+
+
+def _is_rectangle(outer: Loop, inner: Loop) -> bool:
+    """Whether both count up by 1 between a bound each, the inner one between the same in each iteration."""
+    plain = all(
+        loop.step == 1
+        and loop.type == "int"
+        and not loop.pragmas
+        and len(loop.lowers) == len(loop.uppers) == 1
+        for loop in (outer, inner)
+    )
+    return plain and outer.iterator not in f"{inner.lowers[0]} {inner.uppers[0]}"
+
+
+def _extent(loop: Loop) -> str:
+    low, high = str(loop.lowers[0]), str(loop.uppers[0])
+    return f"({high})" if low == "0" else f"({high} - ({low}))"
 
 
 def _declared_name(parameter: str) -> str:

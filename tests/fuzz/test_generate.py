@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -255,6 +256,11 @@ def test_spellings_occur() -> None:
     texts = [source([p]) for p in spelled]
     for word in ("continue;", "goto ", "switch (", "static void h0_", "return;", "(&", "const float *p"):
         assert sum(word in text for text in texts) > len(texts) / 20, word
+    for shape in (
+        r"for \(int (\w+) = 0; \1 < .*\) \* ",
+        r"void h0_\d+\(.*\)\n\{\n    int \w = .*;\n    while \(",
+    ):
+        assert sum(bool(re.search(shape, text)) for text in texts) >= 3, shape
     assert all("goto" not in source([replace(p, spelling="")]) for p in spelled[:20])
 
 

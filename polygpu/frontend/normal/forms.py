@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.normal.breaks import without_break
+from polygpu.frontend.normal.collapsed import apart
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.inline import Inliner
@@ -31,10 +32,15 @@ _CONCERNED = (
 )
 
 
-def normal(context: FileContext, function: Any, scope: Scope, region: Sequence[Any]) -> tuple[Any, ...]:
-    """The statements of a region, in normal form. Raises Diagnosed for a call that is in the way."""
+def normal(
+    context: FileContext, function: Any, scope: Scope, region: Sequence[Any], tested: bool = False
+) -> tuple[Any, ...]:
+    """The statements of a region, in normal form, also those that hold where what is `tested` does.
+
+    Raises Diagnosed for a call that is in the way.
+    """
     items = leaving_at_end(region, function.body)
-    if not any(isinstance(node, _CONCERNED) for item in items for node in nodes(item)):
+    if not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)
     names = Names({*declared_names(function), *used_names(function), *file})
@@ -46,4 +52,18 @@ def normal(context: FileContext, function: Any, scope: Scope, region: Sequence[A
     items = blocks(items, scope, lambda found, _: without_goto(found, names, every))
     items = blocks(items, scope, without_break)
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
-    return tuple(blocks(items, scope, lambda found, inner: as_loops(found, inner, names)))
+    items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
+    return tuple(blocks(items, scope, lambda found, inner: apart(found, inner, names, tested)))
+
+
+def may_collapse(items: Sequence[Any]) -> bool:
+    """Whether a variable is divided, as in loops over several dimensions at once."""
+    return any(_divides(node) for item in items for node in nodes(item))
+
+
+def _divides(node: Any) -> bool:
+    return isinstance(node, c_ast.BinaryOp) and node.op in ("/", "%") and isinstance(node.left, c_ast.ID)
+
+
+def _is_concerned(node: Any) -> bool:
+    return isinstance(node, _CONCERNED) or _divides(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pycparser import c_ast
@@ -18,9 +19,12 @@ _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 
 def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
-    """`node` with `change` of its children; itself where that changes none."""
+    """`node` with `change` of its children; itself where that changes none.
+
+    Some nodes have what they were made of, too.
+    """
     made = None
-    for name in node.__slots__[:-2]:  # but for its coordinates and weak references
+    for name in _fields(node.__class__):
         old = getattr(node, name)
         if isinstance(old, c_ast.Node):
             new = change(old)
@@ -33,6 +37,12 @@ def mapped(node: Any, change: Callable[[Any], Any]) -> Any:
             made = made or copy(node)
             setattr(made, name, new)
     return made or node
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    slots = (slot for base in kind.__mro__ for slot in getattr(base, "__slots__", ()))
+    return tuple(slot for slot in slots if slot not in ("coord", "__weakref__"))
 
 
 def _same(old: Sequence[Any], new: Sequence[Any]) -> bool:
@@ -156,6 +166,8 @@ def renamed(tree: Any, names: Mapping[str, str]) -> Any:
                 node = changed(node, name=names[name])
             case c_ast.TypeDecl(declname=name) if name in names:
                 node = changed(node, declname=names[name])
+            case c_ast.For() if counter := names.get(getattr(node, "iterator", "")):
+                node = changed(node, iterator=counter)
         return mapped(node, change)
 
     return change(tree)

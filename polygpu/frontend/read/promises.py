@@ -136,6 +136,7 @@ def _functions_in_turn(root: Any) -> frozenset[str]:
 def _collapsed(loop: Any, count: int) -> Iterator[Any]:
     while isinstance(loop, c_ast.For) and count > 0:
         yield loop
+        count += getattr(loop, "loops", 0)  # of which the source has one
         loop, count = loop.stmt, count - 1
         if isinstance(loop, c_ast.Compound):
             inner = [item for item in loop.block_items or () if not isinstance(item, c_ast.Pragma)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -41,7 +42,7 @@ from polygpu.frontend.names.types import (
     rank,
     tables,
 )
-from polygpu.frontend.normal.forms import normal
+from polygpu.frontend.normal.forms import may_collapse, normal
 from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
@@ -83,10 +84,44 @@ def lift_region(
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
+    try:
+        scop: Scop | None = _lifted(context, extract, name, span, no_alias, team, tested=False)
+        problem = None
+    except Diagnosed as found:
+        scop, problem = None, found
+    if may_collapse(extract.items) and (scop is None or _is_unbounded(scop)):
+        with suppress(Diagnosed):
+            return _lifted(context, extract, name, span, no_alias, team, tested=True)
+    if scop is None:
+        assert problem is not None
+        raise problem
+    return scop
+
+
+def _is_unbounded(scop: Scop) -> bool:
+    """Whether data choose among the elements of an array whose size is not known."""
+    sizes = {array.name: array.extents for array in scop.arrays}
+    loose = (a for s in scop.statements for a in s.accesses if not a.affine)
+    return any(
+        extent is None and not any(a.forms[k : k + 1])
+        for a in loose
+        for k, extent in enumerate(sizes.get(a.reference.array, ()))
+    )
+
+
+def _lifted(
+    context: FileContext,
+    extract: Extract,
+    name: str,
+    span: tuple[int, int],
+    no_alias: bool,
+    team: Team | None,
+    tested: bool,
+) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items)
+    items = normal(context, extract.function, extract.scope, extract.items, tested)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)
