@@ -82,7 +82,8 @@ int main(void)
 {
     int a[60] = { 0 }, row[60];
     for (int i = 0; i < 60; i++) row[i] = i * i;
-    int given[][2] = { { 30, 5 }, { 31, 5 }, { 0, 3 }, { -6, 3 }, { 30, -5 }, { -6, -3 }, { 0, 0 }, { 3, 9 } };
+    int given[][2] = { { 30, 5 }, { 31, 5 }, { 0, 3 }, { -6, 3 },
+                       { 30, -5 }, { -6, -3 }, { 0, 0 }, { 3, 9 } };
     for (int k = 0; k < 8; k++) {
         fill(given[k][0], given[k][1], a, row);
         printf("%d\\n", last(given[k][0] / 6, given[k][1], a));
