@@ -221,6 +221,8 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
         return
     if not temporary and all(unstored(session, w, stores).is_empty() for w in writes):
         return
+    if not temporary and load.slot.relation is not None and _stored(session, load, stores):
+        return
     users = load.instances.reverse().apply_range(load.address)
     if load.slot.relation is not None:
         users = users.intersect_domain(load.slot.relation.domain())
@@ -247,6 +249,23 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
             (found.position(load.slot),),
         )
     )
+
+
+def _stored(session: Session, load: Use, stores: list[Use]) -> bool:
+    """Whether the instances that compute what `load` brings store it at all.
+
+    They do so to the source's elements, and the load reads the source's.
+    """
+    readers = load.instances.range()
+    writers, _ = session.source.writers(load.slot)
+    for w in writers:
+        left = w.instances.intersect_domain(readers).range()
+        for s in stores:
+            if (s.slot.statement, s.slot.number) == (w.statement, w.number):
+                left = left.subtract(s.instances.range())
+        if not left.is_empty():
+            return False
+    return True
 
 
 def _computing(found: Example, writers: list[Writer]) -> str:
