@@ -251,7 +251,10 @@ def _origins(kernel: Kernel) -> Origins:
 
 
 def _body(body: tuple[Statement, ...], known: Known, found: Beyond, origins: Origins) -> None:
+    """Adds to `found` what does not fit, up to the statement where anything does not."""
     for s in body:
+        if found:
+            return
         if not isinstance(s, For):
             for expr in operands(s):
                 _expression(expr, known, found, origins)

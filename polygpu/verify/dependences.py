@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from math import prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -19,12 +20,14 @@ from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.counterexample import Example, element, example, sample, shown, values
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
-from polygpu.verify.slots import touching
+from polygpu.verify.slots import Slot, touching
 from polygpu.verify.source import Writer
 from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
 _Fixed: TypeAlias = tuple[int | None, ...]
+_PIECES = 100  # pairs of pieces, of two accesses' addresses and instances together
+_PIECES_STORED = 12  # pieces of what stores stand for: all that is not stored has many then
 
 
 def check_dependences(session: Session, uses: Uses, complete: bool) -> None:
@@ -103,6 +106,8 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     if not left:
         return
     before = left[0] if len(left) == 1 else left[0].union(left[1])
+    if _plainly_ordered(session, first, second, before):
+        return
     meet = first.address.apply_range(second.address.reverse())
     if meet.is_empty():
         return
@@ -115,6 +120,37 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         late = late.subtract(_inside(session, first, second))
     if not late.is_empty():
         session.failures.append(_broken(session, first, second, late))
+
+
+def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map) -> bool:
+    """Whether even hulls of both have no pairs out of order, where exact sets have many pieces.
+
+    An execution that both are of is looked at exactly: hulls do not tell that it is for one instance.
+    """
+    sizes = (m.n_basic_map() for use in (first, second) for m in (use.address, use.instances))
+    if prod(sizes) < _PIECES:
+        return False
+    a, b = first.action.point, second.action.point
+    one, two = WHOLE.dims(a), WHOLE.dims(b)
+    late = first.around.address.apply_range(second.around.address.reverse())
+    late = late.subtract(launches_before(a, b, one, two))
+    if first.trace is second.trace:
+        late = late.subtract(_inside(session, first, second))
+    if first.action is second.action and _alike_in_order(first, second, before):
+        late = late.subtract(isl.Map.identity(late.get_space()))
+    if late.is_empty():
+        return True
+    dependent = first.around.instances.apply_range(before).apply_range(second.around.instances.reverse())
+    return bool(late.is_disjoint(dependent))
+
+
+def _alike_in_order(first: Use, second: Use, before: isl.Map) -> bool:
+    """Whether no execution stands for an instance of `first` that is `before` one of `second`."""
+    if first is second and first.instances.is_single_valued():
+        return bool(before.is_disjoint(isl.Map.identity(before.get_space())))
+    if first.instances.domain().is_disjoint(second.instances.domain()):
+        return True
+    return bool(first.instances.reverse().apply_range(second.instances).is_disjoint(before))
 
 
 def _in_place(session: Session, use: Use) -> bool:
@@ -219,8 +255,12 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
     writes = session.source.writes_of(load.slot.array)
     if not session.demand.matters(load.slot):
         return
-    if not temporary and all(unstored(session, w, stores).is_empty() for w in writes):
-        return
+    if not temporary:
+        all_of = partial(_all_stored, session, writes, stores)
+        these = partial(_stored, session, load, stores)
+        many = sum(s.instances.n_basic_map() for s in stores) >= _PIECES_STORED
+        if any(holds() for holds in ((these, all_of) if many else (all_of, these))):
+            return
     users = load.instances.reverse().apply_range(load.address)
     if load.slot.relation is not None:
         users = users.intersect_domain(load.slot.relation.domain())
@@ -247,6 +287,32 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
             (found.position(load.slot),),
         )
     )
+
+
+def _all_stored(session: Session, writes: tuple[Slot, ...], stores: list[Use]) -> bool:
+    """Whether every instance that writes the array of the source stores what it computes."""
+    return all(unstored(session, w, stores).is_empty() for w in writes)
+
+
+def _stored(session: Session, load: Use, stores: list[Use]) -> bool:
+    """Whether the instances that compute what `load` brings store it at all.
+
+    They do so to the source's elements, and the load reads the source's.
+    """
+    if load.slot.relation is None:
+        return False
+    readers = load.instances.range()
+    writers, _ = session.source.writers(load.slot)
+    for w in writers:
+        left = coalesced(w.instances.intersect_domain(readers).range())
+        mine = (s for s in stores if (s.slot.statement, s.slot.number) == (w.statement, w.number))
+        for s in mine:
+            if left.is_empty():
+                break
+            left = left.subtract(s.stood_for)
+        if not left.is_empty():
+            return False
+    return True
 
 
 def _computing(found: Example, writers: list[Writer]) -> str:

@@ -10,13 +10,14 @@ from typing import TypeVar
 import islpy as isl
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import D, basic_maps, bounded, in_time
+from polygpu.support.isl_idioms import D, basic_maps, bounded, coalesced, in_time
 
 W = TypeVar("W")
 _LONG = 1000  # a stride
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
 _SECONDS = 1.0
+_MANY = 4  # pieces
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -25,13 +26,18 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
     its steps take hundreds of times as long.
     """
-    found = {w: latest(pairs, times[w]) for w, pairs in earlier.items()}
+    found = {w: _in_few(latest(pairs, times[w])) for w, pairs in earlier.items()}
     slow = len(earlier) > 1 and any(map(_has_long_strides, earlier.values()))
     for w, other in permutations(earlier, 2):
         in_time()
         with bounded(_STEPS) if slow else nullcontext():
             found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
-    return {w: pairs for w, pairs in found.items() if not pairs.is_empty()}
+    return {w: _in_few(pairs) for w, pairs in found.items() if not pairs.is_empty()}
+
+
+def _in_few(pairs: isl.Map) -> isl.Map:
+    """`pairs` in few pieces, where a maximum or a difference has made many of them."""
+    return coalesced(pairs) if pairs.n_basic_map() > _MANY else pairs
 
 
 def _has_long_strides(pairs: isl.Map) -> bool:

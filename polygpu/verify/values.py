@@ -13,7 +13,7 @@ import islpy as isl
 
 from polygpu.model.expr import Position
 from polygpu.model.scop import Number
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.counterexample import Example, doer, element, example, fixed_at, named, shown, values
 from polygpu.verify.elements import everything
 from polygpu.verify.events import BLOCKS, Do, Leaf, Matched, Place
@@ -24,6 +24,14 @@ from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import INSTANCES, VALUES, Failure
+
+
+@dataclass(frozen=True)
+class Around:
+    """More than a use's address and instances, each in one piece."""
+
+    address: isl.Map
+    instances: isl.Map
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +60,16 @@ class Use:
         found = found.project_out(D.in_, loops, found.dim(D.in_) - loops)
         if found.n_basic_map() == 1:
             return found
-        return isl.Map.from_basic_map(found.remove_divs().simple_hull())
+        return hull(found)
+
+    @cached_property
+    def stood_for(self) -> isl.Set:
+        """The instances that it is for."""
+        return coalesced(self.instances.range())
+
+    @cached_property
+    def around(self) -> Around:
+        return Around(hull(self.address), hull(self.instances))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +135,13 @@ def check_values(session: Session, uses: Uses) -> None:
 def whole(relation: isl.Map, action: Do) -> isl.Map:
     """A relation between executions of a launch in frame BLOCK, in frame WHOLE."""
     return lifted(relation, (*action.point.launch.names, *BLOCKS))
+
+
+def hull(relation: isl.Map) -> isl.Map:
+    """One piece around all of `relation`."""
+    if relation.n_basic_map() == 1:
+        return relation
+    return isl.Map.from_basic_map(relation.remove_divs().simple_hull())
 
 
 @dataclass(frozen=True)
