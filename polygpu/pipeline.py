@@ -21,6 +21,7 @@ from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
+from polygpu.lower.buffers import check_extents
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.scop import Scop
@@ -119,7 +120,7 @@ class File:
 
         def prepared(plain: Scop) -> Prepared:
             scop = self.passes.run("cluster", lambda: clustered(plain, decisions))
-            return prepare(scop, self.values, budget, self.passes)
+            return prepare(scop, self.values, budget, self.passes, check_extents)
 
         first = prepared(scop)
         alone = first.alone if self.options.level else frozenset()

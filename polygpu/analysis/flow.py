@@ -6,7 +6,7 @@ something out or ends the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 
@@ -74,8 +74,9 @@ def dataflows(
 
     Who needs that of `every` array may get None for some that have one, too, where others have none.
     """
-    arrays = dict.fromkeys(tuple_name(m, D.out) for m in maps(sinks))
-    problems = {a: _Problem.of(to(sinks, a), to(must, a), to(may, a), order) for a in arrays}
+    each = [_by(D.out, relation) for relation in (sinks, must, may)]
+    when = _by(D.in_, order)
+    problems = {a: _Problem.of([found.get(a, []) for found in each], when) for a in each[0]}
     unknown = tuple(p for p in problems.values() if p not in _FLOWS.found and p.is_doubtful)
     try:
         for problem, flow in zip(unknown, _solved(unknown, every), strict=True):
@@ -97,6 +98,14 @@ def to(relation: isl.UnionMap, array: str) -> isl.UnionMap:
     return union_of([m for m in maps(relation) if tuple_name(m, D.out) == array])
 
 
+def _by(side: isl.dim_type, relation: isl.UnionMap) -> dict[str, list[isl.Map]]:
+    """The maps from each statement, or to each array."""
+    found: dict[str, list[isl.Map]] = {}
+    for m in maps(relation):
+        found.setdefault(tuple_name(m, side), []).append(m)
+    return found
+
+
 @dataclass(frozen=True)
 class _Problem:
     """The dataflow of one array, which other passes ask for again when other arrays have changed.
@@ -109,9 +118,11 @@ class _Problem:
     relations: tuple[isl.UnionMap, ...] = field(compare=False)
 
     @staticmethod
-    def of(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> _Problem:
-        instances = {tuple_name(m, D.in_) for relation in (sinks, must, may) for m in maps(relation)}
-        own = union_of([m for m in maps(order) if tuple_name(m, D.in_) in instances])
+    def of(accesses: Sequence[list[isl.Map]], order: Mapping[str, list[isl.Map]]) -> _Problem:
+        """Of sinks, and of sources that must and may be; `order` is by the names of statements."""
+        instances = sorted({tuple_name(m, D.in_) for part in accesses for m in part} & order.keys())
+        sinks, must, may = map(union_of, accesses)
+        own = union_of([m for name in instances for m in order[name]])
         return _Problem(str([sinks, must, may, own]), _computed, (sinks, must, may, own))
 
     @property

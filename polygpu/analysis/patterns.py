@@ -14,6 +14,7 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement
 from polygpu.support.isl_idioms import D, pieces
+from polygpu.support.recent import Recent, Same
 
 Vector = tuple[int, ...]
 
@@ -63,11 +64,14 @@ def subscripts(access: PolyAccess) -> list[isl.PwAff]:
     return [function.get_pw_aff(k) for k in range(count)]
 
 
+_MATRICES: Recent[tuple[Vector | None, ...]] = Recent(2**12)  # those of a large region
+
+
 def access_matrix(access: PolyAccess) -> list[Vector | None]:
     """One coefficient vector a subscript; None for those that are not affine in one piece."""
     if not access.affine:
         return [None] * len(access.reference.subscripts)
-    return [coefficients(row) for row in subscripts(access)]
+    return list(_MATRICES.get(Same(access), lambda: tuple(map(coefficients, subscripts(access)))))
 
 
 def direction(rows: Sequence[Vector], position: int) -> Vector | None:

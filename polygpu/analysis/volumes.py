@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import islpy as isl
@@ -13,6 +13,7 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Expr, Int
 from polygpu.model.scop import Array
 from polygpu.support.isl_idioms import D
+from polygpu.support.recent import Recent, Same
 
 
 @dataclass(frozen=True, order=True)
@@ -44,13 +45,58 @@ def iterations(p: Polyhedra, statements: Iterable[str], level: int) -> int | Non
 
     What a statement accesses in all of these iterations tells of the others too. None where nothing tells.
     """
-    mine = [p.statement(name) for name in statements]
-    whole = reduce(isl.Set.union, (_outer(s.domain, level) for s in mine))
-    found = whole
-    for s in (s for s in p.statements if s.loops[: level + 1] == mine[0].loops[: level + 1]):
-        if whole.is_subset(_outer(s.domain, level)):
-            found = found.intersect(_outer(_inside(p, s), level))
-    return _width(found, level)
+    return _RECENT.get(Same(p), lambda: _Loops(p)).iterations(frozenset(statements), level)
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """The loops of a program: each of its arrays and statements is looked at once, however many ask."""
+
+    p: Polyhedra
+    widths: dict[tuple[frozenset[str], int], int | None] = field(default_factory=dict)
+    around: dict[tuple[str, int], tuple[isl.Set, isl.Set]] = field(default_factory=dict)
+    arrays: dict[str, isl.Set | None] = field(default_factory=dict)
+
+    def iterations(self, statements: frozenset[str], level: int) -> int | None:
+        key = statements, level
+        if key not in self.widths:
+            self.widths[key] = self._iterations(*key)
+        return self.widths[key]
+
+    def _iterations(self, statements: frozenset[str], level: int) -> int | None:
+        mine = [self.p.statement(name) for name in sorted(statements)]
+        whole = reduce(isl.Set.union, (_outer(s.domain, level) for s in mine))
+        found = whole
+        for s in (s for s in self.p.statements if s.loops[: level + 1] == mine[0].loops[: level + 1]):
+            outer, inside = self._around(s, level)
+            if whole.is_subset(outer):
+                found = found.intersect(inside)
+        return _width(found, level)
+
+    def _around(self, s: PolyStatement, level: int) -> tuple[isl.Set, isl.Set]:
+        """The iterations up to `level` around a statement: all, and those that access elements which are."""
+        key = s.name, level
+        if key not in self.around:
+            self.around[key] = _outer(s.domain, level), _outer(self._inside(s), level)
+        return self.around[key]
+
+    def _inside(self, s: PolyStatement) -> isl.Set:
+        """The instances that access elements which there are."""
+        found = s.domain
+        for a in (a for a in s.accesses if a.affine and a.reference.subscripts):
+            elements = self._declared(a.reference.array)
+            if elements is not None:
+                relation = a.relation.intersect_range(elements.set_tuple_id(a.relation.get_tuple_id(D.out)))
+                found = found.intersect(relation.domain())
+        return found
+
+    def _declared(self, array: str) -> isl.Set | None:
+        if array not in self.arrays:
+            self.arrays[array] = declared(self.p, self.p.array(array))
+        return self.arrays[array]
+
+
+_RECENT: Recent[_Loops] = Recent(2)
 
 
 def _outer(instances: isl.Set, level: int) -> isl.Set:
@@ -58,17 +104,6 @@ def _outer(instances: isl.Set, level: int) -> isl.Set:
     inner = instances.dim(D.set) - level - 1
     outer = instances.project_out(D.set, level + 1, inner).reset_tuple_id()
     return outer.drop_constraints_not_involving_dims(D.set, 0, level + 1)
-
-
-def _inside(p: Polyhedra, s: PolyStatement) -> isl.Set:
-    """The instances that access elements which there are."""
-    found = s.domain
-    for a in (a for a in s.accesses if a.affine and a.reference.subscripts):
-        elements = declared(p, p.array(a.reference.array))
-        if elements is not None:
-            relation = a.relation.intersect_range(elements.set_tuple_id(a.relation.get_tuple_id(D.out)))
-            found = found.intersect(relation.domain())
-    return found
 
 
 def _width(iterations: isl.Set, level: int) -> int | None:

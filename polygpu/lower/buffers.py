@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
+from typing import TypeAlias, TypeVar
 
 import islpy as isl
 
@@ -26,6 +28,9 @@ from polygpu.support.isl_idioms import (
     maps,
     tuple_name,
 )
+from polygpu.support.recent import Recent, Same
+
+T = TypeVar("T")
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -67,9 +72,27 @@ def layouts(p: Polyhedra, d: Dependences) -> dict[str, Layout]:
     return {a.name: _layout_in_time(p, d, a) for a in p.arrays if a.name in used or a.name not in known}
 
 
+def check_extents(p: Polyhedra) -> None:
+    """Raises the Diagnosed of `layouts` for an array of which isl does not find how much is touched, before
+    dependences and a schedule are found that nothing could be done with.
+    """
+    used = {a.reference.array for s in p.statements for a in s.accesses}
+    for array in (a for a in p.arrays if a.name in used):
+        try:
+            touched = _touched(p, array)
+        except Diagnosed:
+            return  # to be told when nothing else is wrong
+        if not any(e is None for e in array.extents[1:]):
+            _in_time(array, partial(_ends, p, array, touched))
+
+
 def _layout_in_time(p: Polyhedra, d: Dependences, array: Array) -> Layout:
+    return _in_time(array, partial(_layout, p, d, array))
+
+
+def _in_time(array: Array, made: Callable[[], T]) -> T:
     try:
-        return _layout(p, d, array)
+        return made()
     except TooLongError:
         message = f"isl does not find how much of '{array.name}' is used in reasonable time"
         help_text = f"declare '{array.name}' with its size, or make bounds and tests simpler"
@@ -80,29 +103,24 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     if array.storage != "region" and not array.pointers and any(e is None for e in array.extents[1:]):
         raise Diagnosed(_missing_extent(array))
     touched = _touched(p, array)
-    extents: list[Expr] = []
-    origin: list[Expr] = []
-    for k, extent in enumerate(array.extents):
-        low, high = (Int(0), extent) if extent is not None else _range(p, array, touched, k)
-        origin.append(low)
-        extents.append(simplify(Binary("-", high, low)))
+    origin, extents, last = _ends(p, array, touched)
     pitch = _pitch(extents[-1]) if len(extents) > 1 else None
-    shift = tuple(origin) if any(o != Int(0) for o in origin) else ()
+    shift = origin if any(o != Int(0) for o in origin) else ()
     read_in, written = _directions(p, d, array, touched)
     host = array.storage != "region"
     declared = (None, *extents[1:]) if array.pointers else array.extents
     buffer = Buffer(
         name=array.name,
         type=array.element,
-        extents=tuple(extents),
-        host_extents=declared if host else tuple(extents),
+        extents=extents,
+        host_extents=declared if host else extents,
         origin=shift,
         pitch=pitch,
         host=host,
         copy_in=host and read_in,
         copy_out=host and written and array.live_out,
         structure=array.structure,
-        last=_last(p, array, touched, origin) if host and not array.pointers else (),
+        last=last,
         rows=_rows(p, array, touched) if array.pointers else None,
     )
     sizes: dict[str, Expr] = {
@@ -111,6 +129,29 @@ def _layout(p: Polyhedra, d: Dependences, array: Array) -> Layout:
     if pitch is not None and not isinstance(pitch, Int):
         sizes[f"{array.name}_pitch"] = pitch
     return Layout(buffer, sizes)
+
+
+Ends: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[Expr, ...]]
+
+_ENDS: Recent[Ends] = Recent(256)  # arrays, of which a region is asked before its schedule is found
+
+
+def _ends(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Ends:
+    """The first element of each dimension, the extents from there, and what `_last` has."""
+    mine = (a.relation for s in p.statements for a in s.accesses if a.reference.array == array.name)
+    key = array, Same(p.context), tuple(map(Same, mine))
+    return _ENDS.get(key, lambda: _found_ends(p, array, touched))
+
+
+def _found_ends(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Ends:
+    extents: list[Expr] = []
+    origin: list[Expr] = []
+    for k, extent in enumerate(array.extents):
+        low, high = (Int(0), extent) if extent is not None else _range(p, array, touched, k)
+        origin.append(low)
+        extents.append(simplify(Binary("-", high, low)))
+    outside = array.storage != "region" and not array.pointers
+    return tuple(origin), tuple(extents), _last(p, array, touched, origin) if outside else ()
 
 
 def _missing_extent(array: Array) -> Diagnostic:

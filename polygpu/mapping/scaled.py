@@ -8,7 +8,7 @@ It is computed once for an element of a tile, not once for each point that reads
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from polygpu.mapping.program import ELEMENT, Grid, ReferenceKey, reference_key
@@ -39,22 +39,30 @@ class _Reading:
     keys: frozenset[ReferenceKey]
     scalars: Set[str]
 
-    def closed(self, expr: Expr) -> Iterator[Expr]:
+    def closed(self, expr: Expr) -> list[Expr]:
         """The largest form around each reference."""
-        form = self._form(expr)
-        if form is not None:
-            yield form
-        else:
-            for part in children(expr):
-                yield from self.closed(part)
+        return self._read(expr)[1]
 
-    def _form(self, expr: Expr) -> Expr | None:
-        """The expression in terms of ELEMENT, if it is made of one and of scalars."""
+    def _read(self, expr: Expr) -> tuple[Expr | None, list[Expr]]:
+        """The expression in terms of ELEMENT, if it is made of one and of scalars, and the largest forms in
+        it.
+        """
+        if isinstance(expr, Reference) and self._is_element(expr):
+            return Name(ELEMENT, expr.type), [Name(ELEMENT, expr.type)]
+        parts = [self._read(part) for part in children(expr)]
+        form = self._around(expr, [own for own, _ in parts])
+        return form, [form] if form is not None else [found for _, inner in parts for found in inner]
+
+    def _is_element(self, r: Reference) -> bool:
+        return is_floating(r.type) and reference_key(self.statement, r) in self.keys
+
+    def _around(self, expr: Expr, parts: list[Expr | None]) -> Expr | None:
+        """The form of an operation, of whose operands one has a form."""
+        if sum(part is not None for part in parts) != 1:
+            return None
         match expr:
-            case Reference() if reference_key(self.statement, expr) in self.keys:
-                return Name(ELEMENT, expr.type) if is_floating(expr.type) else None
             case Unary("-") | Binary("+" | "-" | "*" | "/"):
-                made = [self._form(part) or part for part in children(expr)]
+                made = (own or part for own, part in zip(parts, children(expr), strict=True))
                 form = with_children(expr, tuple(made))
                 leaves = [e for e in walk(form) if not children(e)]
                 others = [e for e in leaves if not isinstance(e, Name) or e.name != ELEMENT]

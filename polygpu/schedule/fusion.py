@@ -30,6 +30,7 @@ from polygpu.schedule.tree import (
     violated,
 )
 from polygpu.support.isl_idioms import D, bounded, maps, tuple_name, union_of
+from polygpu.support.recent import Recent, Same
 
 Part = TypeVar("Part")
 _STEPS = 100_000  # of isl, to compare two loops
@@ -49,6 +50,12 @@ class Scope:
         """The dependences by the statements of their sources and sinks."""
         found = ((tuple_name(m, D.in_), tuple_name(m, D.out), m) for m in maps(self.dependences))
         return {(source, sink): m for source, sink, m in found if not m.is_empty()}
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The arrays that are written somewhere."""
+        accesses = (a for s in self.statements.values() for a in s.accesses if a.write)
+        return frozenset(array_tuple(a.reference) for a in accesses)
 
     def inside(self, *members: Member) -> Scope:
         """In one iteration of the members, too: of their statements alone."""
@@ -165,7 +172,15 @@ def _without_loss(first: Nest, second: Nest, scope: Scope) -> Nest | None:
     return fused if fits and scattered <= sum(weight for weight, _ in apart) else None
 
 
+_SCATTERED: Recent[tuple[int, int]] = Recent(256)  # nests, that are compared with many others
+_HELD: Recent[frozenset[str]] = Recent(256)
+
+
 def _scattered(nest: Nest, scope: Scope) -> tuple[int, int]:
+    return _SCATTERED.get((Same(nest), Same(scope)), lambda: _scattered_of(nest, scope))
+
+
+def _scattered_of(nest: Nest, scope: Scope) -> tuple[int, int]:
     """Accesses that are not adjacent along the best lanes, those of loops weighing more, and of how many
     arrays there are tiles in shared memory, since loops read them by columns.
 
@@ -289,6 +304,10 @@ def _keeps_owned(first: Nest, second: Nest, fused: Nest, scope: Scope) -> bool:
 
 
 def _held(nest: Nest, scope: Scope) -> frozenset[str]:
+    return _HELD.get((Same(nest), Same(scope)), lambda: _held_of(nest, scope))
+
+
+def _held_of(nest: Nest, scope: Scope) -> frozenset[str]:
     """The arrays of which each point owns one element, that it uses more than once."""
     uses = [array_tuple(a.reference) for a in _accesses(nest, scope)]
     owners = _owners(nest, scope).items()
@@ -297,7 +316,7 @@ def _held(nest: Nest, scope: Scope) -> frozenset[str]:
 
 def _owners(nest: Nest, scope: Scope) -> dict[str, isl.Map]:
     """For each array that is written somewhere the elements that a point of the nest touches."""
-    written = {array_tuple(a.reference) for s in scope.statements.values() for a in s.accesses if a.write}
+    written = scope.written
     found: dict[str, isl.Map] = {}
     for s in nest.statements if nest.parallel else ():
         points = _at(s, nest.parallel)

@@ -58,11 +58,19 @@ def eliminate(rows: Iterable[Sequence[int]]) -> tuple[tuple[Vector, ...], tuple[
     done: list[Vector] = []
     pivots: list[int] = []
     for column in range(len(left[0]) if left else 0):
-        chosen = min((row for row in left if row[column]), key=lambda row: abs(row[column]), default=None)
-        if chosen is None:
+        touched = [k for k, row in enumerate(left) if row[column]]
+        if not touched:
             continue
+        chosen = left[min(touched, key=lambda k: abs(left[k][column]))]
         pivot = chosen if chosen[column] > 0 else tuple(-a for a in chosen)
-        left = [row for row in (_clear(row, pivot, column) for row in left) if any(row)]
+        cleared = {k: _clear(left[k], pivot, column) for k in touched}
+        # equal rows stay equal until one of them is the pivot, which clears the others: the first will do
+        first = {row: k for k, row in reversed(cleared.items()) if any(row)}
+        left = [
+            cleared.get(k, row)
+            for k, row in enumerate(left)
+            if k not in cleared or first.get(cleared[k]) == k
+        ]
         done = [_clear(row, pivot, column) for row in done] + [pivot]
         pivots.append(column)
     return tuple(done), tuple(pivots)

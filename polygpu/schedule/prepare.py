@@ -7,7 +7,7 @@ Decisions that change a schedule make another one of what is prepared: `expanded
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -162,8 +162,14 @@ class Prepared:
         )
 
 
-def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes) -> Prepared:
-    """Raises Diagnosed for what polyhedra show to be wrong, or to be out of reach.
+def prepare(
+    scop: Scop,
+    values: Mapping[str, int],
+    budget: float,
+    passes: Passes,
+    check: Callable[[Polyhedra], None] = lambda _: None,
+) -> Prepared:
+    """Raises Diagnosed for what polyhedra show to be wrong, or to be out of reach, or for which `check` does.
 
     The search for a schedule ends after as many steps as `budget` seconds have.
     """
@@ -171,6 +177,7 @@ def prepare(scop: Scop, values: Mapping[str, int], budget: float, passes: Passes
     known, assumed = assume(scop, values)
     free, renamed = with_free_names(known)
     p = passes.run("polyhedra", lambda: polyhedra.build(free))
+    check(p)
     tests = passes.run("conditions", lambda: conditions(p))
     with patience(budget / 2):  # the rest is for the schedule
         d = passes.run("dependences", lambda: compute(p))
