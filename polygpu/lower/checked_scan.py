@@ -39,16 +39,24 @@ from polygpu.support.isl_idioms import (
     union_of,
     with_parameters,
 )
+from polygpu.support.recent import Recent
 
 _GENERATION = 3_000_000  # steps of isl, to make code; the largest kernels known take 0.2 million
 _STEPS = 1_000_000  # to compare it with its schedule
+_MADE: Recent[Scan] = Recent(512)
 
 
 def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
     """Code that visits the domain of `schedule` (every map to the same space) in its order.
 
-    `context` (parameters only) holds when the code runs; `names` are the loops' indices.
+    `context` (parameters only) holds when the code runs; `names` are the loops' indices. Candidates that are
+    lowered one after the other have most of it in common.
     """
+    key = str(schedule), str(context), names
+    return _MADE.get(key, lambda: _scan(schedule, context, names))
+
+
+def _scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
     try:
         with bounded(_GENERATION):
             tree = generated(schedule, context, names)

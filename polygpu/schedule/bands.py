@@ -24,11 +24,13 @@ from polygpu.support.isl_idioms import (
     steps,
     union_pw_affs,
 )
+from polygpu.support.recent import Recent
 
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
 _SMALL = 50  # problem, which never takes long; one of size 170 was seen to take minutes
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
+_FOUND: Recent[Node] = Recent(256)
 _STEEPEST = 64  # coefficient of an iterator; that of useful schedules is seldom more than 3
 
 
@@ -49,6 +51,14 @@ def schedule(
     or would take too long, and TimeoutError after the steps of `seconds`: in the integer programs of a large
     problem it may go on for hours, and counts no steps on the way.
     """
+    # most components are the same where other temporaries are expanded
+    key = seconds < inf, str([domain, context, validity, proximity])
+    return _FOUND.get(key, lambda: _schedule(domain, context, validity, proximity, seconds))
+
+
+def _schedule(
+    domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap, seconds: float
+) -> Node:
     if _size(domain, validity) > _SIZE:
         raise isl.Error("too many dependences to schedule")
     constraints = (

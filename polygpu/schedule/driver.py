@@ -36,6 +36,9 @@ from polygpu.schedule.tree import (
     sequence,
 )
 from polygpu.support.isl_idioms import STEPS_A_SECOND, isl_name, steps, union_set_of
+from polygpu.support.recent import Recent
+
+_SOLVED: Recent[AdjacencySolution | None] = Recent(256)  # what a component has does not depend on others
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,13 @@ def _solve(
                     ArrayReference(s.name, array_tuple(a.reference), a.relation, len(references))
                 )
     parameters = tuple(map(isl_name, p.parameters))
-    return solve(instances, tuple(references), inside, parameters, deadline=deadline)
+    key = str((instances, references, inside, parameters))
+    if key in _SOLVED.found:
+        return _SOLVED.found[key]
+    found = solve(instances, tuple(references), inside, parameters, deadline=deadline)
+    if steps() < deadline:
+        _SOLVED.put(key, found)
+    return found
 
 
 def _node(p: Polyhedra, names: tuple[str, ...], solution: AdjacencySolution) -> Node:
