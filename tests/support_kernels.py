@@ -6,12 +6,15 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from benchmarks import programs
+from polygpu.cli import invoke
 from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
@@ -38,11 +41,27 @@ def require_nvcc() -> None:
         unavailable(str(error))
 
 
+def some_by_default(cases: list[tuple[object, ...]], one_in: int) -> list[object]:
+    """The cases, of which all but one in `one_in` are slow; it shares no factor with what varies fastest."""
+    marks = [() if number % one_in == 0 else (pytest.mark.slow,) for number in range(len(cases))]
+    return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
+
+
 def unavailable(reason: str) -> None:
     """Skips the test with `reason`; in CI, where every check has to run, the test fails."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"CI has to run this check: {reason}")
     pytest.skip(reason)
+
+
+def translate(kernel: str, target: str, device: str | None, directory: Path, *options: str) -> None:
+    """What `programs.translate` does, in this process: starting another takes longer than most kernels."""
+    arguments = ["compile", str(programs.source_of(kernel)), "--target", target, "--offload", "always"]
+    arguments += ["--device", device] if device else []
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as errors:
+        status = invoke([*arguments, "-o", f"{directory}/", *options])
+    if status:
+        raise programs.ProgramError(errors.getvalue())
 
 
 def build_checked(kernel: str, directory: Path, *flags: str) -> Path:

@@ -11,7 +11,7 @@ from benchmarks import programs
 from polygpu import pipeline
 from polygpu.compilation import Options
 from polygpu.support.diagnostics import Diagnosed
-from tests.support_kernels import build_checked
+from tests.support_kernels import build_checked, translate
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
@@ -33,7 +33,7 @@ def options(*values: str) -> Options:
 def test_the_output_is_the_originals(kernel: str, sizes: tuple[int, ...], tmp_path: Path) -> None:
     names = programs.parameters_of(kernel)
     assumed = [w for n, v in zip(names, sizes, strict=True) for w in ("--assume", f"{n}={v}")]
-    programs.translate(kernel, "emulator", "8800gtx", tmp_path, *assumed)
+    translate(kernel, "emulator", "8800gtx", tmp_path, *assumed)
     program = build_checked(kernel, tmp_path)
     original = programs.build_original(kernel, tmp_path)
     assert programs.run(program, sizes) == programs.run(original, sizes)

@@ -18,7 +18,7 @@ from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
-from tests.support_kernels import build_checked
+from tests.support_kernels import build_checked, some_by_default
 
 DEVICES = [("emulator", "8800gtx"), ("emulator", "gtx285"), ("cuda", "h100"), ("cuda", "generic")]
 DIVIDED = 256  # by every tile of these devices
@@ -26,12 +26,6 @@ EXTENTS = [1, 2, DIVIDED - 1, DIVIDED, DIVIDED + 1]
 STEPS = 3
 FORMS = {"parameters": False, "globals": True}
 SANITIZED = ("-fsanitize=signed-integer-overflow,bounds", "-fno-sanitize-recover")
-
-
-def some_by_default(cases: list[tuple[object, ...]], one_in: int) -> list[object]:
-    """The cases, of which all but one in `one_in` are slow; it shares no factor with what varies fastest."""
-    marks = [() if number % one_in == 0 else (pytest.mark.slow,) for number in range(len(cases))]
-    return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
 
 
 def sizes_of(kernel: str, extent: int) -> programs.Sizes:
@@ -77,7 +71,7 @@ def assert_offloaded(compiled: Compilation, extent: int) -> None:
                 programs.kernel_names(), DEVICES, EXTENTS, FORMS
             )
         ],
-        one_in=19,
+        one_in=29,
     ),
 )
 def test_certified(kernel: str, target: str, device: str, extent: int, form: str, tmp_path: Path) -> None:

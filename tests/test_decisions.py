@@ -21,7 +21,7 @@ from polygpu.model.device import Device
 from polygpu.report.explain import explain
 from polygpu.support.catalogue import CATALOGUE
 from polygpu.support.diagnostics import Diagnosed
-from tests.support_kernels import build_checked
+from tests.support_kernels import build_checked, translate
 
 KERNELS = programs.ROOT / "benchmarks" / "kernels"
 
@@ -51,7 +51,7 @@ CHOICES = [
 
 
 def compiled(kernel: str, device: str, choice: str, directory: Path) -> Path:
-    programs.translate(kernel, "emulator", device, directory, "--decide", choice)
+    translate(kernel, "emulator", device, directory, "--decide", choice)
     return build_checked(kernel, directory)
 
 

@@ -14,7 +14,7 @@ from polygpu import devices
 from polygpu.compilation import Compilation, Options
 from polygpu.pipeline import compile_file
 from polygpu.runtime import toolchain
-from tests.support_kernels import compile_cuda, require_nvcc, unavailable
+from tests.support_kernels import compile_cuda, require_nvcc, translate, unavailable
 
 SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
 FLAGS = ("-O1", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unknown-pragmas")
@@ -156,7 +156,7 @@ def test_one_launch_on_a_device(
     if not toolchain.has_cuda_device():
         pytest.skip("no CUDA device")
     require_nvcc()
-    programs.translate(kernel, "cuda", "h100", tmp_path, "--decide", "launch(one)")
+    translate(kernel, "cuda", "h100", tmp_path, "--decide", "launch(one)")
     program = programs.build_cuda(kernel, tmp_path, "native", "-fmad=false", f"-DPOLYGPU_ROUNDS={rounds}")
     original = programs.build_original(kernel, tmp_path)
     for size in sizes:

@@ -9,10 +9,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from tests.support_kernels import build_checked, require_opencl
+from tests.support_kernels import build_checked, require_opencl, translate
 
 DEVICES = ["8800gtx", "h100"]
-pytestmark = pytest.mark.parametrize("kernel", programs.kernel_names())
+KERNELS = programs.kernel_names()
+# each kernel for one of the devices, all for the other one by hand
+ON_DEVICES = [
+    pytest.param(kernel, device, marks=() if (number + k) % 2 == 0 else (pytest.mark.slow,))
+    for number, kernel in enumerate(KERNELS)
+    for k, device in enumerate(DEVICES)
+]
 
 
 def assert_agrees(kernel: str, original: Path, program: Path, sizes: programs.Sizes, exact: bool) -> None:
@@ -21,29 +27,31 @@ def assert_agrees(kernel: str, original: Path, program: Path, sizes: programs.Si
     assert comparison.identical or not exact, f"{kernel} {sizes}: {comparison.place}"
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("kernel", "device"), ON_DEVICES)
 def test_emulator_prints_the_same_bits(kernel: str, device: str, tmp_path: Path) -> None:
-    """With the emulator's checks on: no race, no read of unwritten shared memory, no stray address."""
-    programs.translate(kernel, "emulator", device, tmp_path)
+    """With the emulator's checks on: no race, no read of unwritten shared memory, no stray address.
+
+    The work is done by launches, not by a fall-back to the original loop.
+    """
+    translate(kernel, "emulator", device, tmp_path)
     original = programs.build_original(kernel, tmp_path)
     program = build_checked(kernel, tmp_path)
     for sizes in programs.size_vectors(kernel, (0, 1, 2, 33)):
         assert_agrees(kernel, original, program, sizes, exact=True)
+    assert_launched(kernel, original, program, tmp_path)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_emulator_runs_the_kernels(kernel: str, device: str, tmp_path: Path) -> None:
-    """The work is done by launches, not by a fall-back to the original loop, also where it is optimised."""
-    programs.translate(kernel, "emulator", device, tmp_path)
-    optimised = device == DEVICES[0]
-    program = (
-        programs.build_emulator(kernel, tmp_path, False, "-O1")
-        if optimised
-        else build_checked(kernel, tmp_path)
-    )
-    original, profile = programs.build_original(kernel, tmp_path), tmp_path / "profile.json"
+@pytest.mark.parametrize("kernel", KERNELS[::4])
+def test_the_emulator_optimised(kernel: str, tmp_path: Path) -> None:
+    translate(kernel, "emulator", DEVICES[0], tmp_path, "--certify", "off")
+    original = programs.build_original(kernel, tmp_path)
+    assert_launched(kernel, original, programs.build_emulator(kernel, tmp_path, False, "-O1"), tmp_path)
+
+
+def assert_launched(kernel: str, original: Path, program: Path, directory: Path) -> None:
+    """All kernels run, and print what the original does."""
     # after one step tiles of time copy their result back, after an even number of tiles they need not
-    launches = Counter[str]()
+    launches, profile = Counter[str](), directory / "profile.json"
     extents = programs.extents_of(kernel)
     timed = extents < len(programs.parameters_of(kernel))
     for sizes in ((40,), (40,) * extents + (1,)) if timed else ((40,),):
@@ -55,10 +63,11 @@ def test_emulator_runs_the_kernels(kernel: str, device: str, tmp_path: Path) -> 
     assert all(count > 0 for count in launches.values()), launches
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_opencl(kernel: str, tmp_path: Path) -> None:
     require_opencl()
     # certified in test_kernels_cuda.py, where the kernels are the same
-    programs.translate(kernel, "opencl", None, tmp_path, "--certify", "off")
+    translate(kernel, "opencl", None, tmp_path, "--certify", "off")
     original = programs.build_original(kernel, tmp_path)
     program = programs.build_opencl(kernel, tmp_path)
     for sizes in programs.size_vectors(kernel, (1, 33, 100)):

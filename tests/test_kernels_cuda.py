@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from tests.support_kernels import ARCHITECTURES, compile_cuda, require_nvcc, together
+from tests.support_kernels import ARCHITECTURES, compile_cuda, require_nvcc, together, translate
 
 GROUPS = 5  # of kernels that are compiled at once
 
@@ -18,6 +18,6 @@ def test_cuda_compiles_without_warnings(group: int, architecture: str, tmp_path:
     require_nvcc()
     kernels = programs.kernel_names()[group::GROUPS]
     for kernel in kernels:
-        programs.translate(kernel, "cuda", None, tmp_path)
+        translate(kernel, "cuda", None, tmp_path)
     sources = [tmp_path / f"{kernel}_cuda.cu" for kernel in kernels]
     compile_cuda(together(sources, tmp_path / "kernels.cu"), architecture)

@@ -23,7 +23,7 @@ FEW = settings(
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 MANY = settings(max_examples=150, derandomize=False, database=None, suppress_health_check=list(HealthCheck))
-LEGAL = settings(max_examples=20, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+LEGAL = settings(max_examples=12, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 BATCH = st.lists(programs(), min_size=5, max_size=5)  # in one C file, so that few compilers start
 
 

@@ -16,7 +16,14 @@ from polygpu.perf.predict import predict
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import VALUES
 from tests.emulated import compiled
-from tests.support_kernels import ARCHITECTURES, build_checked, compile_cuda, require_nvcc, require_opencl
+from tests.support_kernels import (
+    ARCHITECTURES,
+    build_checked,
+    compile_cuda,
+    require_nvcc,
+    require_opencl,
+    translate,
+)
 from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
 
 # Broadcast, column-wise and row-wise reads, direct and by copy code, with tiles that divide no size.
@@ -104,7 +111,7 @@ def test_opencl(kernel: str, choice: str, tmp_path: Path) -> None:
 
 def assert_output(kernel: str, target: str, device: str | None, choice: str, directory: Path) -> None:
     options = ["--decide", choice, *(w for a in assumed(kernel) for w in ("--assume", a))]
-    programs.translate(kernel, target, device, directory, *options)
+    translate(kernel, target, device, directory, *options)
     build = programs.build_opencl if target == "opencl" else build_checked
     sizes = sizes_of(kernel, LARGER)
     program, original = build(kernel, directory), programs.build_original(kernel, directory)
@@ -124,7 +131,7 @@ def assert_output(kernel: str, target: str, device: str | None, choice: str, dir
 def test_cuda_compiles_without_warnings(kernel: str, choice: str, architecture: str, tmp_path: Path) -> None:
     require_nvcc()
     options = ["--decide", choice, *(w for a in assumed(kernel) for w in ("--assume", a))]
-    programs.translate(kernel, "cuda", None, tmp_path, *options)
+    translate(kernel, "cuda", None, tmp_path, *options)
     source = tmp_path / f"{kernel}_cuda.cu"
     text = source.read_text()
     assert text.count("__constant__") == text.count("cudaMemcpyToSymbol") == 1
