@@ -28,7 +28,7 @@ from polygpu.mapping.program import (
 )
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.linear import subtract
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, has_floors, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier, pieces
 from polygpu.support.recent import Recent, Same
 
 _RECENT = 256  # answers
@@ -140,6 +140,8 @@ class KernelContext:
         return found
 
     def _visited(self, step: Fixed, around: tuple[Fixed, ...]) -> isl.Set:
+        if step.count:
+            return isl.Set(f"{{ [i] : 0 <= i < {step.count} }}").align_params(self.m.p.context.get_space())
         starts = self._tile_starts(step, (*self.m.tiles(), *around))
         starts = bounded_hull(starts) if starts.n_basic_set() > 1 else starts
         return starts.reset_tuple_id().intersect(_multiples(starts.reset_tuple_id(), step.width))
@@ -179,6 +181,8 @@ class KernelContext:
 
     def step_context(self, step: Fixed, around: tuple[Fixed, ...]) -> isl.Set:
         """What holds of the step's tile in code for its points."""
+        if step.count:
+            return self.visits(step, around)
         if self._tile_starts(step, (*self.m.tiles(), *around)).n_basic_set() > 1:
             return self.visits(step, around)  # of tiles that no point needs, nothing else is known
         context: isl.Set | None = None
@@ -204,7 +208,7 @@ class KernelContext:
     def _as_parameter(self, line: isl.Set, name: str) -> isl.Set:
         """The convex hull of a one-dimensional set as a condition on parameter `name`."""
         hull = isl.Set.from_basic_set(line.remove_divs().simple_hull())
-        if any(has_floors(row) for f in self.m.outer for row in f.member.rows.values()):
+        if any(_is_number(row) for f in self.m.outer for row in f.member.rows.values()):
             hull = hull.intersect(_ends(line))
         least, most = line.dim_min_val(0), line.dim_max_val(0)  # the hull forgot what values are multiples of
         if least.is_int():
@@ -213,6 +217,11 @@ class KernelContext:
             hull = hull.upper_bound_val(D.set, 0, most)
         hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
         return hull.params().set_dim_id(D.param, hull.dim(D.param) - 1, identifier(name))
+
+
+def _is_number(row: isl.PwAff) -> bool:
+    """Whether a row is the number of a tile along one loop."""
+    return {aff.dim(D.div) for _, aff in pieces(row)} == {1}
 
 
 def _ends(line: isl.Set) -> isl.Set:

@@ -14,7 +14,7 @@ from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
-from polygpu.model.rewrite import substitute, walk
+from polygpu.model.rewrite import rewrite, substitute, walk
 from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
 NOTHING: Mapping[str, range] = {}
@@ -216,6 +216,18 @@ class Points:
             value = values.get(atom.name, atom) if isinstance(atom, Name) else atom
             total = add(total, multiply(value, coefficient))
         return add(total, sum_.constant)
+
+    def in_tile(self, expr: Expr) -> Expr:
+        """`expr` with a point's place in its tile as the thread's number, and the tile's by its origin."""
+        found: dict[Expr, Expr] = {}
+        for k, axis in enumerate(self.m.axes):
+            if axis.tile == axis.threads == axis.aligned and not axis.loop:
+                point, width = Name(axis.name), Int(axis.tile)
+                found[Binary("%", point, width)] = Name(self.thread_name(k))
+                found[Call("floord", (point, width), "int")] = Call(
+                    "floord", (Name(axis.origin), width), "int"
+                )
+        return simplify(rewrite(expr, found.get))
 
     def open(
         self,

@@ -150,7 +150,7 @@ class Realiser:
 
     def _stepping(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
         """That of the region with tiles of steps; None where there are none."""
-        mine = tuple(d for d in decisions if d.key == "batch")
+        mine = tuple(d for d in decisions if d.key in ("batch", "wave"))
         width = batch_width(self.device)
         if width < 2 and not mine:
             return None
@@ -336,7 +336,7 @@ class Realiser:
 
 def _orders(prepared: Prepared, care: int) -> Iterator[Prepared]:
     """That of the schedule, and the source's, which takes time to find."""
-    made = prepared.shares or prepared.tiled or bool(prepared.batches)
+    made = prepared.shares or prepared.tiled or bool(prepared.batches) or prepared.has_waves
     if care < _IN_SOURCE_ORDER or made:
         yield prepared
     if not made:

@@ -15,11 +15,11 @@ from polygpu.lower.instances import Instance
 from polygpu.lower.mirrors import Part, parts
 from polygpu.lower.points import names_in
 from polygpu.lower.rows import in_a_row, loop_length
-from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, rewritten, test_of
 from polygpu.lower.uneven import Uneven
 from polygpu.mapping.flatten import entries, flatten
 from polygpu.mapping.map import member_name
-from polygpu.mapping.program import Axis, Box, Fixed
+from polygpu.mapping.program import Axis, Box, Fixed, in_waves
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, is_floating, type_of
 from polygpu.model.kernel import For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, simplify
@@ -68,6 +68,11 @@ class RunCode:
             if step not in steps:
                 continue
             context = context.intersect(self.c.step_context(step, self.steps[:k]))
+        if in_waves(self.c.m):
+            tree = rewritten(
+                scan(order, self.c.points.extent.context, self._loop_names()), self.c.points.in_tile
+            )
+            return self._emit(tree, False, self.c.m.axes, False, frozenset(self._uniform_names()))
         tree = scan(order, context, self._loop_names())
         uniform = frozenset(self._uniform_names())
         if steps and self.within is None and self._is_uneven(tree):

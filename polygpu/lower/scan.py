@@ -5,6 +5,7 @@ scan ::= ScanFor | ScanIf | ScanBlock | ScanLeaf
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -133,6 +134,20 @@ def _plus_one(bound: Expr) -> Expr:
     if isinstance(bound, Call) and bound.function in ("min", "max"):
         return simplify(Call(bound.function, tuple(_plus_one(a) for a in bound.arguments), "int"))
     return add(bound, 1)
+
+
+def rewritten(tree: Scan, change: Callable[[Expr], Expr]) -> Scan:
+    """The same code with other expressions."""
+    match tree:
+        case ScanFor(index, lower, upper, step, body):
+            return ScanFor(index, change(lower), change(upper), step, rewritten(body, change))
+        case ScanIf(test, then, otherwise):
+            other = rewritten(otherwise, change) if otherwise is not None else None
+            return ScanIf(change(test), rewritten(then, change), other)
+        case ScanBlock(children):
+            return ScanBlock(tuple(rewritten(child, change) for child in children))
+        case ScanLeaf(statement, arguments):
+            return ScanLeaf(statement, tuple(map(change, arguments)))
 
 
 _BINARY = {

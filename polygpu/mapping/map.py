@@ -48,6 +48,7 @@ from polygpu.mapping.step_tiles import stepped
 from polygpu.mapping.time_tiles import TimeTile
 from polygpu.mapping.transformations import Access, Deal, Order, Scale, Strip, Transformation
 from polygpu.mapping.wanted import RefusedError, Wanted, direction, runs_backwards, source_arrays
+from polygpu.mapping.wave_tiles import waved
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.schedule.loop_names import loop_names
@@ -108,6 +109,8 @@ def map_nest(
         return replace(grid, name=name, registers=_registers(device, asked))
     if nest.batch is not None:
         return replace(_stepped(p, nest, outer, device), name=name, registers=_registers(device, asked))
+    if nest.waves is not None:
+        return replace(_waved(p, nest, outer, device), name=name, registers=_registers(device, asked))
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
@@ -212,6 +215,13 @@ def _stepped(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device)
     names = tuple(a.name for a in axes)
     taken = {*names, *(a.origin for a in axes), *(f.name for f in outer)} | p.names()
     return stepped(p, nest, outer, names, member_name(p, nest.body.members[0], "step", taken), device)
+
+
+def _waved(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device) -> Grid:
+    assert isinstance(nest.body, Band)
+    names = tuple(a.name for a in _axes(p, nest, outer))
+    taken = {n for name in names for n in (name, f"{name}_tile")} | {f.name for f in outer} | p.names()
+    return waved(p, nest, outer, names, member_name(p, nest.body.members[0], "step", taken), device)
 
 
 def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:

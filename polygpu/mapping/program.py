@@ -33,7 +33,7 @@ from polygpu.analysis.polyhedra import Polyhedra, array_tuple
 from polygpu.mapping.footprint import Side
 from polygpu.model.expr import Expr, Reference
 from polygpu.schedule.tree import Member, Node, sequence
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, has_floors, identifier
+from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, has_floors, identifier, pieces
 from polygpu.support.recent import Same
 
 ELEMENT = "an element"  # the name of one in what is made of it: none of C
@@ -261,6 +261,8 @@ class Tiles:
     then used), "prefetch" (the next tile travels in registers), "double" (that too, to the other one of two
     places, so that a barrier is enough for a tile) or "ring" (of `stages` tiles that are copied
     asynchronously).
+
+    With a `count` tiles are visited from 0 up to that, in every block.
     """
 
     member: Member
@@ -269,10 +271,11 @@ class Tiles:
     block: Block
     buffering: Buffering = "none"
     stages: int = 3
+    count: int = 0
 
     @property
     def fixed(self) -> Fixed:
-        return Fixed(self.member, self.name, self.width)
+        return Fixed(self.member, self.name, self.width, self.count)
 
     @property
     def slots(self) -> int:
@@ -313,12 +316,14 @@ Block: TypeAlias = Held | Copied | Filled | Stored | Mirrored | Reduced | Tiles 
 class Fixed:
     """A schedule dimension whose value has a name: a host loop's index, a point, a tile's origin.
 
-    With `width` 1 the member equals the parameter `name`; else it lies in [name, name + width).
+    With `width` 1 the member equals the parameter `name`; else it lies in [name, name + width). Values are
+    known to go from 0 up to `count`, if there is one.
     """
 
     member: Member
     name: str
     width: int = 1
+    count: int = 0
 
     def restrict(self, domain: isl.Set, statement: str) -> isl.Set:
         if statement not in self.member.rows:
@@ -470,14 +475,18 @@ class Grid:
         """
         context = isl.Set.empty(self.p.context.get_space())
         for s in self.statements:
-            context = context.union(self.domain(s).params())
+            context = context.union(self._relaxed(self.domain(s)).params())
         return few_floors(isl.Set.from_basic_set(context.intersect(self.p.context).simple_hull())).params()
+
+    def _relaxed(self, domain: isl.Set) -> isl.Set:
+        """Without what several floors say exactly: projections of these are slow, and hulls forget them."""
+        return domain.remove_divs() if in_waves(self) else domain
 
     def hull(self) -> isl.Set:
         """Convex hull, on the points' names, of the points at which anything runs."""
         hull: isl.Set | None = None
         for s in self.statements:
-            part = self.domain(s, self.points()).params()
+            part = self._relaxed(self.domain(s, self.points())).params()
             hull = part if hull is None else hull.union(part)
         assert hull is not None
         hull = coalesced(hull).from_params()
@@ -490,6 +499,12 @@ class Grid:
             hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
             hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
         return hull.params()
+
+
+def in_waves(m: Grid) -> bool:
+    """Whether a loop of the host counts waves of tiles: its rows are sums of their numbers."""
+    rows = (row for f in m.outer for row in f.member.rows.values())
+    return any(aff.dim(D.div) > 1 for row in rows for _, aff in pieces(row))
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,14 @@ def taken(
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
-    batch = tuple(_batch(grid, prepared))
+    batch = (*_batch(grid, prepared), *_waves(grid, prepared))
     kernels = batch or _kernels(grid, prepared.cuts) if asked.nest.steps is None else ()
     mine: Iterable[tuple[str, Items]] = (("sequential", names), *_all(grid, kernel))
     if grid.reductions:
         mine = _shared(grid, kernel, asked)
     elif asked.nest.steps is not None:
         mine = _in_time(grid, kernel, asked.nest.steps)
-    elif asked.nest.batch is not None:
+    elif asked.nest.batch is not None or asked.nest.waves is not None:
         mine = _code(grid, kernel)
     found = (*_values(grid, prepared), *kernels, *mine)
     followed = {d.key for d in asked.decisions if asked.follows(d)} | _followed(grid, prepared)
@@ -68,7 +68,16 @@ def _followed(grid: Grid, prepared: Prepared) -> set[str]:
     batches = {
         d.key for d in prepared.about("batch") for s in grid.statements if _tiles(grid, prepared, d, s)
     }
+    if any(d.key == "wave" and _waved(grid, prepared, d) for d in prepared.decisions):
+        batches.add("wave")
     return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set()) | versions | batches
+
+
+def _waved(grid: Grid, prepared: Prepared, d: Decision) -> bool:
+    """Whether a decision is about the waves of tiles that the nest runs."""
+    names = {name for s in grid.statements for name, _ in prepared.waves.get(s, ())}
+    here = d.place is None or any(holds(replace(d.place, number=0), grid.p, s) for s in grid.statements)
+    return here and bool({*d.names} & names)
 
 
 def _tiles(grid: Grid, prepared: Prepared, d: Decision, statement: str) -> bool:
@@ -134,6 +143,13 @@ def _batch(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
     found = next((prepared.batches[s] for s in grid.statements if s in prepared.batches), None)
     if found is not None:
         yield "batch", ((min(loop_names(grid.p, found[0])), found[1]),)
+
+
+def _waves(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
+    """The tiles that run in waves, or that could."""
+    found = next((prepared.waves[s] for s in grid.statements if s in prepared.waves), None)
+    if found is not None:
+        yield "wave", found
 
 
 def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:

@@ -54,7 +54,7 @@ class Wanted:
         match KEYS[decision.key].named:
             case "array" if decision.key in VALUES:
                 return False
-            case "loop" if decision.key == "batch":
+            case "loop" if decision.key in ("batch", "wave"):
                 return False  # of kernels before there are nests
             case "array":
                 names = set(map(array_of, decision.names))
@@ -76,7 +76,7 @@ class Wanted:
 
     def _loops(self, key: str) -> Iterator[Member]:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
-        if self.nest.batch is not None:
+        if self.nest.batch is not None or self.nest.waves is not None:
             return
         if self.nest.shared is not None:
             yield from self.nest.shared.loops if key in ("share", "threads") else ()

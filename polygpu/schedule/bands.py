@@ -79,6 +79,15 @@ def _schedule(
     return found
 
 
+def permutable(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, seconds: float) -> Node:
+    """A legal schedule whose outermost band has as many loops as can be cut into tiles, parallel or not.
+
+    Raises what `schedule` does.
+    """
+    with _no_parallel_loop_first():
+        return schedule(domain, context, validity, validity, seconds)
+
+
 def _computed(constraints: isl.ScheduleConstraints, seconds: float, domain: isl.UnionSet) -> Node:
     if seconds < inf:
         found = _in_time(constraints, seconds)

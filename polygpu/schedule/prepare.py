@@ -50,7 +50,8 @@ class Prepared:
     are the actions of the source that are left out. `decisions` made its temporaries, versions and kernels;
     nests were cut before the statements `cuts`. In what `shares`, threads share the terms of sums; in what is
     `tiled`, loops of the host go through tiles of time. `batches` has for statements in tiles of steps the
-    loop of the host, and how many steps these have. Of the `source` values were not told apart; arrays
+    loop of the host, and how many steps these have, `waves` for those in tiles that run in waves, or could,
+    the widths of these by loops. Of the `source` values were not told apart; arrays
     that are `copied` are read as they were before the region, from the copies of these names.
     """
 
@@ -72,6 +73,7 @@ class Prepared:
     shares: bool = False
     tiled: bool = False
     batches: Mapping[str, tuple[Member, int]] = field(default_factory=dict)
+    waves: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
     def stepped(self, width: int, decisions: tuple[Decision, ...]) -> Prepared:
         """The same with tiles of `width` steps, where decisions say nothing else of a loop; itself where no
@@ -82,7 +84,7 @@ class Prepared:
         host = made.host(self.scheduled.host)
         decided = (*self.decisions, *(d for d in decisions if d in made.followed))
         if host is self.scheduled.host:
-            return replace(self, decisions=decided) if made.followed else self
+            return replace(self, decisions=decided, waves=made.waves) if made.followed else self
         adjacent = tuple(a for a in self.scheduled.adjacent if not made.whole & {*a[0]})
         scheduled = replace(self.scheduled, host=host, adjacent=adjacent)
         return replace(
@@ -92,6 +94,7 @@ class Prepared:
             scheduled=scheduled,
             decisions=decided,
             batches=made.tiled,
+            waves=made.waves,
         )
 
     def shared(self, sizes: Mapping[str, int], decisions: tuple[Decision, ...]) -> Prepared:
@@ -116,6 +119,11 @@ class Prepared:
         if p is self.polyhedra and host is self.scheduled.host:
             return self
         return replace(self, polyhedra=p, scheduled=replace(self.scheduled, host=host), tiled=True)
+
+    @property
+    def has_waves(self) -> bool:
+        """Whether tiles run in waves."""
+        return any(width > 1 for widths in self.waves.values() for _, width in widths)
 
     @property
     def alone(self) -> frozenset[Position]:

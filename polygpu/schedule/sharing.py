@@ -99,7 +99,7 @@ class Sharing:
 
     def _nest(self, nest: Nest, outer: tuple[Member, ...]) -> Host:
         """The parts of a nest, each that is shared by itself."""
-        if nest.batch is not None:
+        if nest.batch is not None or nest.waves is not None:
             return nest
         made: list[Host] = []
         left: list[Node] = []

@@ -28,6 +28,7 @@ from polygpu.analysis.index_sets import cut
 from polygpu.analysis.places import holds
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.decisions import Decision
+from polygpu.schedule.bands import permutable
 from polygpu.schedule.driver import isl_schedule
 from polygpu.schedule.fusion import Scope
 from polygpu.schedule.loop_names import loop_names
@@ -48,6 +49,7 @@ from polygpu.schedule.tree import (
 )
 from polygpu.schedule.tree import Sequence as Series
 from polygpu.schedule.tree import parts as tree_parts
+from polygpu.schedule.wave_tiles import WIDTHS, can_wave, in_waves, is_front, wave_names
 from polygpu.support.isl_idioms import D, identifier, pieces, sets, union_set_of
 
 _SECONDS = 1.0  # for isl's schedule
@@ -227,7 +229,8 @@ class StepTiles:
     `solved` are statements whose loops may be others than isl's schedule has.
 
     `tiled` are the loops of statements in tiles, and their widths; `whole` are the statements that these
-    are pieces of. `followed` are the decisions that a loop follows.
+    are pieces of. `waves` has the widths of the tiles that run in waves, by loops. `followed` are the
+    decisions that a loop follows.
     """
 
     p: Polyhedra
@@ -236,6 +239,7 @@ class StepTiles:
     decisions: Sequence[Decision] = ()
     solved: frozenset[str] = frozenset()
     tiled: dict[str, tuple[Member, int]] = field(default_factory=dict)
+    waves: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
     followed: set[Decision] = field(default_factory=set)
 
@@ -249,7 +253,7 @@ class StepTiles:
         return [
             (value, d)
             for d in self.decisions
-            if d.place is None or any(holds(replace(d.place, number=0), self.p, s) for s in member.statements)
+            if d.key == "batch" and self._is_about(d, member.statements)
             for name, value in d.items
             if name in names and isinstance(value, int)
         ]
@@ -264,6 +268,7 @@ class StepTiles:
                 return host if same else host_sequence(made)
             case HostLoop(member, child):
                 tiled = self._tiled(host, scope) or self._tiled_otherwise(host, scope)
+                tiled = tiled or self._in_waves(host, scope)
                 if tiled is not None:
                     return tiled
                 before = {s.name for s in self.p.statements}
@@ -278,6 +283,37 @@ class StepTiles:
         inside = scope.between(names, names)
         other = form(isl_schedule(self.p, names, inside, _SECONDS)[0], scope)
         return self._tiled(other, scope) if isinstance(other, HostLoop) else None
+
+    def _in_waves(self, host: HostLoop, scope: Scope) -> Host | None:
+        """The loop over fronts as one over waves of tiles, of points that are single instances."""
+        names = host.member.statements
+        asked = [d for d in self.decisions if d.key == "wave" and self._is_about(d, names)]
+        if not is_front(host.member) or not (self.width > 1 or asked):
+            return None
+        domain, inside = (
+            union_set_of([scope.statements[s].domain for s in names]),
+            scope.between(names, names),
+        )
+        try:
+            band = permutable(domain, self.p.context, inside, _SECONDS)
+        except (isl.Error, TimeoutError):
+            return None
+        if not isinstance(band, Band) or not can_wave(band):
+            return None
+        loops = wave_names(self.p, band)
+        widths = dict(zip(loops, WIDTHS[len(loops)] if self.width > 1 else (1,) * len(loops), strict=True))
+        for d in asked:
+            wanted = {name: value for name, value in d.items if name in widths and isinstance(value, int)}
+            widths |= wanted
+            self.followed |= {d} if wanted else set()
+        self.waves |= dict.fromkeys(names, tuple(widths.items()))
+        if set(widths.values()) == {1}:
+            return None
+        self.whole |= {*names}
+        return in_waves(band, [*widths.values()])
+
+    def _is_about(self, d: Decision, names: Iterable[str]) -> bool:
+        return d.place is None or any(holds(replace(d.place, number=0), self.p, s) for s in names)
 
     def _outer(self, member: Member, before: set[str]) -> Member:
         """The loop around statements of which some are in pieces now."""

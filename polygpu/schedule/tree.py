@@ -182,11 +182,25 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Waves:
+    """A block runs a tile of `widths` values along each of the `points`, the parallel members.
+
+    It does so step by step: those together that the outermost loop of the nest's body gives the same number,
+    from 0 up to `count`, not included. Threads wait for each other before the next step. Blocks pass each
+    other no values.
+    """
+
+    points: tuple[Member, ...]
+    widths: tuple[int, ...]
+    count: int
+
+
+@dataclass(frozen=True)
 class Nest:
     """A kernel: every point of `parallel` runs `body` alone; no dependence joins two points.
 
     With no parallel member the body runs in one thread, unless threads share some of its loops. With `steps`
-    the points depend on each other from phase to phase.
+    the points depend on each other from phase to phase, with `waves` from step to step.
     """
 
     parallel: tuple[Member, ...]
@@ -194,6 +208,7 @@ class Nest:
     shared: Shared | None = None
     steps: Steps | None = None
     batch: Batch | None = None
+    waves: Waves | None = None
 
     @property
     def is_alone(self) -> bool:

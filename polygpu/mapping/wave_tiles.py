@@ -1,0 +1,197 @@
+"""Nests of waves of tiles: a block goes through the fronts of points of its tile, on a copy in shared memory.
+
+before:  kernel(t, i) { for w: A[i][j] = f(A[i][j - 1], A[i - 1][j + 1], A[i + 1][j]) where t + i + j is w }
+after:   4 t and 64 i a block: copy what the tile touches of A; barrier
+         for step { A_s[i][j] = f(...) where t, i and j are `step` in the tile; barrier }; store what it wrote
+
+Where a block touches an array, others of the wave store around it: no element is copied that they may store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+
+import islpy as isl
+
+from polygpu.analysis.elements import declared
+from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
+from polygpu.mapping.footprint import box
+from polygpu.mapping.program import (
+    Axis,
+    Block,
+    Box,
+    Copied,
+    Fixed,
+    Grid,
+    Meet,
+    Run,
+    Series,
+    Stored,
+    StoredBox,
+    Tiles,
+    reference_key,
+)
+from polygpu.mapping.transformations import room
+from polygpu.model.device import Device
+from polygpu.model.expr import SIZES
+from polygpu.schedule.tree import Band, Member, Nest
+from polygpu.support.isl_idioms import D, coalesced, pieces
+
+
+def waved(
+    p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], names: tuple[str, ...], step: str, device: Device
+) -> Grid:
+    """The grid of a nest in waves of tiles.
+
+    `names` are those of its points' dimensions, `step` is that of the loop over fronts.
+    """
+    assert nest.waves is not None and isinstance(nest.body, Band)
+    axes: list[Axis] = []
+    most = device.max_threads_per_block
+    for name, member, width in reversed(list(zip(names, nest.parallel, nest.waves.widths, strict=True))):
+        threads = _threads(width, most)
+        axes.insert(0, Axis(name, member, threads, width // threads))
+        most //= threads
+    turn = Series((Run(nest.body.child), Meet()))
+    loop: Block = Tiles(nest.body.members[0], step, 1, turn, count=nest.waves.count)
+    grid, left = Grid(p, tuple(axes), loop, outer), room(device)
+    boxes: list[Box] = []
+    stores: list[StoredBox] = []
+    for made, stored in _staged(grid):
+        size = prod(made.extents) * SIZES.get(p.array(made.array).element, 4)
+        if size <= left:
+            left -= size
+            boxes.append(made)
+            stores.extend([stored] if stored is not None else [])
+    block = Stored(tuple(stores), loop) if stores else loop
+    return replace(grid, block=Copied(tuple(boxes), block) if boxes else block)
+
+
+def _threads(width: int, most: int) -> int:
+    """The most threads that share out the points of a tile evenly."""
+    return max(n for n in range(1, min(width, most) + 1) if width % n == 0)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An access of a statement, and what a block touches by it."""
+
+    statement: str
+    access: PolyAccess
+    touched: isl.Set
+
+
+def _staged(m: Grid) -> Iterator[tuple[Box, StoredBox | None]]:
+    """For each array that the kernel writes the box of what a block touches of it."""
+    tiles = _tiles(m)
+    uses = [
+        _Use(s, a, m.domain(s, tiles).apply(a.relation))
+        for s in m.statements
+        for a in m.p.statement(s).accesses
+        if a.reference.subscripts
+    ]
+    for array in sorted({array_tuple(u.access.reference) for u in uses if u.access.write}):
+        mine = [u for u in uses if array_tuple(u.access.reference) == array]
+        sides = None
+        if all(u.access.affine and not u.access.reference.field for u in mine):
+            sides = box(_together(mine))
+        if sides is None:
+            continue
+        along = tuple(a.name for a in m.axes) if len(m.axes) == len(sides) else ()
+        made = Box(
+            mine[0].access.reference.array,
+            array,
+            f"{array}_s",
+            sides,
+            tuple(range(len(sides))),
+            "a wave",
+            frozenset(reference_key(u.statement, u.access.reference) for u in mine),
+            only=_needed(m, mine),
+            along=along,
+        )
+        written = _together([u for u in mine if u.access.write])
+        yield made, StoredBox(made, _itself(written), written.reset_tuple_id(), sides=sides)
+
+
+def _tiles(m: Grid) -> tuple[Fixed, ...]:
+    """The tiles of a block by their first points, which says that these are multiples of the widths."""
+    found: list[Fixed] = []
+    for tile in m.tiles():
+        width = isl.Val(tile.width)
+        rows = {s: r.scale_down_val(width).floor().scale_val(width) for s, r in tile.member.rows.items()}
+        found.append(Fixed(Member(rows), tile.name))
+    return tuple(found)
+
+
+def _together(uses: list[_Use]) -> isl.Set:
+    return coalesced(reduce(isl.Set.union, (u.touched for u in uses)))
+
+
+def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
+    """What a block copies: none that others of the wave store.
+
+    That is what its points touch; or, where that is in fewer pieces, what those would touch if the loops had
+    no ends, as far as it is between elements that are used, and no other block of the wave stores there.
+    """
+    exact = _together(uses)
+    extent = declared(m.p, m.p.array(uses[0].access.reference.array))
+    if exact.n_basic_set() == 1 or extent is None:
+        return exact
+    endless: list[isl.Set] = []
+    for use in uses:
+        points = isl.Set.universe(m.p.statement(use.statement).domain.get_space())
+        for fixed in (*m.outer, *_tiles(m)):
+            points = fixed.restrict(points, use.statement)
+        endless.append(points.apply(_everywhere(use.access.relation)))
+    wide = coalesced(reduce(isl.Set.union, endless))
+    extent = extent.set_tuple_name(wide.get_tuple_name()).intersect(_planes(m, uses))
+    if wide.n_basic_set() >= exact.n_basic_set() or not _stored_by_itself(m, wide, uses):
+        return exact
+    return wide.intersect(extent)
+
+
+def _stored_by_itself(m: Grid, elements: isl.Set, uses: list[_Use]) -> bool:
+    """Whether no other block of the wave stores any of a block's `elements`."""
+    stored = _together([u for u in uses if u.access.write])
+    origins = [a.origin for a in m.axes]
+    for name in origins:
+        stored = stored.set_dim_name(D.param, stored.find_dim_by_name(D.param, name), f"{name} of another")
+    both = elements.intersect(stored)
+    for name in origins:
+        here, there = (_parameter(both, n) for n in (name, f"{name} of another"))
+        if not both.intersect_params(here.lt_set(there)).is_empty():
+            return False
+        if not both.intersect_params(there.lt_set(here)).is_empty():
+            return False
+    return True
+
+
+def _parameter(item: isl.Set, name: str) -> isl.PwAff:
+    space = isl.LocalSpace.from_space(item.get_space().params())
+    return isl.PwAff.from_aff(isl.Aff.var_on_domain(space, D.param, item.find_dim_by_name(D.param, name)))
+
+
+def _planes(m: Grid, uses: list[_Use]) -> isl.Set:
+    """The elements between the first and the last along the outermost dimension that the region uses."""
+    used = (m.p.statement(u.statement).domain.apply(u.access.relation) for u in uses)
+    lines = [isl.Set.from_basic_set(s.project_out(D.set, 1, s.dim(D.set) - 1).simple_hull()) for s in used]
+    line = isl.Set.from_basic_set(reduce(isl.Set.union, lines).simple_hull())
+    planes = line.add_dims(D.set, uses[0].touched.dim(D.set) - 1)
+    return planes.set_tuple_name(uses[0].touched.get_tuple_name())
+
+
+def _everywhere(relation: isl.Map) -> isl.Map:
+    """An access at all values of its iterators."""
+    function = isl.PwMultiAff.from_map(relation)
+    rows = (pieces(function.get_pw_aff(k)) for k in range(function.dim(D.out)))
+    found = reduce(isl.Map.flat_range_product, (isl.Map.from_aff(row[0][1]) for row in rows))
+    return found.set_tuple_name(D.out, relation.get_tuple_name(D.out))
+
+
+def _itself(elements: isl.Set) -> isl.PwMultiAff:
+    """Subscripts to the element of an array that has them."""
+    same = isl.Set.universe(elements.reset_tuple_id().get_space()).identity()
+    return isl.PwMultiAff.from_map(same.set_tuple_name(D.out, elements.get_tuple_name()))
