@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygpu.lower.scan import test_of, value_of
 from polygpu.mapping.owned import shape_of
-from polygpu.mapping.program import Axis, Grid
+from polygpu.mapping.program import Axis, Grid, in_waves
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
@@ -49,7 +49,13 @@ class Extent:
 
     @cached_property
     def hull(self) -> isl.Set:
-        return self.m.hull().intersect(self.context)
+        """For all waves of tiles together: where those of one lie takes long to say, and grids are boxes."""
+        return self.m.hull(of_all_waves=True).intersect(self.context)
+
+    @cached_property
+    def in_wave(self) -> isl.Set:
+        """Of a launch."""
+        return self.m.hull().intersect(self.context) if in_waves(self.m) else self.hull
 
     @cached_property
     def bounds(self) -> tuple[Bounds, ...]:
@@ -281,9 +287,9 @@ class Points:
     @cached_property
     def block_test(self) -> Expr | None:
         """Whether a block of the grid has any point, where the grid's box is larger than the nest."""
-        if self.corner_test is None:
+        if self.corner_test is None and not in_waves(self.m):
             return None
-        return test_of(self.origins_of(self.hull), self.origins_of(self.box))
+        return test_of(self.origins_of(self.extent.in_wave), self.origins_of(self.box))
 
     def origins_of(self, points: isl.Set) -> isl.Set:
         """The origins of blocks' tiles that meet `points`."""

@@ -85,7 +85,7 @@ class RegionLowering:
 
     def _launch(self, grid: Grid, context: isl.Set) -> tuple[HostStatement, ...]:
         _, launch = self._kernel(grid)
-        exists = reduce(isl.Set.union, (grid.domain(s).params() for s in grid.statements))
+        exists = reduce(isl.Set.union, (grid.relaxed(grid.domain(s)).params() for s in grid.statements))
         test = test_of(coalesced(exists), context)
         return (HostIf(test, (launch,)),) if test is not None else (launch,)
 

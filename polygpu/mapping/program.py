@@ -475,18 +475,21 @@ class Grid:
         """
         context = isl.Set.empty(self.p.context.get_space())
         for s in self.statements:
-            context = context.union(self._relaxed(self.domain(s)).params())
+            context = context.union(self.relaxed(self.domain(s)).params())
         return few_floors(isl.Set.from_basic_set(context.intersect(self.p.context).simple_hull())).params()
 
-    def _relaxed(self, domain: isl.Set) -> isl.Set:
+    def relaxed(self, domain: isl.Set) -> isl.Set:
         """Without what several floors say exactly: projections of these are slow, and hulls forget them."""
         return domain.remove_divs() if in_waves(self) else domain
 
-    def hull(self) -> isl.Set:
-        """Convex hull, on the points' names, of the points at which anything runs."""
+    def hull(self, of_all_waves: bool = False) -> isl.Set:
+        """Convex hull, on the points' names, of the points at which anything runs, in some wave or in that of
+        the launch.
+        """
+        outer = () if of_all_waves and in_waves(self) else self.outer
         hull: isl.Set | None = None
         for s in self.statements:
-            part = self._relaxed(self.domain(s, self.points())).params()
+            part = self.relaxed(restricted(self.p, s, (*outer, *self.points()))).params()
             hull = part if hull is None else hull.union(part)
         assert hull is not None
         hull = coalesced(hull).from_params()
