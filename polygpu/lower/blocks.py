@@ -42,6 +42,7 @@ from polygpu.mapping.program import (
     StoredBox,
     Tiles,
     children,
+    in_waves,
     reference_key,
     statements,
 )
@@ -273,7 +274,12 @@ def _threads(c: KernelContext, axis: str) -> tuple[Expr, int]:
 
 
 def _always_used(c: KernelContext, box: Box, around: Around) -> bool:
-    """Whether some block uses the box wherever it is copied, whatever the data are."""
+    """Whether some block uses the box wherever it is copied, whatever the data are.
+
+    In waves each element is tested: it takes long to say which tiles there are.
+    """
+    if in_waves(c.m):
+        return True
     users = {
         name
         for name in {statement for statement, _, _ in box.references}

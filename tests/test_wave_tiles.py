@@ -1,0 +1,140 @@
+"""Waves of tiles: found where all loops pass values, certified, run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.mapping.program import (
+    Block,
+    Copied,
+    Each,
+    Grid,
+    HostTree,
+    Meet,
+    Program,
+    children,
+    with_children,
+)
+from polygpu.model.decisions import parse
+from polygpu.verify.certificate import certify
+from tests.test_mapped_programs import assert_as_the_original, realiser
+from tests.test_mapped_steps import IN_PLACE
+from tests.test_step_tiles import HEAD, grids_changed, without_barrier, without_stores
+
+IN_TWO_DIMENSIONS = f"""
+{HEAD}
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            C[i][j] += 0.5f * i - j;
+#pragma scop
+    for (int t = 0; t < n / 2; t++)
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                C[i][j] = (C[i - 1][j - 1] + C[i][j - 1] + C[i][j] + C[i][j + 1] + C[i + 1][j + 1]) / 5.0f;
+#pragma endscop
+}}
+"""
+FROM_TWO_SIDES = f"""
+{HEAD}
+#pragma scop
+    for (int i = n - 2; i >= 0; i--)
+        for (int j = 1; j < n; j++) {{
+            float best = C[i + 1][j] > C[i][j - 1] ? C[i + 1][j] : C[i][j - 1];
+            C[i][j] = best + A[i][j];
+        }}
+#pragma endscop
+}}
+"""
+OF_TWO_ARRAYS = f"""
+{HEAD}
+#pragma scop
+    for (int t = 0; t < n; t++)
+        for (int i = 1; i < n; i++) {{
+            B[0][i] = 0.5f * B[0][i - 1] + C[0][i];
+            C[0][i] = 0.25f * C[0][i - 1] + B[0][i];
+        }}
+#pragma endscop
+}}
+"""
+CASES = {
+    "in place": (IN_PLACE, "wave(t: 4, i: 16)"),
+    "in two dimensions": (IN_TWO_DIMENSIONS, "wave(t: 2, i: 16, j: 32)"),
+    "from two sides": (FROM_TWO_SIDES, "wave(i: 8, j: 16)"),
+    "of two arrays": (OF_TWO_ARRAYS, "wave(t: 4, i: 8)"),
+}
+SLOW = {"in two dimensions", "of two arrays"}
+
+
+def in_waves(r: CompiledRegion) -> list[Grid]:
+    return [g for g in r.grids if any(tiles.count for tiles in g.loops)]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CASES]
+)
+def test_waves_of_tiles(name: str, tmp_path: Path) -> None:
+    source, widths = CASES[name]
+    region = realiser(source, tmp_path).realise(parse(widths))
+    assert len(in_waves(region)) == 1
+    assert certify(region, 600).holds
+    assert_as_the_original(region, tmp_path, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50, 70)
+
+
+@pytest.mark.parametrize("source", [IN_PLACE, IN_TWO_DIMENSIONS])
+def test_tiles_run_in_waves_by_rule_unless_they_are_single_points(source: str, tmp_path: Path) -> None:
+    made = realiser(source, tmp_path)
+    assert in_waves(made.realise())
+    loops = [name for name, _ in next(iter(made.realise().prepared.waves.values()))]
+    points = made.realise(parse(f"wave({', '.join(f'{name}: 1' for name in loops)})"))
+    assert not in_waves(points)
+    assert_as_the_original(points, tmp_path, 5, 33)
+
+
+def test_points_with_loops_of_their_own_stay(tmp_path: Path) -> None:
+    """Those of a tile wait for each other: there is less to do at the same time than without."""
+    source = IN_TWO_DIMENSIONS.replace("C[i + 1][j + 1]) / 5.0f;", "C[i + 1][j + 1]) / 5.0f;\n")
+    inner = source.replace("C[i][j] = (", "for (int k = 0; k < n; k++) C[i][j] = (A[i][k] + ")
+    assert not in_waves(realiser(inner, tmp_path).realise())
+
+
+def copied_whole(block: Block, number: int) -> Block:
+    """All of the boxes is copied: elements that other blocks store, too."""
+    if isinstance(block, Copied):
+        return replace(block, boxes=tuple(replace(box, only=None) for box in block.boxes))
+    return with_children(block, tuple(copied_whole(inner, number) for inner in children(block)))
+
+
+def in_another_order(host: HostTree) -> HostTree:
+    """Waves by what a later one has: each tile one further along the last loop."""
+    match host:
+        case Each(fixed, child):
+            rows = {s: row.neg() for s, row in fixed.member.rows.items()}
+            turned = replace(fixed, member=replace(fixed.member, rows=rows))
+            return Each(turned, grids_changed(child, lambda g: replace(g, outer=(turned,))))
+    raise AssertionError(host)
+
+
+def remade(source: str, widths: str, directory: Path) -> tuple[Realiser, CompiledRegion]:
+    region = realiser(source, directory).realise(parse(widths))
+    return Realiser(region.prepared, realiser(source, directory).device), region
+
+
+@pytest.mark.parametrize("change", [without_barrier, without_stores])
+def test_waves_without_a_barrier_or_a_store_are_not_proved(
+    change: Callable[[Block, int], Block], tmp_path: Path
+) -> None:
+    again, region = remade(*CASES["in place"], tmp_path)
+    assert any(isinstance(b, Meet) for g in in_waves(region) for t in g.loops for b in children(t.block))
+    host = grids_changed(region.program.host, lambda g: replace(g, block=change(g.block, 0)))
+    assert not certify(again.of(Program(region.program.p, host)), 600).holds
+
+
+def test_waves_in_another_order_are_not_proved(tmp_path: Path) -> None:
+    again, region = remade(*CASES["in place"], tmp_path)
+    program = Program(region.program.p, in_another_order(region.program.host))
+    assert not certify(again.of(program), 600).holds
