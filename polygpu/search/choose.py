@@ -148,7 +148,7 @@ class Chooser:
         best: tuple[Decision, ...] = ()
         known, share, least = self._of_nests(r), 1 - self.device.margin, inf
         nests = _taken(known)
-        for kernels in fusions(r):
+        for kernels in fusions(r, self.device.rule):
             other = self._beside(kernels)
             made = other._made(())
             if made is None or not self._gains(r, made, share):

@@ -18,7 +18,7 @@ from polygpu.support.diagnostics import Diagnosed
 MOST = 4  # of a region
 
 
-def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
+def fusions(r: CompiledRegion, rule: str) -> Iterator[tuple[Decision, ...]]:
     """Legal alternatives to the kernels of a region, each by itself, the most promising first: two that share
     an array become one, one with several loops becomes two. None where persons have decided about kernels,
     and where threads share sums.
@@ -26,7 +26,7 @@ def fusions(r: CompiledRegion) -> Iterator[tuple[Decision, ...]]:
     if not (r.prepared.shares or r.prepared.tiled) and not any(
         d.key in KERNELS for d in r.prepared.decisions
     ):
-        found = (d for d in (*_fused(r), *_split(r)) if _is_legal(r, d))
+        found = (d for d in (*_fused(r, rule), *_split(r)) if _is_legal(r, d))
         yield from ((d,) for d in islice(found, MOST))
 
 
@@ -38,9 +38,15 @@ def _is_legal(r: CompiledRegion, d: Decision) -> bool:
     return bool(made.decisions)
 
 
-def _fused(r: CompiledRegion) -> Iterator[Decision]:
-    """Pairs of nests by the dimensions of the largest array that both use, then in the order of the code."""
+def _fused(r: CompiledRegion, rule: str) -> Iterator[Decision]:
+    """Pairs of nests by the dimensions of the largest array that both use, then in the order of the code.
+
+    On chips whose caches hide from the model what waiting costs, none of which one stages what the other
+    writes: together they could not.
+    """
     pairs = [(_shared(a, b), a, b) for a, b in combinations(r.grids, 2) if _are_parallel(a, b)]
+    if rule == "sector":
+        pairs = [(n, a, b) for n, a, b in pairs if not (_staged(a) & _written(b) or _staged(b) & _written(a))]
     for dimensions, a, b in sorted(pairs, key=lambda pair: -pair[0]):
         if dimensions:
             yield _decision(r, "fuse", [next(in_order(g.node)) for g in (a, b)])
@@ -54,6 +60,14 @@ def _shared(a: Grid, b: Grid) -> int:
     """The dimensions of the largest array that both use; 0 for scalars and for none."""
     dimensions = {array.name: len(array.extents) for array in a.p.arrays}
     return max((dimensions[name] for name in _used(a) & _used(b)), default=0)
+
+
+def _staged(grid: Grid) -> set[str]:
+    return {box.array for box, _ in grid.boxes}
+
+
+def _written(grid: Grid) -> set[str]:
+    return {a.reference.array for s in grid.statements for a in grid.p.statement(s).accesses if a.write}
 
 
 def _used(grid: Grid) -> set[str]:

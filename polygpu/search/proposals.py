@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from polygpu.analysis.polyhedra import array_tuple
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.wanted import array_of, source_arrays
@@ -103,8 +104,25 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
     few = _uncoalesced(r, nest)
     stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
     shapes = (_SECTORS if rule == "sector" else _HALF_WARPS).of(nest)
+    if rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
+        shapes = tuple(s for s in shapes if {*s.points} == {1})
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
         yield {**stage, **shape.changes(nest)}
+
+
+def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
+    """Whether a thread stores to an array of which it loads other elements, too: then its compiler has the
+    loads of one point wait for the stores of that before, and what points share is loaded again.
+    """
+    grid = r.grids[nest.kernel]
+    mine = [a for s in grid.statements for a in grid.p.statement(s).accesses]
+    stored = {(array_tuple(a.reference), a.reference.subscripts) for a in mine if a.write}
+    names = {name for name, _ in stored}
+    return any(
+        (array_tuple(a.reference), a.reference.subscripts) not in stored
+        for a in mine
+        if array_tuple(a.reference) in names
+    )
 
 
 def launches_differ(r: CompiledRegion, nest: Nest) -> bool:
