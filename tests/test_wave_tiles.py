@@ -61,7 +61,24 @@ OF_TWO_ARRAYS = f"""
 #pragma endscop
 }}
 """
+UNDER_CONDITIONS = f"""
+{HEAD}
+#pragma scop
+    for (int i = 1; i < n; i++)
+        for (int j = i + 1; j < n; j++)
+            if (C[0][j] >= C[0][i]) {{
+                if ((i + j) % 2 == 0)
+                    C[0][j] = 0.5f * C[0][0];
+                else
+                    A[0][i] = A[0][j] + 1;
+            }}
+#pragma endscop
+    for (int i = 0; i < n; i++)
+        C[1][i] = A[0][i];
+}}
+"""
 CASES = {
+    "under conditions": (UNDER_CONDITIONS, "wave(i: 8, j: 16)"),
     "in place": (IN_PLACE, "wave(t: 4, i: 16)"),
     "in two dimensions": (IN_TWO_DIMENSIONS, "wave(t: 2, i: 16, j: 32)"),
     "from two sides": (FROM_TWO_SIDES, "wave(i: 8, j: 16)"),

@@ -8,13 +8,13 @@ wherever it is read: `c += (alpha * A_v) * B_s[k][j]`, with A_v for the element 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference, is_floating, type_of
-from polygpu.model.kernel import Assign, Declare, DeclareArray, Kernel, Move
-from polygpu.model.kernel_walk import statements
+from polygpu.model.kernel import Assign, Declare, DeclareArray, Kernel, Move, Statement
+from polygpu.model.kernel_walk import bodies, statements
 from polygpu.model.rewrite import children, rewrite, substitute, with_children
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError
@@ -33,7 +33,7 @@ def forms_of(kernel: Kernel) -> Forms:
     memories = _Memories(
         frozenset(_on_chip(kernel)),
         frozenset(s.name for s in kernel.scalars),
-        tuple(s for s in statements(kernel.body) if isinstance(s, Assign | Declare | Move)),
+        tuple(_writes(kernel.body, False)),
     )
     locals_ = {s.name for s in statements(kernel.body) if isinstance(s, Declare)}
     plain: set[str] = set()  # locals that hold now this, now that, which is theirs to be proved
@@ -73,6 +73,16 @@ def _on_chip(kernel: Kernel) -> Iterator[str]:
             yield s.name
 
 
+def _writes(body: Iterable[Statement], within: bool) -> Iterator[tuple[Write, bool]]:
+    """All that is written, and whether no statement of the source says so: none is `within`, or the write."""
+    for s in body:
+        known = within or getattr(s, "origin", None) is not None
+        if isinstance(s, Assign | Declare | Move):
+            yield s, not known
+        for inner in bodies(s):
+            yield from _writes(inner, known)
+
+
 def _memory(e: Expr) -> str | None:
     return e.array if isinstance(e, Reference) else e.name if isinstance(e, Name) else None
 
@@ -92,7 +102,7 @@ class _Memories:
 
     on_chip: Set[str]
     scalars: Set[str]
-    writes: tuple[Write, ...]
+    writes: tuple[tuple[Write, bool], ...]  # and whether the source has none of it: it moves elements
 
     def known(self, found: Forms) -> dict[str, Expr]:
         """The forms that follow from those that were found."""
@@ -107,31 +117,29 @@ class _Memories:
         """The memories to which something else comes than they hold elsewhere."""
         return {
             target
-            for s in self.writes
-            for target, value in (_parts(s),)
-            if target in found and self._made(s, found) != found[target]
+            for s, moves in self.writes
+            for target, _ in (_parts(s),)
+            if target in found and self._made(s, moves, found) != found[target]
         }
 
-    def _made(self, s: Write, found: Forms) -> Expr | None:
+    def _made(self, s: Write, moves: bool, found: Forms) -> Expr | None:
         target, value = _parts(s)
-        origin = None if isinstance(s, Move) else s.origin
-        return None if origin is not None or value is None else self._form(target, value, found)
+        return self._form(target, value, found) if moves and value is not None else None
 
     def check(self, found: Forms) -> None:
-        for s in self.writes:
+        for s, moves in self.writes:
             target, value = _parts(s)
-            origin = None if isinstance(s, Move) else s.origin
-            made = self._made(s, found) if target in found else None
+            made = self._made(s, moves, found) if target in found else None
             read = {_memory(e) or "" for e in _memories_in(value)} if value is not None else set()
             if made != found.get(target):
                 raise MismatchError(f"'{target}' holds different things")
-            if made is None and origin is None and read & set(found):
+            if made is None and moves and read & set(found):
                 raise UnclearError(f"what '{target}' holds is made of something else than elements")
 
     def _copies(self) -> Iterator[tuple[str, Expr]]:
-        for s in self.writes:
+        for s, moves in self.writes:
             target, value = _parts(s)
-            if value is not None and (isinstance(s, Move) or s.origin is None):
+            if value is not None and moves:
                 yield target, value
 
     def _form(self, target: str, value: Expr, found: Forms) -> Expr | None:
