@@ -229,5 +229,9 @@ def _complete(
 
 def conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
     """All pairs that touch the same element, the source before the sink."""
-    first, then = (order.intersect_domain(side.domain()) for side in (sources, sinks))
-    return sources.apply_range(sinks.reverse()).intersect(first.lex_lt_union_map(then))
+    pairs = sources.apply_range(sinks.reverse())
+    if pairs.is_empty():
+        return pairs
+    times = order.gist_domain(order.domain()).coalesce()  # the pairs know which instances there are
+    first, then = (times.intersect_domain(side.universe()) for side in (pairs.domain(), pairs.range()))
+    return pairs.intersect(first.lex_lt_union_map(then))

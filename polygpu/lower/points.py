@@ -15,7 +15,7 @@ from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
 from polygpu.model.rewrite import rewrite, substitute, walk
-from polygpu.support.isl_idioms import D, bounded, bounded_hull
+from polygpu.support.isl_idioms import D, bounded, bounded_hull, coordinate
 
 NOTHING: Mapping[str, range] = {}
 _CASES = 4  # of a bound of the grid
@@ -93,7 +93,7 @@ class Extent:
                     low, high = (end.align_params(space) for end in ends)
                     if box.n_basic_set() * low.n_piece() * high.n_piece() > _PIECES:
                         return self.context.align_params(space)
-                    point = _coordinate(space, axis.name)
+                    point = isl.PwAff.from_aff(coordinate(space, axis.name))
                     box = box.intersect(point.sub(low).nonneg_set()).intersect(high.sub(point).nonneg_set())
         except isl.Error:
             return self.context.align_params(space)
@@ -323,11 +323,6 @@ def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
         pass
     hull = bounded_hull(line)
     return hull.dim_min(0), hull.dim_max(0)
-
-
-def _coordinate(space: isl.Space, name: str) -> isl.PwAff:
-    position = space.find_dim_by_name(D.param, name)
-    return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
 
 
 def _between(value: isl.Aff, low: int, high: int) -> isl.Set:

@@ -33,7 +33,16 @@ from polygpu.analysis.polyhedra import Polyhedra, array_tuple
 from polygpu.mapping.footprint import Side
 from polygpu.model.expr import Expr, Reference
 from polygpu.schedule.tree import Member, Node, sequence
-from polygpu.support.isl_idioms import D, bounded_hull, coalesced, few_floors, has_floors, identifier, pieces
+from polygpu.support.isl_idioms import (
+    D,
+    bounded_hull,
+    coalesced,
+    coordinate,
+    few_floors,
+    has_floors,
+    identifier,
+    pieces,
+)
 from polygpu.support.recent import Same
 
 ELEMENT = "an element"  # the name of one in what is made of it: none of C
@@ -325,6 +334,14 @@ class Fixed:
     width: int = 1
     count: int = 0
 
+    @property
+    def divisor(self) -> int:
+        """How many values of a dimension of the source are one of a tile's number; 1 for all others."""
+        affs = [aff for row in self.member.rows.values() for _, aff in pieces(row)]
+        divs = [aff.get_div(k) for aff in affs for k in range(aff.dim(D.div))]
+        found: set[int] = {div.get_denominator_val().to_python() for div in divs}
+        return found.pop() if len(found) == 1 else 1
+
     def restrict(self, domain: isl.Set, statement: str) -> isl.Set:
         if statement not in self.member.rows:
             return domain
@@ -492,7 +509,7 @@ class Grid:
             part = self.relaxed(restricted(self.p, s, (*outer, *self.points()))).params()
             hull = part if hull is None else hull.union(part)
         assert hull is not None
-        hull = coalesced(hull).from_params()
+        hull = self._in_tiles_of_steps(coalesced(hull).from_params(), outer)
         places = [hull.find_dim_by_name(D.param, a.name) for a in self.axes]
         for d, place in enumerate(places):  # points as set dimensions: the hull must be bounded in them
             moved = sum(1 for p in places[:d] if p < place)
@@ -502,6 +519,27 @@ class Grid:
             hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
             hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
         return hull.params()
+
+    def _in_tiles_of_steps(self, points: isl.Set, outer: Iterable[Fixed]) -> isl.Set:
+        """`points` with how far from the first step of a host loop's tile they can be as constraints.
+
+        A hull of them without floors may have points in the next tile: a block more, and one without work
+        copies elements that the others store.
+        """
+        space = points.get_space()
+        for f in outer:
+            width = f.divisor
+            if width == 1 or in_waves(self):
+                continue
+            for axis in self.axes:
+                start = coordinate(space, f.name).scale_val(isl.Val(width))
+                distance = coordinate(space, axis.name).sub(start)
+                low, high = points.min_val(distance), points.max_val(distance)
+                if low.is_int() and high.is_int():
+                    behind = isl.PwAff.from_aff(distance)
+                    points = points.intersect(behind.add_constant_val(low.neg()).nonneg_set())
+                    points = points.intersect(behind.neg().add_constant_val(high).nonneg_set())
+        return points
 
 
 def in_waves(m: Grid) -> bool:

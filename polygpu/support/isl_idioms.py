@@ -198,6 +198,12 @@ def has_floors(pw: isl.PwAff) -> bool:
     return any(aff.dim(D.div) for _, aff in pieces(pw))
 
 
+def coordinate(space: isl.Space, name: str) -> isl.Aff:
+    """The parameter `name` as a function on a space of sets."""
+    local = isl.LocalSpace.from_space(space)
+    return isl.Aff.var_on_domain(local, D.param, space.find_dim_by_name(D.param, name))
+
+
 def union_pw_affs(item: isl.MultiUnionPwAff, position: int) -> Iterator[isl.PwAff]:
     """The piecewise affine functions (one a statement) of dimension `position`."""
     found: list[isl.PwAff] = []

@@ -62,6 +62,7 @@ class _Reduction:
     session: Session
     partials: Partials
     named: dict[bool, dict[Do, isl.Map]] = field(default_factory=dict)
+    updated: dict[Do, isl.Map] = field(default_factory=dict)  # executions to the one element they are for
 
     @cached_property
     def where(self) -> tuple[str, Number]:
@@ -230,14 +231,11 @@ class _Reduction:
 
     def _one_element(self, a: Do) -> bool:
         """Terms of other elements stay out of what an instance or an update reads."""
-        if a.matched is not None:
-            mine = self._own(a)
-        else:
-            assert a.target is not None
-            mine = self.session.address(a, a.target, self.partials.frame)
         for exactly in (False, True):
-            mixed = self._elements_read(a, self._elements(exactly), exactly).subtract(mine).domain()
+            found = self._elements_read(a, self._elements(exactly), exactly)
+            mixed = _several(found) if a.matched is None else found.subtract(self._own(a)).domain()
             if mixed.is_empty():
+                self.updated[a] = found
                 return True
         return self._holds("terms of several elements are combined", a, mixed)
 
@@ -247,8 +245,7 @@ class _Reduction:
             return True
         p = self.session.p
         if (frame or self.partials.frame) is BLOCK:
-            missing = [n for n in WHOLE.dims(a.point) if n not in BLOCK.dims(a.point)]
-            bad = _with_dims(bad, missing)
+            bad = _in_whole(a, isl.Map.from_domain(bad)).domain()
         found = example(p, isl.Map.from_domain(bad))
         by = doer(p, a, fixed_at(WHOLE.dims(a.point), found.pair))
         self.session.failures.append(
@@ -259,34 +256,41 @@ class _Reduction:
     def _stands_for(self, uses: Uses) -> None:
         """The updates as what the first instance of a launch reads, and the last one writes."""
         first, last = self._chain()
-        updates = self._stores(self.partials.ends)
-        if not _once_each(keyed for _, keyed in updates.values()):
+        updates = {a: self._for_element(a) for a in self.partials.ends}
+        if not _once_each(updates.values()):
             raise UnanalysableError(f"'{self.write.array}' is updated several times in a launch")
-        for a, (address, keyed) in updates.items():
-            beyond = keyed.subtract_range(first.domain()).domain()
+        for a, keyed in updates.items():
+            assert a.target is not None
+            address = self.session.address(a, a.target, WHOLE)
+            beyond = address.domain().subtract(keyed.apply_range(first).domain())
             if not self._holds("a store that no instance of the source makes", a, beyond, WHOLE):
                 continue
             place = next(r for r in a.reads if r.space == "global")
-            assert a.target is not None
             trace = self.session.traces[a.point.launch.number]
             uses.add(Use(trace, a, place, address, keyed.apply_range(first), self.read, False))
             uses.add(Use(trace, a, a.target, address, keyed.apply_range(last), self.write, True))
+
+    def _for_element(self, a: Do) -> isl.Map:
+        """An update's executions to their turn of the host's loops, and the element that gets the terms.
+
+        That need not be where the device stores it: a temporary may have an element for each iteration.
+        """
+        found = self.updated[a] if self.partials.frame is WHOLE else _in_whole(a, self.updated[a])
+        found = found.intersect_domain(executions(a.point, WHOLE.dims(a.point)))
+        return _turn(found.domain(), self.rank).flat_range_product(found)
 
     def _kept_once(self) -> None:
         """Raises UnanalysableError where a temporary's element gets several partial results in a turn."""
         for array in {a.target.array for a in self.partials.kept if a.target is not None}:
             mine = [a for a in self.partials.kept if a.target is not None and a.target.array == array]
-            if not _once_each(keyed for _, keyed in self._stores(mine).values()):
+            if not _once_each(map(self._keyed, mine)):
                 raise UnanalysableError(f"'{array}' has several partial results in one element")
 
-    def _stores(self, actions: Iterable[Do]) -> dict[Do, tuple[isl.Map, isl.Map]]:
-        """Executions to the elements they store to, and to these and their turn of the host's loops."""
-        found = {}
-        for a in actions:
-            assert a.target is not None
-            address = self.session.address(a, a.target, WHOLE)
-            found[a] = address, _turn(address.domain(), self.rank).flat_range_product(address)
-        return found
+    def _keyed(self, a: Do) -> isl.Map:
+        """Executions to their turn of the host's loops, and the element that they store to."""
+        assert a.target is not None
+        address = self.session.address(a, a.target, WHOLE)
+        return _turn(address.domain(), self.rank).flat_range_product(address)
 
     @property
     def rank(self) -> int:
@@ -330,14 +334,15 @@ def _turn(whole: isl.Set, rank: int) -> isl.Map:
     return whole.identity().project_out(D.out, rank, whole.dim(D.set) - rank)
 
 
-def _with_dims(found: isl.Set, names: list[str]) -> isl.Set:
-    """A set in frame BLOCK in frame WHOLE."""
-    for k, name in enumerate(names):
+def _in_whole(a: Do, found: isl.Map) -> isl.Map:
+    """A relation of executions in frame BLOCK in frame WHOLE."""
+    missing = (n for n in WHOLE.dims(a.point) if n not in BLOCK.dims(a.point))
+    for k, name in enumerate(missing):
         position = found.find_dim_by_name(D.param, name)
         if position < 0:
-            found = found.insert_dims(D.set, k, 1)
+            found = found.insert_dims(D.in_, k, 1)
         else:
-            found = found.move_dims(D.set, k, D.param, position, 1)
+            found = found.move_dims(D.in_, k, D.param, position, 1)
     return found
 
 

@@ -15,6 +15,7 @@ from tests.fuzz.values import Scope, Values, constant, name
 Header = Callable[[Scope], tuple[Loop, Scope]]
 Target = tuple[Read | Scalar, str]
 
+_BINS = 8  # of a histogram
 EXTREMES = ("if ({1} > {0}) {0} = {1};", "{0} = {1} < {0} ? {1} : {0};", "{0} = {0} >= {1} ? {0} : {1};")
 OF_INTEGERS = (
     "{0} += ({1}) & 15;",
@@ -60,14 +61,17 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     used = {t.array for t in (*(t for t, _ in targets), index) if isinstance(t, Read)}
     v.arrays = tuple(a for a in arrays if a.name not in used)
     beside = replace(inside, scalars=())
-    body: tuple[Node, ...] = tuple(_node(v, target, index, beside, storages) for target in targets)
+    made = [_node(v, target, index, beside, storages) for target in targets]
+    body: tuple[Node, ...] = tuple(made)
     if v.arrays and v.chance(0.2):
         body = (*body, _store(v, beside, None))
     for loop in reversed(loops):
         body = (replace(loop, body=body),)
     v.arrays = arrays
-    set_ = [t for t in targets if is_floating(t[1]) or v.chance(0.4)]
-    before = [Assign(t, "{0} = {1};", constant(v.random.choice((0, 1, 5)))) for t, _ in set_]
+    places = [_places(node, target) for node, (target, _) in zip(made, targets, strict=True)]
+    kinds = [ctype for _, ctype in targets]
+    set_ = [p for p, ctype in zip(places, kinds, strict=True) if is_floating(ctype) or v.chance(0.4)]
+    before = [Assign(t, "{0} = {1};", constant(v.random.choice((0, 1, 5)))) for p in set_ for t in p]
     behind = [_store(v, outer, targets[0])] if row is not None and v.chance(0.5) else []
     nodes = (*before, *body, *behind)
     return nodes if row is None else (replace(row, body=nodes),)
@@ -128,8 +132,15 @@ def _histogram(v: Values, target: Target, scope: Scope) -> Assign:
     """a[b[i] & 7] += ...;"""
     place, ctype = target
     assert isinstance(place, Read)
-    chosen = Operation("({0} & 7)", (v.leaf(scope, "int"),))
+    chosen = Operation(f"({{0}} & {_BINS - 1})", (v.leaf(scope, "int"),))
     return _update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope)
+
+
+def _places(node: Node, target: Read | Scalar) -> list[Read | Scalar]:
+    """The elements that a node made for a target may update."""
+    if not isinstance(node, Assign) or node.target == target or not isinstance(target, Read):
+        return [target]
+    return [replace(target, subscripts=(*target.subscripts[:-1], constant(k))) for k in range(_BINS)]
 
 
 def _update(v: Values, target: Target, scope: Scope) -> Assign:
