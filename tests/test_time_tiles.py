@@ -218,12 +218,19 @@ AMONG_OTHERS = """{
     }
     for (int i = 0; i < n + 4; i++)
         A[i] += C[i];
+    for (int i = 0; i < n + 4; i++)
+        if (A[i] > 1) {
+            if (i % 3 == 1)
+                C[i] = 0.5f * C[i];
+        }
 #pragma endscop
 }
 """
+BEFORE_A_TEST = AMONG_OTHERS.replace("        A[i] += C[i];\n", "        C[i] = 2 * C[i];\n")
 
 
-def test_tiles_of_time_between_other_uses_of_their_arrays_are_proved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("body", [AMONG_OTHERS, BEFORE_A_TEST])
+def test_tiles_of_time_between_other_uses_of_their_arrays_are_proved(body: str, tmp_path: Path) -> None:
     """The copy of the second version is no last thing: what reads the array afterwards comes after it."""
-    region = tiled(LINE + AMONG_OTHERS, "steps(t: 3) tile(i: 24) threads(i: 8) hold()", tmp_path)
+    region = tiled(LINE + body, "steps(t: 3) tile(i: 24) threads(i: 8) hold()", tmp_path)
     assert certify(region, 60).holds

@@ -23,11 +23,12 @@ from polygpu.analysis.polyhedra import (
     Polyhedra,
     PolyStatement,
     access_relation,
+    array_tuple,
 )
 from polygpu.model.decisions import Decision
 from polygpu.model.expr import Reference
-from polygpu.model.rewrite import map_references
-from polygpu.model.scop import Access, Array
+from polygpu.model.rewrite import actions, map_references
+from polygpu.model.scop import Access, Array, Repeat
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, maps, union_of
 
@@ -119,13 +120,24 @@ def _old_reads(p: Polyhedra, array: Array, roots: Collection[str], every: bool) 
     return {
         (s.name, a.reference): a
         for s, a in accesses_of(p, array.name)
-        if root_of(s) in roots and is_read(a)
+        if root_of(s) in roots and is_read(a) and written_before(s, a).is_empty()
         if _is_old(a, writes, order) and _is_stored_over(s, a, writes, order, every)
     }
 
 
 def accesses_of(p: Polyhedra, array: str) -> list[tuple[PolyStatement, PolyAccess]]:
     return [(s, a) for s in p.statements for a in s.accesses if a.reference.array == array]
+
+
+def written_before(s: PolyStatement, a: PolyAccess) -> isl.Set:
+    """The instances that may themselves write what a read of theirs finds; an exposed one does not in all."""
+    repeats = any(isinstance(action, Repeat) for action in actions(s.body))
+    earlier = s.accesses if repeats else s.accesses[: s.accesses.index(a)]
+    found = isl.Set.empty(s.domain.get_space())
+    for w in earlier:
+        if w.write and array_tuple(w.reference) == array_tuple(a.reference):
+            found = found.union(w.relation.intersect(a.relation).domain())
+    return found
 
 
 def _is_old(a: PolyAccess, writes: list[tuple[PolyStatement, PolyAccess]], order: isl.UnionMap) -> bool:

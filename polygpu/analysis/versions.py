@@ -29,6 +29,7 @@ from polygpu.analysis.old_values import (
     redirected,
     root_of,
     with_old,
+    written_before,
 )
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.reductions import reductions
@@ -89,7 +90,7 @@ def _old(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> isl.Set:
 
     Raises isl.Error.
     """
-    found = s.domain
+    found = s.domain.subtract(written_before(s, a))
     for pairs in _sources(p, s, a).values():
         found = found.subtract(pairs.range())
     return found
@@ -138,7 +139,7 @@ def _single(whole: Polyhedra, p: Polyhedra, array: Array, roots: Collection[str]
         found = _sources(p, s, a) if not a.write and a.exposed else {}
         if found:
             read = _read(writers, s, found)
-            if read is None:
+            if read is None or not written_before(s, a).is_empty():
                 return p
             reads[s.name, a.reference] = read
     if not any(r.moves for r in reads.values()):

@@ -17,7 +17,19 @@ from polygpu.analysis.polyhedra import (
     statement_space,
 )
 from polygpu.model.expr import Expr, Name, Reference
-from polygpu.model.kernel import Assign, For, HostIf, HostStatement, If, Kernel, Launch, Region, Statement
+from polygpu.model.kernel import (
+    Assign,
+    Declare,
+    For,
+    HostIf,
+    HostStatement,
+    If,
+    Kernel,
+    Launch,
+    Region,
+    Statement,
+    While,
+)
 from polygpu.model.kernel_walk import touched
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
@@ -99,12 +111,12 @@ def _launches(body: tuple[HostStatement, ...], kernel: str) -> bool:
 def _statements(body: tuple[Statement, ...]) -> Iterator[str]:
     for s in body:
         match s:
-            case For():
+            case Assign() | Declare() | If() | While() if s.origin is not None:
+                yield s.origin.statement
+            case For() | While():
                 yield from _statements(s.body)
             case If():
                 yield from _statements((*s.then, *s.otherwise))
-            case Assign() if s.origin is not None:
-                yield s.origin.statement
 
 
 def _final_copy(

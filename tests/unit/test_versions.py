@@ -54,6 +54,25 @@ def test_what_other_iterations_may_have_stored_is_not() -> None:
     assert "z[i] = x_old[i];" not in {text for name, text in found.items() if name != "S1_0"}
 
 
+def test_what_the_same_iteration_may_have_stored_is_not() -> None:
+    """In the one where i is 3 it surely did: that is cut off, and reads what it wrote."""
+    body = "if (y[i] > 0) { if (i == 3) x[i] = y[i]; z[i] = x[i]; x[i + 1] = 2 * y[i]; }"
+    found = told(f"for (int i = n - 2; i >= 0; i--) {body}")
+    assert sorted("z[i] = x_old[i];" in text for name, text in found.items() if name[0] == "S") == [
+        False,
+        True,
+    ]
+    body = "{ if (y[i] > 0) { if (y[i] > 3) x[i] = y[i]; z[i] = x[i]; x[i + 1] = 2 * y[i]; } }"
+    assert "x_old" not in " ".join(told(f"for (int i = n - 2; i >= 0; i--) {body}").values())
+
+
+def test_a_scalar_that_the_same_iteration_may_have_set_is_not_told_apart() -> None:
+    body = "float t = 1; for (int i = 0; i < n; i++) { if (y[i] > 0) { t = z[i]; } x[i] = t; t = y[i]; }"
+    assert "_all" not in " ".join(told(body).values())
+    body = "float t = 1; for (int i = 0; i < n; i++) if (y[i] > 0) { if (y[i] > 3) t = 2; x[i] = t; t = 3; }"
+    assert "_all" not in " ".join(told(body).values())
+
+
 def test_a_scalar_of_the_iteration_before() -> None:
     body = "float t = z[0]; for (int i = 0; i < n; i++) { x[i] = y[i] + t; t = z[i]; }"
     found = told(body)
