@@ -21,7 +21,7 @@ Vector: TypeAlias = tuple[int, ...]
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
 _WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
-_SECONDS = 5.0
+_SECONDS = 1.0
 _LARGE = 2_000_000  # coefficients: isl reads them for seconds, without counting steps; known kernels: 13,000
 
 
