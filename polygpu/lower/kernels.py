@@ -104,7 +104,8 @@ def _comment(c: KernelContext) -> Iterator[str]:
     for k, a in enumerate(c.m.axes if not c.m.attending else ()):
         deal = f", {a.per_thread} points a thread" if a.per_thread > 1 else ""
         whose = "one after another" if a.loop else f"to {c.points.block_name(k).replace('_', ' ')}"
-        yield f"{a.name}: tiles of {a.tile} {whose}, {a.threads} threads{deal}"
+        threads = f"{a.threads} threads" if a.threads > 1 else "1 thread"
+        yield f"{a.name}: tiles of {a.tile} {whose}, {threads}{deal}"
 
 
 def _source(s: PolyStatement) -> Iterator[str]:

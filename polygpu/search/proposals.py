@@ -19,7 +19,8 @@ _FEW = 2  # shapes where launches differ, which take longer to price
 @dataclass(frozen=True)
 class Shape:
     """`threads` and points a thread of the last axes, and how those of the outer ones, and of the lanes', are
-    dealt; tiles of loops so wide, and unrolled, if `width` is not 0.
+    dealt; tiles of loops so wide, and unrolled, if `width` is not 0. With `turned` the lanes' axis is not the
+    last one: blocks that run at the same time are beside each other along the other.
     """
 
     threads: tuple[int, ...]
@@ -27,13 +28,17 @@ class Shape:
     outer: str = "cyclic"
     lanes: str = "cyclic"
     width: int = 0
+    turned: bool = False
 
     def changes(self, nest: Nest) -> Changes:
-        names = [a.removeprefix("-") for a in nest.axes]
+        axes = (*nest.axes[:-2], *reversed(nest.axes[-2:])) if self.turned else nest.axes
+        order: Changes = {"order": tuple((a, None) for a in axes)} if self.turned else {}
+        names = [a.removeprefix("-") for a in axes]
         front = [1] * (nest.depth - len(self.threads))
         each = list(zip(names, [*front, *self.threads], [*front, *self.points], strict=True))
         unroll: Changes = {"unroll": (("", "full"),)} if self.width else {}
         return {
+            **order,
             "threads": tuple((n, t) for n, t, _ in each),
             "tile": (*((n, t * p) for n, t, p in each), *((n, self.width) for n in nest.loops if self.width)),
             "deal": tuple((n, self.outer if n != names[-1] else self.lanes) for n in names),
@@ -67,6 +72,7 @@ _HALF_WARPS = Shapes(
         Shape((16, 16), (4, 4)),
         Shape((8, 32), (4, 1)),
         Shape((8, 16), (1, 8)),
+        Shape((128, 1), (1, 16), turned=True),
     ),
     _LINES,
 )
@@ -102,12 +108,13 @@ def staged(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
 def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
     """Threads, and points that a thread has: in loops, these share what it loads once."""
     few = _uncoalesced(r, nest)
-    stage: Changes = {} if "stage" in best or not (nest.loops and few) else {"stage": _items(few)}
+    stage: Changes = {"stage": _items(few)} if few else {}
+    held = "stage" in best or not nest.loops
     shapes = (_SECTORS if rule == "sector" else _HALF_WARPS).of(nest)
     if rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
         shapes = tuple(s for s in shapes if {*s.points} == {1})
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
-        yield {**stage, **shape.changes(nest)}
+        yield {**({} if held and not shape.turned else stage), **shape.changes(nest)}
 
 
 def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
