@@ -6,7 +6,7 @@ parameters that are loop, block and thread indices into dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -15,8 +15,10 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.rewrite import walk
 from polygpu.support.isl_idioms import coalesced, isl_name, pieces
+from polygpu.support.recent import Recent, Same
 
 UNIVERSE = "{ [] : }"
+_RECENT = 100
 
 
 class NotAffineError(Exception):
@@ -46,12 +48,14 @@ _INTEGERS = ("char", "short", "int", "long")
 class Scope:
     """Values of names where `domain` holds; None for what is not affine.
 
-    `frame` is `domain` without the tests of branches.
+    `frame` is `domain` without the tests of branches. Scopes made of this one share its `recent` values of
+    selections, of which extents of arrays and ends of loops have the same ones many times.
     """
 
     domain: isl.Set
     values: Mapping[str, isl.PwAff | None] = field(default_factory=dict)
     frame: isl.Set = field(default_factory=lambda: isl.Set(UNIVERSE))
+    recent: Recent[isl.PwAff] = field(default_factory=lambda: Recent(_RECENT), compare=False, repr=False)
 
     def bind(self, name: str, value: isl.PwAff | None) -> Scope:
         return replace(self, values={**self.values, name: value})
@@ -84,16 +88,24 @@ class Scope:
                 return self._extreme(function, [self.value(a) for a in arguments])
             case Call("floord", (left, right), _):
                 return self._quotient(self.value(left), self.value(right), floor=True)
-            case Select(test, yes, no):
-                first = self.where(self.condition(test))
-                second = replace(self, domain=coalesced(self.domain.subtract(first.domain)))
-                chosen = first.value(yes).intersect_domain(first.domain)
-                return chosen.union_add(second.value(no).intersect_domain(second.domain))
+            case Select():
+                return self.recent.get(self._key(expr), lambda: self._selected(expr))
             case Cast("int" | "long" | "long long", operand):
                 return self.value(operand)
             case Unary("!") | Binary("&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):
                 return self.value(Select(expr, Int(1), Int(0)))
         raise NotAffineError(str(expr))
+
+    def _key(self, expr: Expr) -> Hashable:
+        """What the value of an expression depends on."""
+        names = sorted({e.name for e in walk(expr) if isinstance(e, Name)})
+        return expr, Same(self.domain), tuple(Same(self.values.get(n)) for n in names)
+
+    def _selected(self, expr: Select) -> isl.PwAff:
+        first = self.where(self.condition(expr.test))
+        second = replace(self, domain=coalesced(self.domain.subtract(first.domain)))
+        chosen = first.value(expr.yes).intersect_domain(first.domain)
+        return chosen.union_add(second.value(expr.no).intersect_domain(second.domain))
 
     def condition(self, expr: Expr) -> isl.Set:
         """Where `expr` is not zero, as far as that is in `domain`. Raises NotAffineError."""
