@@ -184,7 +184,7 @@ def _planes(m: Grid, uses: list[_Use]) -> isl.Set:
 
 
 def _everywhere(relation: isl.Map) -> isl.Map:
-    """An access at all values of its iterators, by each of the functions that it is: none if it never runs."""
+    """An access at all values of its iterators, by all functions that it is: by none if it never runs."""
     found: list[isl.Map] = []
     function = isl.PwMultiAff.from_map(relation)
     function.foreach_piece(lambda _, multi: found.append(isl.Map.from_multi_aff(multi)))
