@@ -42,8 +42,8 @@ int main(int argc, char **argv)
 """
 
 
-def compiled(folder: Path, *decisions: str, device: str = "h100") -> Compilation:
-    (folder / "chain.c").write_text(PROGRAM)
+def compiled(folder: Path, *decisions: str, device: str = "h100", source: str = PROGRAM) -> Compilation:
+    (folder / "chain.c").write_text(source)
     options = Options(target="emulator", device=device, decisions=decisions, level=1)
     return compile_file(str(folder / "chain.c"), options)
 
@@ -66,13 +66,17 @@ def test_one_thread_is_attended_where_others_help(tmp_path: Path) -> None:
 @pytest.mark.parametrize("device", ["h100", "8800gtx"])
 def test_the_sum_is_that_of_the_source(tmp_path: Path, device: str) -> None:
     made = compiled(tmp_path, "attend(32)", device=device)
+    run_as_the_source(made, tmp_path, 0, 1, 2, 31, 32, 33, 65, 100)
+
+
+def run_as_the_source(made: Compilation, tmp_path: Path, *sizes: int) -> None:
     files = {suffix: tmp_path / f"chain{suffix}" for suffix in made.files}
     for suffix, path in files.items():
         path.write_text(made.files[suffix])
     recipe = Recipe("emulator", ("gcc",), extra=("-w", "-O0", "-ffp-contract=off", "-DPOLYGPU_CHECK=1"))
     build_program(files, tmp_path / "found", recipe)
     build_original(tmp_path / "chain.c", tmp_path / "right", recipe)
-    for n in (0, 1, 2, 31, 32, 33, 65, 100):
+    for n in sizes:
         right, found = (
             subprocess.run([tmp_path / name, str(n)], check=True, capture_output=True).stdout
             for name in ("right", "found")
@@ -85,6 +89,47 @@ def test_it_is_proved(tmp_path: Path) -> None:
     certificate = certify(r)
     assert certificate.holds
     assert not certificate.unproved
+
+
+ELSEWHERE = """
+static void chain(int n, float a[restrict 2 * n + 100], float s[restrict 2])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        s[0] = s[0] * 0.5f + a[2 * i + 1];
+        a[2 * i + DISTANCE] = s[0];
+    }
+#pragma endscop
+}
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]);
+    float *a = malloc((2 * n + 100) * sizeof *a), s[2] = {1}, sum = 0;
+    for (int i = 0; i < 2 * n + 100; i++)
+        a[i] = (i * 7919 % 201 - 100) / 100.3f;
+    chain(n, a, s);
+    for (int i = 0; i < 2 * n + 100; i++)
+        sum = sum * 0.9f + a[i];
+    printf("%.9g %.9g\\n", s[0], sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("buffering", ["prefetch", "ring"])
+@pytest.mark.parametrize(("distance", "ahead"), [(0, True), (64, False), (98, False)])
+def test_nothing_is_copied_while_the_thread_stores_there(
+    distance: int, ahead: bool, buffering: str, tmp_path: Path
+) -> None:
+    """Tiles of odd elements are even ones, too: those which the thread stores, a tile or two further."""
+    source = ELSEWHERE.replace("DISTANCE", str(distance))
+    device = {"prefetch": "generic", "ring": "h100"}[buffering]
+    made = compiled(tmp_path, "attend(32)", device=device, source=source)
+    loops = [tiles for r in made.regions for g in r.grids for tiles in g.loops]
+    assert [tiles.buffering for tiles in loops] == [buffering if ahead else "none"]
+    run_as_the_source(made, tmp_path, 0, 1, 32, 33, 64, 65, 100)
 
 
 @pytest.mark.slow

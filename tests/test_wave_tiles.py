@@ -112,6 +112,14 @@ def test_tiles_run_in_waves_by_rule_unless_they_are_single_points(source: str, t
     assert_as_the_original(points, tmp_path, 5, 33)
 
 
+def test_branches_that_are_never_taken_touch_nothing(tmp_path: Path) -> None:
+    stencil = IN_TWO_DIMENSIONS.replace("C[i][j] = (", "if (A[i][j] < 2) {\nC[i][j] = (")
+    source = stencil.replace("/ 5.0f;", "/ 5.0f;\nif (i < 1) C[i][0] = C[i][j]; }")
+    region = realiser(source, tmp_path).realise(parse("wave(t: 2, i: 16, j: 32)"))
+    assert in_waves(region)
+    assert_as_the_original(region, tmp_path, 5, 33)
+
+
 def test_points_with_loops_of_their_own_stay(tmp_path: Path) -> None:
     """Those of a tile wait for each other: there is less to do at the same time than without."""
     source = IN_TWO_DIMENSIONS.replace("C[i + 1][j + 1]) / 5.0f;", "C[i + 1][j + 1]) / 5.0f;\n")

@@ -180,10 +180,22 @@ def _prefetched(c: KernelContext, tiles: Tiles, boxes: tuple[Box, ...], used: Co
 
 def _if_there(c: KernelContext, tiles: Tiles, around: Around, boxes: tuple[Box, ...], fetch: Code) -> Code:
     """`fetch` of the next tile, behind the last one only of arrays that no block writes meanwhile."""
-    written, loop = written_arrays(c.m), c.tiles_visited(tiles.fixed, _fixed(around))
-    if not isinstance(loop, ScanFor) or not any(box.tuple_name in written for box in boxes):
+    if not any(box.tuple_name in written_arrays(c.m) for box in boxes):
         return fetch
-    return (If(Binary("<", add(Name(tiles.name), tiles.width), loop.upper), fetch, (), uniform=True),)
+    upper = _end_of(_visit(c, tiles, around, ()))
+    if upper is None:
+        return ()
+    return (If(Binary("<", add(Name(tiles.name), tiles.width), upper), fetch, (), uniform=True),)
+
+
+def _end_of(loop: Code) -> Expr | None:
+    """The upper bound of the one loop over tiles; None for a single tile."""
+    match loop[0]:
+        case For(_, _, upper):
+            return upper
+        case If(_, then):
+            return _end_of(then)
+    return None
 
 
 def _turn(c: KernelContext, tiles: Tiles, around: Around) -> Callable[[Expr], Expr | None]:

@@ -9,6 +9,7 @@ from typing import cast
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.mapping import time_tiles
+from polygpu.mapping.apart import apart
 from polygpu.mapping.body import arranged
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
@@ -18,13 +19,10 @@ from polygpu.mapping.program import (
     Each,
     Fixed,
     Grid,
-    Held,
     HostTree,
     InOrder,
-    Meet,
     Program,
     Run,
-    Series,
     Tiles,
     children,
     series,
@@ -143,26 +141,7 @@ def attend(grid: Grid, nest: Nest, device: Device, asked: Wanted) -> Grid | None
     one = replace(plain(grid.p, single, grid.outer), name=grid.name, registers=grid.registers)
     chosen = Tiling([(count, 1, 1)], count, buffering(classify(one), 1, device))
     made = _tiled(one, chosen, device, replace(asked, nest=single, decisions=others))
-    return replace(_apart(made), unroll=_ROW) if any(tiles for _, tiles in made.boxes) else None
-
-
-def _apart(grid: Grid) -> Grid:
-    """The grid with barriers around tiles of arrays that it writes elsewhere: tiles are more than is read."""
-    written = {a.reference.array for s in grid.statements for a in grid.p.statement(s).accesses if a.write}
-    loops = [tiles for box, tiles in grid.boxes if box.array in written]
-
-    def apart(block: Block) -> Block:
-        match block:
-            case Held(arrays, inner):
-                return Held(arrays, apart(inner))
-            case Series(blocks):
-                return series(b for block in blocks for b in around(block))
-        return series(around(block))
-
-    def around(block: Block) -> tuple[Block, ...]:
-        return (Meet(), block, Meet()) if any(block is tiles for tiles in loops) else (block,)
-
-    return replace(grid, block=apart(grid.block))
+    return replace(apart(made), unroll=_ROW) if any(tiles for _, tiles in made.boxes) else None
 
 
 def _in_time(

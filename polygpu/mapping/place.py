@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import islpy as isl
 
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.places import array_names, part_at
-from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, array_tuple, parameter_space
+from polygpu.analysis.polyhedra import PolyAccess, array_tuple
+from polygpu.mapping.apart import meets_stores
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, untouched, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
@@ -22,9 +22,9 @@ from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
 from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES, Binary, Int
+from polygpu.model.expr import SIZES
 from polygpu.schedule.loop_names import loop_names
-from polygpu.support.isl_idioms import D, identifier
+from polygpu.support.isl_idioms import D
 
 
 def hold(m: Grid, asked: Wanted) -> Hold:
@@ -187,7 +187,8 @@ def _candidates(
                 named, level = _asked(m, group, decision)
                 reason = (reason or "asked for") if named and _is_stageable(m, group) else ""
             made = _stage(m, number, group, reason, level, device, number in decided) if reason else None
-            if made is not None and (m.attending or not _meets_stores(m, made)):
+            tiles = part if isinstance(part, Tiles) and made is not None and made.stepped else None
+            if made is not None and (m.attending or not meets_stores(m, made.box, tiles)):
                 accesses = tuple((p.statement, p.access) for p in group)
                 result.append((0 if reason == "uncoalesced" else 1, Candidate(made, accesses)))
     return [c for _, c in sorted(result, key=lambda item: item[0])]
@@ -298,59 +299,6 @@ def _stage(
     keys = frozenset(reference_key(p.statement, p.access.reference) for p in group)
     made = Box(reference.array, array_tuple(reference), "", whole, order, reason, keys)
     return Staging(made, number, stepped)
-
-
-def _meets_stores(m: Grid, staging: Staging) -> bool:
-    """Whether a copy of the box may read what the kernel writes, in this block or in another one.
-
-    A box is more than is used of it, and beyond the array the last element is copied, or the first.
-    """
-    made = staging.box
-    stores = [
-        m.domain(s).apply(a.relation)
-        for s in m.statements
-        for a in m.p.statement(s).accesses
-        if a.write and array_tuple(a.reference) == made.tuple_name
-    ]
-    if not stores:
-        return False
-    written = reduce(isl.Set.union, stores).reset_tuple_id().align_params(parameter_space(m.p.parameters))
-    part = m.parts[staging.part]
-    if isinstance(part, Tiles) and staging.stepped:
-        if part.buffering == "ring":
-            return True  # which may begin before the first tile's copy is waited for
-        written = written.intersect_params(_tiles_copied(m, part))
-    space = written.get_space()
-    builder = AffineBuilder(space)
-    for k, (side, extent) in enumerate(zip(made.sides, m.p.array(made.array).extents, strict=True)):
-        here = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.set, k))
-        try:
-            last = builder.value(Binary("-", extent, Int(1))) if extent is not None else None
-        except ValueError:
-            last = None
-        if last is None:  # any place may be the last one
-            continue
-        first = side.offset.insert_domain(space)
-        end = first.add_constant_val(isl.Val(side.size - 1))
-        inside = here.ge_set(first).intersect(here.le_set(end))
-        above = here.eq_set(last).intersect(end.gt_set(last))
-        below = here.eq_set(builder.value(Int(0))).intersect(first.lt_set(builder.value(Int(0))))
-        written = written.intersect(inside.union(above).union(below))
-    return not written.is_empty()
-
-
-def _tiles_copied(m: Grid, tiles: Tiles) -> isl.Set:
-    """What holds of the name of a loop's tiles in each that some block goes through: they are multiples."""
-    width = isl.Val(tiles.width)
-    starts = isl.Set("{ [i] : false }")
-    for s, row in tiles.member.rows.items():
-        first = row.scale_down_val(width).floor().scale_val(width)
-        starts = starts.union(m.domain(s).apply(isl.Map.from_pw_aff(first)).reset_tuple_id())
-    if starts.n_basic_set() > 1:
-        starts = isl.Set.from_basic_set(starts.simple_hull())
-    multiple = isl.Set(f"{{ [i] : i mod {tiles.width} = 0 }}")
-    found = starts.intersect(multiple).move_dims(D.param, starts.dim(D.param), D.set, 0, 1).params()
-    return found.set_dim_id(D.param, found.dim(D.param) - 1, identifier(tiles.name))
 
 
 def _aligned_side(side: Side, lanes: int) -> Side:

@@ -38,7 +38,7 @@ from polygpu.mapping.transformations import room
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import Band, Member, Nest
-from polygpu.support.isl_idioms import D, coalesced, pieces
+from polygpu.support.isl_idioms import D, coalesced
 
 
 def waved(
@@ -184,11 +184,11 @@ def _planes(m: Grid, uses: list[_Use]) -> isl.Set:
 
 
 def _everywhere(relation: isl.Map) -> isl.Map:
-    """An access at all values of its iterators."""
+    """An access at all values of its iterators, by all functions that it is: by none if it never runs."""
+    found: list[isl.Map] = []
     function = isl.PwMultiAff.from_map(relation)
-    rows = (pieces(function.get_pw_aff(k)) for k in range(function.dim(D.out)))
-    found = reduce(isl.Map.flat_range_product, (isl.Map.from_aff(row[0][1]) for row in rows))
-    return found.set_tuple_name(D.out, relation.get_tuple_name(D.out))
+    function.foreach_piece(lambda _, multi: found.append(isl.Map.from_multi_aff(multi)))
+    return reduce(isl.Map.union, found, isl.Map.empty(relation.get_space()))
 
 
 def _itself(elements: isl.Set) -> isl.PwMultiAff:
