@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Literal, TypeAlias
 
 import islpy as isl
@@ -509,7 +509,8 @@ class Grid:
             part = self.relaxed(restricted(self.p, s, (*outer, *self.points()))).params()
             hull = part if hull is None else hull.union(part)
         assert hull is not None
-        hull = self._in_tiles_of_steps(coalesced(hull).from_params(), outer)
+        hull = coalesced(hull).from_params()
+        ends = tuple(self._in_tiles_of_steps(hull, outer))
         places = [hull.find_dim_by_name(D.param, a.name) for a in self.axes]
         for d, place in enumerate(places):  # points as set dimensions: the hull must be bounded in them
             moved = sum(1 for p in places[:d] if p < place)
@@ -518,10 +519,10 @@ class Grid:
         for axis in self.axes:
             hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
             hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
-        return hull.params()
+        return reduce(isl.Set.intersect, ends, hull.params())
 
-    def _in_tiles_of_steps(self, points: isl.Set, outer: Iterable[Fixed]) -> isl.Set:
-        """`points` with how far from the first step of a host loop's tile they can be as constraints.
+    def _in_tiles_of_steps(self, points: isl.Set, outer: Iterable[Fixed]) -> Iterator[isl.Set]:
+        """How far from the first step of a host loop's tile `points` can be, as conditions.
 
         A hull of them without floors may have points in the next tile: a block more, and one without work
         copies elements that the others store.
@@ -537,9 +538,8 @@ class Grid:
                 low, high = points.min_val(distance), points.max_val(distance)
                 if low.is_int() and high.is_int():
                     behind = isl.PwAff.from_aff(distance)
-                    points = points.intersect(behind.add_constant_val(low.neg()).nonneg_set())
-                    points = points.intersect(behind.neg().add_constant_val(high).nonneg_set())
-        return points
+                    yield behind.add_constant_val(low.neg()).nonneg_set().params()
+                    yield behind.neg().add_constant_val(high).nonneg_set().params()
 
 
 def in_waves(m: Grid) -> bool:

@@ -89,7 +89,7 @@ class Matcher:
         if expected is None:
             return False
         found = self.here.affine(kernel)
-        if found is None and type_of(source) != "int":
+        if found is None and (type_of(source) != "int" or _typed_alike(source, kernel)):
             return False  # computed as in the source, with its conversions
         if found is None:
             raise MismatchError("an index of the source is computed from data")
@@ -118,6 +118,14 @@ class Matcher:
             raise MismatchError("the operations differ from the source's")
         for a, b in zip(ours, theirs, strict=True):
             self.match(a, b)
+
+
+def _typed_alike(source: Expr, kernel: Expr) -> bool:
+    """Whether two expressions have the same type, and so have their parts, as far as operations agree."""
+    if type_of(source) != type_of(kernel):
+        return False
+    pairs = zip(children(source), children(kernel), strict=False)
+    return type(source) is not type(kernel) or all(_typed_alike(a, b) for a, b in pairs)
 
 
 def _bare(expr: Expr) -> Expr:

@@ -1,0 +1,73 @@
+"""Integers of the source that a kernel computes with the conversions of unsigned parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+from polygpu.compilation import Options
+from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Unary
+from polygpu.pipeline import compile_file
+from polygpu.verify.affine import Scope, parameter
+from polygpu.verify.certificate import certify
+from polygpu.verify.match import Matcher, MismatchError
+
+PROGRAM = """
+void f(unsigned int m, long c[restrict 97])
+{
+    int u;
+#pragma scop
+    u = -(m < 96 ? m : 96) + 2;
+    for (int i = (m < 96 ? m : 96); i >= 0; i -= 2) {
+        c[i] = -u + 3;
+        u += 2;
+    }
+#pragma endscop
+}
+"""
+PASSED = Name("m", "int")
+LEAST = Call("min", (PASSED, Int(96)), "unsigned int")
+
+
+def shifted(m: Expr, least: Expr, by: int = 2) -> Expr:
+    """`-(int)(-m + by) + (int)(least / 2)`."""
+    first = Unary("-", Cast("int", Binary("+", Unary("-", m), Int(by))))
+    return Binary("+", first, Cast("int", Binary("/", least, Int(2))))
+
+
+def match(source: Expr, kernel: Expr) -> None:
+    scope = Scope(isl.Set("[m] -> { [] : m >= 0 }")).bind("m", parameter("m"))
+    symbols = {"m": Name("m", "unsigned int")}
+    Matcher(scope, scope, symbols, frozenset(), lambda _: None).match(source, kernel)
+
+
+SOURCE = shifted(Name("m", "unsigned int"), LEAST)
+
+
+def test_conversions_are_those_of_the_source() -> None:
+    match(SOURCE, shifted(Cast("unsigned int", PASSED), LEAST))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        shifted(Cast("unsigned int", PASSED), LEAST, 3),
+        shifted(Cast("unsigned char", PASSED), LEAST),
+        shifted(Cast("unsigned int", PASSED), Call("min", (PASSED, Int(95)), "unsigned int")),
+        shifted(Cast("unsigned int", PASSED), Call("min", (PASSED, Int(96)), "int")),
+    ],
+    ids=["another constant", "another type", "another part", "another type of a part"],
+)
+def test_anything_else_differs(kernel: Expr) -> None:
+    with pytest.raises(MismatchError):
+        match(SOURCE, kernel)
+
+
+def test_a_program_that_does_so_is_proved(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(PROGRAM)
+    made = compile_file(str(tmp_path / "f.c"), Options(target="emulator", device="generic"))
+    assert "unsigned int)m" in made.files["_emulator.c"]
+    certificate = certify(made.regions[0])
+    assert certificate.holds, certificate
