@@ -12,7 +12,7 @@ from functools import lru_cache, reduce
 
 import islpy as isl
 
-from polygpu.support.child import in_child
+from polygpu.support.child import in_child, steps_for
 from polygpu.support.isl_idioms import (
     CONTEXT,
     D,
@@ -45,6 +45,7 @@ class Flow:
 
 
 _FLOWS: Recent[Flow | None] = Recent(_RECENT)
+_TOO_FEW: Recent[float] = Recent(_RECENT)  # steps for problems to be solved in
 
 
 def dataflow(sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, order: isl.UnionMap) -> Flow:
@@ -162,8 +163,18 @@ def _solved(problems: tuple[_Problem, ...], every: bool) -> list[Flow | None]:
 
 @lru_cache(maxsize=256)
 def _in_child(problems: tuple[_Problem, ...], every: bool) -> str | None:
-    """The solutions, which take a second at times: a region compiled for several devices asks again."""
-    return in_child(lambda: _BETWEEN.join(_solutions(problems, every)), _SECONDS)
+    """The solutions, which take a second at times: a region compiled for several devices asks again.
+
+    Raises TimeoutError, at once where they took too long before and there is not much more time now.
+    """
+    most = steps_for(_SECONDS)
+    if most < 2 * _TOO_FEW.found.get((problems, every), 0):
+        raise TimeoutError("the dataflow took too long before")
+    try:
+        return in_child(lambda: _BETWEEN.join(_solutions(problems, every)), _SECONDS)
+    except TimeoutError:
+        _TOO_FEW.replace((problems, every), most)
+        raise
 
 
 def _solutions(problems: tuple[_Problem, ...], every: bool) -> Iterator[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 import islpy as isl
 
@@ -35,42 +36,76 @@ from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, arr
 from polygpu.analysis.reductions import reductions
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.scop import Array
-from polygpu.support.isl_idioms import D, coalesced, maps, pieces, tuple_name, union_of
+from polygpu.support.isl_idioms import D, bounded, coalesced, maps, pieces, tuple_name, union_of
 
 _PIECES = 6  # of a statement
+_CONVEX = 32  # sets that these pieces consist of
+_STEPS = 4_000_000  # of isl, which mostly takes some 1,000, and up to a million
 
 
-def told_apart(p: Polyhedra, names: Collection[str], every: bool = False) -> Polyhedra:
-    """`p` with the values apart that the statements of these `names` read, and others of them store over.
-
-    With `every` those too that the same iteration stores over: what reads them may then come later.
+@dataclass(frozen=True)
+class Versions:
+    """`whole` is a program with the values apart that the statements of these `names` read, and others of
+    them store over.
     """
-    roots = {root_of(p.statement(n)) for n in names}
-    sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
-    try:
-        found = _in_pieces(p, roots, sums)
-        for array in p.arrays:
-            summed = any(array.name == name for _, name in sums)
-            if not array.extents and not array.structure and not summed:
-                found = _single(p, found, array, roots)
-        return with_old(found, roots, every)
-    except isl.Error:  # dataflow that nobody knows
-        return p
+
+    whole: Polyhedra
+    names: tuple[str, ...]
+
+    def told_apart(self, every: bool = False) -> Polyhedra:
+        """With `every` those too that the same iteration stores over: what reads them may then come later.
+
+        The `whole` program itself where isl does not find them, or not soon.
+        """
+        if self._by_writers is None:
+            return self.whole
+        try:
+            with bounded(_STEPS):
+                return with_old(self._by_writers, self._roots, every)
+        except isl.Error:
+            return self.whole
+
+    @cached_property
+    def _roots(self) -> frozenset[str]:
+        return frozenset(root_of(self.whole.statement(n)) for n in self.names)
+
+    @cached_property
+    def _by_writers(self) -> Polyhedra | None:
+        """With the values apart that statements wrote; None where isl does not find them, or not soon."""
+        p = self.whole
+        sums = {(r.statement, r.array) for r in reductions(p, {}, permitted=False)}
+        summed = {name for _, name in sums}
+        scalars = [a for a in p.arrays if not a.extents and not a.structure and a.name not in summed]
+        try:
+            with bounded(_STEPS):
+                found = _in_pieces(p, self._roots, sums)
+                return reduce(lambda q, array: _single(p, q, array, self._roots), scalars, found)
+        except isl.Error:  # dataflow that nobody knows
+            return None
 
 
 def _in_pieces(p: Polyhedra, roots: Collection[str], sums: Collection[tuple[str, str]]) -> Polyhedra:
     """`p` with statements that read values of several kinds as several ones, those that add to them aside."""
     found = p
     for s in (s for s in p.statements if root_of(s) in roots):
-        sets = [s.domain]
-        reads = (a for a in s.accesses if is_read(a) and (s.name, a.reference.array) not in sums)
-        for a in reads:
-            for part in _kinds(p, s, a):
-                sets = [new for old in sets for new in (old.intersect(part), old.subtract(part))]
-        sets = [coalesced(each) for each in sets if not each.is_empty()]
+        sets = _by_kinds(p, s, sums)
         if 1 < len(sets) <= _PIECES:
-            found = divided(found, s.name, sets)
+            sets = [coalesced(each) for each in sets]
+            if sum(each.n_basic_set() for each in sets) <= _CONVEX:
+                found = divided(found, s.name, sets)
     return found
+
+
+def _by_kinds(p: Polyhedra, s: PolyStatement, sums: Collection[tuple[str, str]]) -> list[isl.Set]:
+    """The instances of a statement by the kinds of what they read; some of them where these are too many."""
+    sets = [s.domain]
+    reads = (a for a in s.accesses if is_read(a) and (s.name, a.reference.array) not in sums)
+    for part in (part for a in reads for part in _kinds(p, s, a)):
+        halves = (new for old in sets for new in (old.intersect(part), old.subtract(part)))
+        sets = [half for half in halves if not half.is_empty()]
+        if len(sets) > _PIECES:
+            break
+    return sets
 
 
 def _kinds(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[isl.Set]:

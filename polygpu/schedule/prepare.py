@@ -23,7 +23,7 @@ from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.old_values import copies_asked, from_copies, in_more_loops
 from polygpu.analysis.polyhedra import Polyhedra
-from polygpu.analysis.versions import told_apart
+from polygpu.analysis.versions import Versions
 from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
@@ -222,12 +222,12 @@ def _freed(start: Prepared, end: float, passes: Passes) -> Prepared:
 def _told_apart(start: Prepared, found: Prepared, end: float, passes: Passes) -> Prepared:
     """The region with copies of what iterations store over, where fewer loops are one thread's by that."""
     alone = found.alone
-    names = [s.name for s in start.polyhedra.statements if s.position in alone]
+    names = tuple(s.name for s in start.polyhedra.statements if s.position in alone)
+    versions = Versions(start.polyhedra, names)
     for every in (False, True):
         if not names or end <= steps():
             break
-        told = partial(told_apart, start.polyhedra, names, every)
-        p = passes.run("versions", told)
+        p = passes.run("versions", partial(versions.told_apart, every))
         if p is start.polyhedra:
             continue
         try:

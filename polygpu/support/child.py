@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import inf
 from time import monotonic
 
-from polygpu.support.isl_idioms import SLOW, STEPS_A_SECOND, bounded, exhausted, pass_by, steps
+from polygpu.support.isl_idioms import SLOW, STEPS_A_SECOND, bounded, exhausted, left, pass_by, steps
 
 _END = ContextVar("_END", default=inf)  # on the clock of steps
 _FAR = 20  # times the time that steps should take: then the clock ends a child
@@ -30,13 +30,19 @@ def patience(seconds: float) -> Iterator[None]:
         _END.reset(token)
 
 
+def steps_for(seconds: float) -> float:
+    """How many steps a child may take that is given so many seconds."""
+    return min(seconds * STEPS_A_SECOND, _END.get() - steps(), left())
+
+
 def in_child(work: Callable[[], str], seconds: float) -> str | None:
     """What `work` returns, made in a copy of this process; None when it raises there.
 
-    Raises TimeoutError where isl takes more steps than `seconds` have, or `patience` leaves, and where none
-    is counted for twice as much time of the processor. Where processes cannot be copied, `work` runs here.
+    Raises TimeoutError where isl takes more steps than `seconds` have, or `patience` or a bound leaves, and
+    where fewer are counted in twice as much time of the processor. Where processes cannot be copied, `work`
+    runs here.
     """
-    most = min(seconds * STEPS_A_SECOND, _END.get() - steps())
+    most = steps_for(seconds)
     if most <= 0:
         raise TimeoutError("no time is left")
     if not hasattr(os, "fork"):

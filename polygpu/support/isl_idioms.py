@@ -152,6 +152,11 @@ def bounded(operations: float) -> Iterator[None]:
         steps()
 
 
+def left() -> float:
+    """How many steps isl may do in what is `bounded` here."""
+    return _CLOCK.end - steps()
+
+
 def exhausted() -> bool:
     """Whether isl may do nothing more: each allocation is a step.
 

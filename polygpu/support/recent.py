@@ -33,6 +33,10 @@ class Recent(Generic[T]):
     def put(self, key: Hashable, value: T) -> None:
         self.get(key, lambda: value)
 
+    def replace(self, key: Hashable, value: T) -> None:
+        self.found.pop(key, None)
+        self.put(key, value)
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The key's value, which is what `make` makes where there is none."""
         if key not in self.found:

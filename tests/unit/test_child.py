@@ -8,7 +8,7 @@ import islpy as isl
 import pytest
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import STEPS_A_SECOND, steps
+from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, steps
 
 
 def test_the_answer_comes_back_whole() -> None:
@@ -57,3 +57,14 @@ def test_what_counts_no_steps_ends_by_the_clock_of_the_processor() -> None:
 
     with pytest.raises(TimeoutError):
         in_child(forever, 0.02)
+
+
+def test_a_bound_is_one_for_children_too() -> None:
+    def forever() -> str:
+        while True:
+            pass
+
+    start = time.process_time()
+    with pytest.raises(TooLongError), bounded(20_000):
+        in_child(forever, 60)
+    assert time.process_time() - start < 30

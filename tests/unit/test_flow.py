@@ -116,3 +116,25 @@ def test_an_array_is_analysed_again_only_where_it_changed(monkeypatch: pytest.Mo
     assert asked == ["x", "y", "y"]
     expected = "[n] -> {{ S0[i] -> S0[i + 1] : 0 < i < n - 1; S1[i] -> S1[i + {0}] : 0 < i < n - {0} }}"
     assert [same_map(f, expected.format(d)) for f, d in zip(found, (1, 1, 2), strict=True)] == [True] * 3
+
+
+def test_what_took_too_long_is_tried_again_only_with_much_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = analysed(VECTORS, STRIDED)
+    tried: list[float] = []
+
+    def late(_work: object, seconds: float) -> str:
+        tried.append(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(flow, "in_child", late)
+    monkeypatch.setattr(flow, "_FLOWS", Recent(8))
+    monkeypatch.setattr(flow, "_TOO_FEW", Recent(8))
+
+    def asked(seconds: float) -> int:
+        monkeypatch.setattr(flow, "_SECONDS", seconds)
+        with pytest.raises(isl.Error):
+            dataflow(p.relation(False), p.relation(True, True), empty_union_map(), p.schedule())
+        return len(tried)
+
+    flow._in_child.cache_clear()
+    assert [asked(seconds) for seconds in (1.0, 1.0, 1.5, 3.0, 2.0)] == [1, 1, 1, 2, 2]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from polygpu import pipeline
-from polygpu.analysis.versions import told_apart
+from polygpu.analysis import versions
+from polygpu.analysis.versions import Versions
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary, Expr, Int, Reference
@@ -25,7 +26,7 @@ OLD = "for (int i = 0; i < n - 1; i++) x[i] = x[i + 1] + y[i];"
 
 def told(body: str) -> dict[str, str]:
     p, _ = dependent(VECTORS, body)
-    found = told_apart(p, [s.name for s in p.statements])
+    found = Versions(p, tuple(s.name for s in p.statements)).told_apart()
     return {s.name: " ".join(shown_action(a) for a in s.body) for s in found.statements}
 
 
@@ -34,6 +35,11 @@ def test_what_is_stored_over_is_copied() -> None:
         "B_x_old": "x_old[x_e0] = x[x_e0];",
         "S0": "x[i] = (x_old[(i + 1)] + y[i]);",
     }
+
+
+def test_values_that_take_many_steps_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "_STEPS", 200)
+    assert told(OLD) == {"S0": "x[i] = (x[(i + 1)] + y[i]);"}
 
 
 def test_what_an_iteration_stores_over_itself_is_not() -> None:
