@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from benchmarks import programs
 from benchmarks.programs import Command, ProgramError
 from polygpu import cli
+from tests.parts import in_parts
 
 DIRECTORY = "POLYGPU_TESTS_BUILDS"  # names the directory of what is built to all processes of the run
 COMPILE = (sys.executable, "-m", "polygpu", "compile")
@@ -79,7 +80,8 @@ def _execute(words: tuple[str, ...], directory: Path, timeout: float, environmen
     if words[: len(COMPILE)] == COMPILE and _compiles(words[len(COMPILE) - 1 :]):
         return
     try:
-        _call(words, timeout, **environment)
+        with TemporaryDirectory(prefix="polygpu-tests-") as parts:
+            _call(in_parts(words, Path(parts), call), timeout, **environment)
     except ProgramError as error:
         (directory / ERROR).write_text(str(error))
 
