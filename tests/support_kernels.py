@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
@@ -43,7 +43,7 @@ def require_nvcc() -> None:
         unavailable(str(error))
 
 
-def some_by_default(cases: list[tuple[object, ...]], one_in: int) -> list[object]:
+def some_by_default(cases: Sequence[tuple[object, ...]], one_in: int) -> list[object]:
     """The cases, of which all but one in `one_in` are slow; it shares no factor with what varies fastest."""
     marks = [() if number % one_in == 0 else (pytest.mark.slow,) for number in range(len(cases))]
     return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
