@@ -50,6 +50,7 @@ def brief_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     Optimised kernels run in tests/test_kernels.py and tests/unit/test_emulator_results.py.
     """
     monkeypatch.setattr(build, "OPTIMISE", ("-O0", "-ffp-contract=off"))
+    monkeypatch.setattr(build, "execute", builds.execute)
     monkeypatch.setenv(DRIVER_FLAGS, "-cl-opt-disable")
 
 

@@ -42,7 +42,7 @@ def parts(text: str) -> Parts | None:
 
 
 def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]], object]) -> tuple[str, ...]:
-    """The command to build a program, with the runtime of its file for the emulator already compiled.
+    """The command to build a program or an object, with the runtime of its emulator file already compiled.
 
     It is another command only where gcc does not optimise: else whole files make other programs than parts.
     `call` executes what compiles the runtime; files are written into `folder`.
@@ -51,7 +51,8 @@ def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]],
     flags = tuple(word for word in words if word.startswith("-") and not word.startswith(("-o", "-l")))
     plain = [word for word in words if not word.startswith("-") and not word.endswith((".c", ".o"))]
     level = [word for word in ("-O0", *flags) if word.startswith("-O")][-1]
-    if plain != ["gcc", words[words.index("-o") + 1]] or len(sources) != 1 or level != "-O0" or "-c" in flags:
+    others = set(plain[1:]) - {words[words.index("-o") + 1]} if "-o" in words else {"no output"}
+    if words[0] not in ("gcc", "cc") or others or len(sources) != 1 or level != "-O0":
         return tuple(words)
     source = Path(sources[0])
     if not (found := parts(source.read_text())):
@@ -59,5 +60,6 @@ def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]],
     runtime, kernels = folder / "runtime.c", folder / source.name
     runtime.write_text(found.runtime)
     kernels.write_text(found.kernels)
-    call(("gcc", *flags, "-c", str(runtime), "-o", f"{runtime}.o"))
-    return (*(str(kernels) if word == sources[0] else word for word in words), f"{runtime}.o")
+    call((words[0], *(flag for flag in flags if flag != "-c"), "-c", str(runtime), "-o", f"{runtime}.o"))
+    linked = {sources[0]: (str(kernels),), "-c": ("-r", "-nostdlib")}  # -r: an object of two
+    return (*(w for word in words for w in linked.get(word, (word,))), f"{runtime}.o")
