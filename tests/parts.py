@@ -51,8 +51,9 @@ def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]],
     flags = tuple(word for word in words if word.startswith("-") and not word.startswith(("-o", "-l")))
     plain = [word for word in words if not word.startswith("-") and not word.endswith((".c", ".o"))]
     level = [word for word in ("-O0", *flags) if word.startswith("-O")][-1]
-    others = set(plain[1:]) - {words[words.index("-o") + 1]} if "-o" in words else {"no output"}
-    if words[0] not in ("gcc", "cc") or others or len(sources) != 1 or level != "-O0":
+    output = words[words.index("-o") + 1] if "-o" in words else ""
+    others = [word for word in plain[1:] if word != output and not Path(word).is_dir()]
+    if words[0] not in ("gcc", "cc") or not output or others or len(sources) != 1 or level != "-O0":
         return tuple(words)
     source = Path(sources[0])
     if not (found := parts(source.read_text())):
@@ -60,6 +61,7 @@ def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]],
     runtime, kernels = folder / "runtime.c", folder / source.name
     runtime.write_text(found.runtime)
     kernels.write_text(found.kernels)
-    call((words[0], *(flag for flag in flags if flag != "-c"), "-c", str(runtime), "-o", f"{runtime}.o"))
+    own = [flag for flag in flags if flag not in ("-c", "-I", "-iquote")]  # it includes the system's headers
+    call((words[0], *own, "-c", str(runtime), "-o", f"{runtime}.o"))
     linked = {sources[0]: (str(kernels),), "-c": ("-r", "-nostdlib")}  # -r: an object of two
     return (*(w for word in words for w in linked.get(word, (word,))), f"{runtime}.o")
