@@ -138,10 +138,10 @@ def build_emulator(kernel: str, directory: Path, check: bool = False, *flags: st
     return program
 
 
-def build_opencl(kernel: str, directory: Path) -> Path:
+def build_opencl(kernel: str, directory: Path, *flags: str) -> Path:
     program = directory / f"{kernel}_opencl"
     sources = (directory / f"{kernel}_host.c", directory / f"{kernel}_opencl.c")
-    call(("gcc", "-O2", *GENERATED, *sources, "-o", program, "-lOpenCL", "-lm"))
+    call(("gcc", "-O2", *GENERATED, *flags, *sources, "-o", program, "-lOpenCL", "-lm"))
     return program
 
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +17,14 @@ from tempfile import TemporaryDirectory
 from benchmarks import programs
 from benchmarks.programs import Command, ProgramError
 from polygpu import cli
+from polygpu.runtime import build
+from tests.parts import in_parts
 
 DIRECTORY = "POLYGPU_TESTS_BUILDS"  # names the directory of what is built to all processes of the run
 COMPILE = (sys.executable, "-m", "polygpu", "compile")
 ERROR = "error"  # the file that says why there are no others
 _call = programs.call
+_execute_all = build.execute
 
 
 @contextmanager
@@ -60,6 +63,13 @@ def call(command: Command, timeout: float = 600, **environment: str) -> subproce
     return subprocess.CompletedProcess(words, 0, "", "")
 
 
+def execute(*commands: tuple[str, ...]) -> None:
+    """`build.execute`, with the emulator's runtime compiled once."""
+    with ExitStack() as folders:
+        parts = [Path(folders.enter_context(TemporaryDirectory(prefix="polygpu-tests-"))) for _ in commands]
+        _execute_all(*(in_parts(words, folder, call) for words, folder in zip(commands, parts, strict=True)))
+
+
 def _digest(words: tuple[str, ...], environment: dict[str, str]) -> str:
     """Of the command and of its files, which are the same wherever they are."""
     files = {word: Path(word) for word in words[1:] if Path(word).is_file()}
@@ -79,7 +89,8 @@ def _execute(words: tuple[str, ...], directory: Path, timeout: float, environmen
     if words[: len(COMPILE)] == COMPILE and _compiles(words[len(COMPILE) - 1 :]):
         return
     try:
-        _call(words, timeout, **environment)
+        with TemporaryDirectory(prefix="polygpu-tests-") as parts:
+            _call(in_parts(words, Path(parts), call), timeout, **environment)
     except ProgramError as error:
         (directory / ERROR).write_text(str(error))
 

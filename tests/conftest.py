@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from polygpu.runtime import build
 from tests import builds
+from tests.support_kernels import DRIVER_FLAGS
 
 # Timings on a shared machine say nothing; a property that hangs is stopped by the test that owns it.
 settings.register_profile("polygpu", deadline=None, derandomize=True)
@@ -44,11 +45,13 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def brief_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What commands build here runs for a moment: to optimise it takes longer.
+    """What commands and OpenCL's driver build here runs for a moment: to optimise it takes longer.
 
     Optimised kernels run in tests/test_kernels.py and tests/unit/test_emulator_results.py.
     """
     monkeypatch.setattr(build, "OPTIMISE", ("-O0", "-ffp-contract=off"))
+    monkeypatch.setattr(build, "execute", builds.execute)
+    monkeypatch.setenv(DRIVER_FLAGS, "-cl-opt-disable")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
@@ -19,6 +19,8 @@ from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
 ARCHITECTURES = ("sm_75", "sm_90")
+DRIVER_FLAGS = "POCL_EXTRA_BUILD_FLAGS"  # the driver of OpenCL on the CPU builds all kernels with them
+FAST = ("-O0", "-Wno-maybe-uninitialized")  # gcc sees what is initialised only where it optimises
 _HEADER = re.compile(r"^#include <.*>$", re.MULTILINE)
 _SHARED = (
     "assumption_failed", "profiled_regions", "images", "scopes", "pool", "reasons", "locked", "keep",
@@ -41,7 +43,7 @@ def require_nvcc() -> None:
         unavailable(str(error))
 
 
-def some_by_default(cases: list[tuple[object, ...]], one_in: int) -> list[object]:
+def some_by_default(cases: Sequence[tuple[object, ...]], one_in: int) -> list[object]:
     """The cases, of which all but one in `one_in` are slow; it shares no factor with what varies fastest."""
     marks = [() if number % one_in == 0 else (pytest.mark.slow,) for number in range(len(cases))]
     return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
@@ -65,11 +67,8 @@ def translate(kernel: str, target: str, device: str | None, directory: Path, *op
 
 
 def build_checked(kernel: str, directory: Path, *flags: str) -> Path:
-    """The program for the emulator, with its checks, which runs for less time than it takes to optimise it.
-
-    gcc sees what is initialised only where it optimises.
-    """
-    return programs.build_emulator(kernel, directory, True, "-O0", "-Wno-maybe-uninitialized", *flags)
+    """The program for the emulator, with its checks; it runs for less time than it takes to optimise it."""
+    return programs.build_emulator(kernel, directory, True, *FAST, *flags)
 
 
 def compile_cuda(source: Path, architecture: str) -> None:

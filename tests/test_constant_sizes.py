@@ -71,7 +71,7 @@ def assert_offloaded(compiled: Compilation, extent: int) -> None:
                 programs.kernel_names(), DEVICES, EXTENTS, FORMS
             )
         ],
-        one_in=29,
+        one_in=41,
     ),
 )
 def test_certified(kernel: str, target: str, device: str, extent: int, form: str, tmp_path: Path) -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
-from tests.support_kernels import build_checked, require_opencl, translate
+from tests.support_kernels import (
+    DRIVER_FLAGS,
+    FAST,
+    build_checked,
+    require_opencl,
+    some_by_default,
+    translate,
+)
 
 DEVICES = ["8800gtx", "h100"]
 KERNELS = programs.kernel_names()
@@ -63,12 +70,22 @@ def assert_launched(kernel: str, original: Path, program: Path, directory: Path)
     assert all(count > 0 for count in launches.values()), launches
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", some_by_default([(kernel,) for kernel in KERNELS], one_in=2))
 def test_opencl(kernel: str, tmp_path: Path) -> None:
+    assert_opencl_agrees(kernel, tmp_path, *FAST)
+
+
+@pytest.mark.parametrize("kernel", some_by_default([(kernel,) for kernel in KERNELS], one_in=7))
+def test_opencl_optimised(kernel: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(DRIVER_FLAGS)
+    assert_opencl_agrees(kernel, tmp_path)
+
+
+def assert_opencl_agrees(kernel: str, tmp_path: Path, *flags: str) -> None:
     require_opencl()
     # certified in test_kernels_cuda.py, where the kernels are the same
     translate(kernel, "opencl", None, tmp_path, "--certify", "off")
     original = programs.build_original(kernel, tmp_path)
-    program = programs.build_opencl(kernel, tmp_path)
+    program = programs.build_opencl(kernel, tmp_path, *flags)
     for sizes in programs.size_vectors(kernel, (1, 33, 100)):
         assert_agrees(kernel, original, program, sizes, exact=False)

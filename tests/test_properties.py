@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks import programs as benchmark_programs
 from polygpu.compilation import Compilation, Options
 from polygpu.pipeline import compile_file
 from tests.legality import broken
@@ -63,8 +64,8 @@ FOUND = [
 
 def gcc(directory: Path, *arguments: str) -> Path:
     program = directory / "program"
-    command = ("gcc", "-O0", "-ffp-contract=off", QUIET, *arguments, "-o", str(program), "-lm")
-    subprocess.run(command, cwd=directory, check=True)
+    flags = ("-O0", "-ffp-contract=off", QUIET)
+    benchmark_programs.call(("gcc", *flags, *arguments, "-o", program, "-lm"))
     return program
 
 
@@ -86,14 +87,16 @@ def check_output(batch: list[Program]) -> None:
     with tempfile.TemporaryDirectory(prefix="polygpu-") as name:
         directory, text = Path(name), source(batch)
         (directory / "original.c").write_text(text)
-        expected = output(gcc(directory, *SANITIZED, "original.c"))
+        expected = output(gcc(directory, *SANITIZED, f"{directory}/original.c"))
         for device in ("8800gtx", "h100"):
             compilation = compiled(directory, text, device)
             assert compilation.offloaded == len(batch)
             for suffix, content in compilation.files.items():
                 (directory / f"random{suffix}").write_text(content)
             flags = ("-fopenmp", "-DPOLYGPU_CHECK=1")
-            found = output(gcc(directory, *flags, "random_host.c", "random_emulator.c"))
+            found = output(
+                gcc(directory, *flags, *(f"{directory}/random{suffix}" for suffix in compilation.files))
+            )
             assert found == expected, device
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchmarks import programs
+from benchmarks.programs import ProgramError
 from tests.fuzz.compilation import HANG, Certified, Compiled, Refused, Setup, compiled
 from tests.fuzz.program import Program
 from tests.fuzz.text import program_at, source
@@ -52,9 +54,9 @@ class Outcome:
 
 
 def gcc(directory: Path, program: str, flags: Sequence[str], files: Sequence[str], *libraries: str) -> None:
-    """Raises CalledProcessError."""
-    command = ("gcc", *flags, *files, "-o", program, *libraries, "-lm")
-    subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True, timeout=TIMEOUT)
+    """Raises ProgramError."""
+    paths = [directory / file for file in files]
+    programs.call(("gcc", *flags, *paths, "-o", directory / program, *libraries, "-lm"), TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Batch:
     """Programs in one file, their original built and run once, for any number of setups."""
 
     def __init__(self, programs: Sequence[Program], directory: Path) -> None:
-        """Raises CalledProcessError if the original cannot be built."""
+        """Raises ProgramError if the original cannot be built."""
         self.programs, self.directory = list(programs), directory
         self.outcome = Outcome()
         (directory / "original.c").write_text(source(self.programs))
@@ -155,8 +157,8 @@ class Batch:
                 gcc(self.directory, program, CHECKED, ["fuzz_host.c", "fuzz_emulator.c"])
             else:
                 gcc(self.directory, program, FLAGS, ["fuzz_host.c", "fuzz_opencl.c"], "-lOpenCL")
-        except subprocess.CalledProcessError as problem:
-            self._fail_each("build", _head(problem.stderr), setup)
+        except ProgramError as problem:
+            self._fail_each("build", str(problem), setup)
             return
         self.outcome.counts[setup.target] += len(self.programs)
         self._compare(self.directory / program, setup)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import tempfile
 import traceback
 from collections import Counter
@@ -13,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
+from benchmarks.programs import ProgramError
 from polygpu.support.diagnostics import Diagnosed, render
 from tests.fuzz.compilation import Setup, random_setup
 from tests.fuzz.examine import Batch, Failure, Outcome, alone
@@ -78,8 +78,8 @@ def _compared(job: Job, directory: Path) -> Outcome:
     programs = job.programs()
     try:
         batch = Batch(programs, directory)
-    except subprocess.CalledProcessError as problem:
-        failure = Failure(0, "invalid", problem.stderr, Setup("original", ""))
+    except ProgramError as problem:
+        failure = Failure(0, "invalid", str(problem), Setup("original", ""))
         return Outcome([failure], Counter({NOT_EXAMINED: job.count}))
     if batch.valid:
         batch.examine(job.setup(), *(("opencl",) if job.opencl else ()))
@@ -167,7 +167,7 @@ def outcomes(candidate: Program, setup: Setup) -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="polygpu-fuzz-") as name:
         try:
             batch = Batch([candidate], Path(name))
-        except (subprocess.CalledProcessError, KeyError, ValueError):
+        except (ProgramError, KeyError, ValueError):
             return []
         if not batch.valid:
             return []

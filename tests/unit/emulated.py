@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from benchmarks import programs
 from polygpu.compilation import Compilation, Options
 from polygpu.pipeline import compile_file
 
@@ -20,8 +21,8 @@ def compiled(folder: Path, text: str) -> Compilation:
 
 def printed(folder: Path, *files: str) -> tuple[str, str]:
     """What the program of these files prints: standard output, and standard error."""
-    command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-    subprocess.run(command, cwd=folder, check=True)
+    paths = [folder / file for file in files]
+    programs.call(("gcc", "-w", "-ffp-contract=off", *paths, "-o", folder / "program", "-lm"))
     ran = subprocess.run([folder / "program"], check=True, capture_output=True, text=True)
     return ran.stdout, ran.stderr
 
