@@ -48,7 +48,8 @@ def emit_original(text: str, unit: Unit, target: str) -> dict[str, str]:
 
 def in_source(r: CompiledRegion) -> Region:
     """The region as the host file sees it: scalars, arrays and sizes in the names of the source."""
-    return in_source_names(r.region, _sources(r))
+    unsigned = (s.source for s in r.scop.scalars if s.affine and s.type.startswith("unsigned"))
+    return in_source_names(r.region, _sources(r), frozenset(unsigned))
 
 
 def in_scop(r: CompiledRegion) -> Region:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from polygpu.analysis.in_step import in_step
 from polygpu.frontend import Kept
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Literal, Name, Select
+from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Name, Select
 from polygpu.model.kernel import Buffer, Region, Rows, Span
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import rewrite, substitute
@@ -152,14 +152,20 @@ def _listed(scop: Scop, region: Region, rows: Mapping[str, Packed]) -> Iterator[
             yield f"polygpu_list_memory({e.address}, {e.size}, 0, 0);"
 
 
-def in_source_names(region: Region, names: Mapping[str, str]) -> Region:
-    """What the host file sees of `region`, where kernels call something else than the source does."""
-    if not names:
+def in_source_names(
+    region: Region, names: Mapping[str, str], unsigned: Collection[str] = frozenset()
+) -> Region:
+    """What the host file sees of `region`, where kernels call something else than the source does.
+
+    Scalars that are `unsigned` there count as signed, as kernels do: else C takes `-n` for a large number.
+    """
+    if not names and not unsigned:
         return region
     values: dict[str, Expr] = {new: Name(old) for new, old in names.items()}
+    signed: dict[str, Expr] = {name: Cast("long long", Name(name)) for name in unsigned}
 
     def expr(e: Expr) -> Expr:
-        return substitute(e, values)
+        return substitute(substitute(e, values), signed)
 
     def buffer(b: Buffer) -> Buffer:
         return replace(

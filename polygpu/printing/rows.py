@@ -114,7 +114,7 @@ class Packed:
             loop = f"for (long long {name} = {self.spell(first)}; {name} < {self.spell(end)}; {name}++)"
             yield "    " * k + loop
         if tests:
-            yield f"{'    ' * depth}if ({' && '.join(tests)})"
+            yield f"{'    ' * depth}if ({' && '.join(map(_operand, tests))})"
             depth += 1
         yield "    " * depth + body
 
@@ -131,3 +131,8 @@ class Packed:
 
     def _bytes(self, span: Span) -> str:
         return f"({self.spell(subtract(span.end, span.first))}) * (long long)sizeof({self.type})"
+
+
+def _operand(test: str) -> str:
+    """Of `&&`, as C."""
+    return f"({test})" if "||" in test or "?" in test else test

@@ -112,6 +112,12 @@ void lower(int n, double **l, double *y)
         for (int j = 0; j <= i; j++)
             y[i] += 2 * l[i][j];
 }
+void apart(int n, double **a)
+{
+    for (int i = 1; i < n; i++)
+        if (a[0][i] > 1)
+            a[i][i] = a[i + n + 1][0];
+}
 double **rows(int n, int m)
 {
     double **a = malloc(n * sizeof *a);
@@ -131,23 +137,56 @@ int main(void)
     c[4] = c[5];
     add(9, 5, a, b, c);
     lower(8, l, l[7]);
+    l[3] = l[4] = 0;
+    l[0] = l[6];
+    apart(3, l);
     for (int i = 0; i < 9; i++)
         for (int j = 0; j < 5; j++)
             s += c[i][j] * (i + 2 * j);
-    printf("%g %g %g\\n", s, y[7], l[7][3]);
+    printf("%g %g %g %g %g %g\\n", s, y[0], y[4], y[7], l[2][2], l[7][3]);
     return 0;
 }
 """
 
 
-def test_a_program(tmp_path: Path) -> None:
-    """Rows that are written where others are, or that another array is part of, are left to the loop."""
+BAND = """
+#include <stdio.h>
+#include <stdlib.h>
+void band(unsigned n, double **a)
+{
+#pragma scop
+    for (int i = n - 1; i >= 0; i--)
+        for (int j = 2; j < i; j++) {
+            a[j - 1][j - 1] = 1;
+            for (int k = 0; k < n - j && k < n - 1; k++)
+                a[j - 1][j - 1] += a[j - k + n - 1][j] + a[n + 1 - i][n - 1 - k];
+        }
+#pragma endscop
+}
+int main(void)
+{
+    double *a[12];
+    for (int i = 0; i < 12; i++) {
+        a[i] = malloc(7 * sizeof **a);
+        for (int j = 0; j < 7; j++)
+            a[i][j] = (i * 3 + j) % 7;
+    }
+    band(0, a);
+    band(7, a);
+    printf("%g %g %g %g\\n", a[1][1], a[2][2], a[4][4], a[6][6]);
+    return 0;
+}
+"""
+
+
+def outputs(program: str, tmp_path: Path) -> list[subprocess.CompletedProcess[str]]:
+    """What the original and what polygpu makes of it do."""
     path = tmp_path / "t.c"
-    path.write_text(PROGRAM)
+    path.write_text(program)
     files = compile_file(str(path), Options(target="emulator", offload="always")).files
     for suffix, text in files.items():
         (tmp_path / f"t{suffix}").write_text(text)
-    outputs = []
+    found = []
     for sources in (["t.c"], ["t_host.c", "t_emulator.c"]):
         command = [
             "cc",
@@ -161,8 +200,20 @@ def test_a_program(tmp_path: Path) -> None:
         ]
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-        outputs.append(
+        found.append(
             subprocess.run([str(tmp_path / "t")], env=environment, capture_output=True, text=True, check=True)
         )
-    assert outputs[0].stdout == outputs[1].stdout
-    assert outputs[1].stderr.count("rows of an array are not apart") == 2
+    return found
+
+
+def test_a_program(tmp_path: Path) -> None:
+    """Rows that are written where others are, or that another array is part of, are left to the loop."""
+    original, made = outputs(PROGRAM, tmp_path)
+    assert made.stdout == original.stdout
+    assert made.stderr.count("rows of an array are not apart") == 2
+
+
+def test_sizes_that_are_unsigned(tmp_path: Path) -> None:
+    """A row's first element is computed of them as of integers with a sign."""
+    original, made = outputs(BAND, tmp_path)
+    assert (made.stdout, made.stderr) == (original.stdout, "")
