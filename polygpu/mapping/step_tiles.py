@@ -7,7 +7,7 @@ after:   32 i a block, all j of the tile: copy both tiles of A; barrier
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -15,7 +15,7 @@ from math import prod
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
-from polygpu.mapping.footprint import box
+from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import point_elements
 from polygpu.mapping.program import (
     Axis,
@@ -36,7 +36,7 @@ from polygpu.mapping.transformations import room
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import Band, Nest, parts
-from polygpu.support.isl_idioms import coalesced
+from polygpu.support.isl_idioms import D, coalesced, coordinate
 
 _POINTS = 1024  # of a block
 _THREADS = 256
@@ -132,11 +132,12 @@ def _meet(a: _Use, b: _Use) -> bool:
 
 def _staged(m: Grid, group: list[_Use], number: int) -> tuple[Box, StoredBox | None] | None:
     """The box of what a block touches of an array, and what of it is stored; None without such a box."""
-    sides = box(reduce(isl.Set.union, (u.touched for u in group)))
+    sides = box(_together(group))
     if sides is None:
         return None
     longest = max(a.tile for a in m.axes)
-    if any(u.access.write for u in group) and any(side.size > longest for side in sides):
+    is_long = any(u.access.write for u in group) and any(side.size > longest for side in sides)
+    if is_long or _stored_by_others(m, sides, group):
         return None  # a copy of so much would meet what other blocks store
     reference = group[0].access.reference
     keys = frozenset(reference_key(u.statement, u.access.reference) for u in group)
@@ -149,3 +150,38 @@ def _staged(m: Grid, group: list[_Use], number: int) -> tuple[Box, StoredBox | N
     elements = coalesced(reduce(isl.Map.union, (point_elements(m, use) for use in written)))
     function = isl.PwMultiAff.from_map(elements)
     return made, StoredBox(made, function, elements.domain())
+
+
+def _together(group: Iterable[_Use]) -> isl.Set:
+    return reduce(isl.Set.union, (u.touched for u in group))
+
+
+def _stored_by_others(m: Grid, sides: Iterable[Side], group: list[_Use]) -> bool:
+    """Whether blocks may store elements of another block's box, which has more than is used."""
+    writes = [u for u in group if u.access.write]
+    if not writes:
+        return False
+    stored = _together(writes)
+    tiles = {a.origin: a.tile for a in m.axes if stored.find_dim_by_name(D.param, a.origin) >= 0}
+    for name in tiles:
+        position = stored.find_dim_by_name(D.param, name)
+        stored = stored.set_dim_name(D.param, position, f"{name} of another")
+    space = stored.get_space()
+    for k, side in enumerate(sides):
+        here = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.set, k))
+        first = side.offset.insert_domain(space)
+        behind = first.add_constant_val(isl.Val(side.size))
+        stored = stored.intersect(here.ge_set(first)).intersect(here.lt_set(behind))
+    found = stored.params()
+    return any(not _differ(found, name, by).is_empty() for name, by in tiles.items())
+
+
+def _differ(found: isl.Set, name: str, by: int) -> isl.Set:
+    """Where two origins of tiles are as far apart as tiles are wide."""
+    if found.find_dim_by_name(D.param, name) < 0:  # the box is the same for all blocks
+        return found
+    space = found.get_space()
+    distance = coordinate(space, name).sub(coordinate(space, f"{name} of another"))
+    apart = isl.PwAff.from_aff(distance).add_constant_val(isl.Val(-by)).nonneg_set()
+    other = isl.PwAff.from_aff(distance.neg()).add_constant_val(isl.Val(-by)).nonneg_set()
+    return found.intersect(apart.union(other))
