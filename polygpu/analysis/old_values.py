@@ -30,7 +30,9 @@ from polygpu.model.expr import Reference
 from polygpu.model.rewrite import actions, map_references
 from polygpu.model.scop import Access, Array, Repeat
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, maps, union_of
+from polygpu.support.isl_idioms import D, bounded, maps, union_of
+
+STEPS = 4_000_000  # of isl, which mostly takes some 1,000, and up to a million
 
 Found: TypeAlias = dict[tuple[str, Reference], PolyAccess]
 """Reads of an array, by their statement and reference."""
@@ -69,11 +71,12 @@ def in_more_loops(p: Polyhedra, roots: Collection[str]) -> tuple[str, ...]:
     """The arrays of which statements of `roots` read values from before the region in more loops than the
     array has dimensions, which take longer than a copy, while other iterations store over them.
 
-    Raises isl.Error.
+    Raises isl.Error, also where that takes too many steps.
     """
     mine = [s for s in p.statements if root_of(s) in roots]
     deep = {a.name: {root_of(s) for s in mine if len(s.iterators) > len(a.extents)} for a in p.arrays}
-    return tuple(a.name for a in p.arrays if deep[a.name] and _old_reads(p, a, deep[a.name], every=False))
+    with bounded(STEPS):
+        return tuple(a.name for a in p.arrays if deep[a.name] and _old_reads(p, a, deep[a.name], every=False))
 
 
 def from_copies(p: Polyhedra, arrays: Collection[str]) -> tuple[Polyhedra, dict[str, str]]:

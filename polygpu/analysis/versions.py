@@ -23,6 +23,7 @@ from polygpu.analysis.final_values import affine_expression, copy_of_last
 from polygpu.analysis.flow import dataflow
 from polygpu.analysis.index_sets import divided
 from polygpu.analysis.old_values import (
+    STEPS,
     crosses,
     free_name,
     is_read,
@@ -40,7 +41,6 @@ from polygpu.support.isl_idioms import D, bounded, coalesced, maps, pieces, tupl
 
 _PIECES = 6  # of a statement
 _CONVEX = 32  # sets that these pieces consist of
-_STEPS = 4_000_000  # of isl, which mostly takes some 1,000, and up to a million
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Versions:
         if self._by_writers is None:
             return self.whole
         try:
-            with bounded(_STEPS):
+            with bounded(STEPS):
                 return with_old(self._by_writers, self._roots, every)
         except isl.Error:
             return self.whole
@@ -77,7 +77,7 @@ class Versions:
         summed = {name for _, name in sums}
         scalars = [a for a in p.arrays if not a.extents and not a.structure and a.name not in summed]
         try:
-            with bounded(_STEPS):
+            with bounded(STEPS):
                 found = _in_pieces(p, self._roots, sums)
                 return reduce(lambda q, array: _single(p, q, array, self._roots), scalars, found)
         except isl.Error:  # dataflow that nobody knows

@@ -17,6 +17,7 @@ _LONG = 1000  # a stride
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
 _SECONDS = 1.0
+_SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
 
 
@@ -79,7 +80,8 @@ def _maximum(times: isl.Map) -> isl.Map:
     nothing = isl.Map.empty(times.get_space())
     try:
         if sum(b.dim(D.div) for b in basic_maps(times)) <= _FLOORS:
-            return times.lexmax()
+            with bounded(_SEARCHED):
+                return times.lexmax()
         found = in_child(lambda: str(times.lexmax()), _SECONDS)
     except (isl.Error, TimeoutError):
         return nothing

@@ -186,7 +186,7 @@ class _Action:
         slot = self.session.source.writing(m.statement, m.number)
         instances = self.session.instances(self.action, WHOLE)
         address = self.session.address(self.action, target, WHOLE)
-        beyond = address.domain().subtract(instances.domain())
+        beyond = self.session.outside(self.action, address.domain(), WHOLE)
         if slot is None or not beyond.is_empty():
             self._visible(target, isl.Map.from_domain(beyond))
             return

@@ -38,7 +38,7 @@ def test_what_is_stored_over_is_copied() -> None:
 
 
 def test_values_that_take_many_steps_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "_STEPS", 200)
+    monkeypatch.setattr(versions, "STEPS", 200)
     assert told(OLD) == {"S0": "x[i] = (x[(i + 1)] + y[i]);"}
 
 
