@@ -14,6 +14,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polygpu.analysis.elements import existing
 from polygpu.analysis.polyhedra import (
     AffineBuilder,
     PolyAccess,
@@ -59,12 +60,19 @@ def copy_of_last(p: Polyhedra, array: str, names: Mapping[str, str]) -> PolyStat
 
 
 def copy_before(p: Polyhedra, copy: str, reads: Sequence[PolyAccess]) -> PolyStatement:
-    """The statement `copy[e] = array[e]` for all elements that are read, before all others."""
+    """The statement `copy[e] = array[e]` for all elements that are read, before all others.
+
+    The array has them all: extents are affine where data may keep `reads` from happening.
+    """
     first, elements = reads[0], _elements(reads[0])
     name = f"B_{copy}"
     space = statement_space(p.parameters, name, elements)
-    relations = (a.relation.range() for a in reads)
-    domain = coalesced(reduce(isl.Set.union, relations)).reset_tuple_id().set_tuple_name(name)
+    read = (existing(p, a, a.relation.range()) for a in reads)
+    domain = (
+        coalesced(reduce(isl.Set.union, (r for r in read if r is not None)))
+        .reset_tuple_id()
+        .set_tuple_name(name)
+    )
     here = tuple(map(Name, elements))
     source = replace(first.reference, subscripts=here)
     target = replace(source, array=copy)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.analysis.elements import existing
 from polygpu.analysis.final_values import copy_before
 from polygpu.analysis.flow import conflicts
 from polygpu.analysis.places import array_names, holds
@@ -124,6 +125,7 @@ def _old_reads(p: Polyhedra, array: Array, roots: Collection[str], every: bool) 
         (s.name, a.reference): a
         for s, a in accesses_of(p, array.name)
         if root_of(s) in roots and is_read(a) and written_before(s, a).is_empty()
+        if existing(p, a, a.relation.range()) is not None
         if _is_old(a, writes, order) and _is_stored_over(s, a, writes, order, every)
     }
 

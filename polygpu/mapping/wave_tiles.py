@@ -16,7 +16,7 @@ from math import prod
 
 import islpy as isl
 
-from polygpu.analysis.elements import declared
+from polygpu.analysis.elements import declared, existing
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.mapping.footprint import box
 from polygpu.mapping.program import (
@@ -98,7 +98,8 @@ def _staged(m: Grid) -> Iterator[tuple[Box, StoredBox | None]]:
         sides = None
         if all(u.access.affine and not u.access.reference.field for u in mine):
             sides = box(_together(mine))
-        if sides is None:
+        elements = _copied(m, mine) if sides is not None else None
+        if sides is None or elements is None:
             continue
         along = tuple(a.name for a in m.axes) if len(m.axes) == len(sides) else ()
         made = Box(
@@ -109,7 +110,7 @@ def _staged(m: Grid) -> Iterator[tuple[Box, StoredBox | None]]:
             tuple(range(len(sides))),
             "a wave",
             frozenset(reference_key(u.statement, u.access.reference) for u in mine),
-            only=_needed(m, mine),
+            only=elements,
             along=along,
         )
         written = _together([u for u in mine if u.access.write])
@@ -130,8 +131,22 @@ def _together(uses: list[_Use]) -> isl.Set:
     return coalesced(reduce(isl.Set.union, (u.touched for u in uses)))
 
 
+def _copied(m: Grid, uses: list[_Use]) -> isl.Set | None:
+    """What a block copies: none that others of the wave store, or that the array does not have.
+
+    None where that is not known.
+    """
+    found: list[_Use] = []
+    for use in uses:
+        touched = existing(m.p, use.access, use.touched)
+        if touched is None:
+            return None
+        found.append(replace(use, touched=touched))
+    return _needed(m, found)
+
+
 def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
-    """What a block copies: none that others of the wave store.
+    """What a block copies for `uses`, none that others of the wave store.
 
     That is what its points touch; or, where that is in fewer pieces, what those would touch if the loops had
     no ends, as far as it is between elements that are used, and no other block of the wave stores there.

@@ -228,7 +228,7 @@ class _Action:
             if slot.relation is None:
                 return True
             meant = instances.apply_range(slot.relation.reset_tuple_id(D.out))
-            bad = address.subtract(meant).intersect_domain(self._inside(slot, meant).domain())
+            bad = self._defined(address.subtract(meant), meant, slot)
         if bad.is_empty():
             return True
         what = "stores to" if slot.write else "reads"
@@ -236,15 +236,17 @@ class _Action:
         self._fail(f"{what} another element than the source", place, bad, instances, slot, text)
         return False
 
-    def _inside(self, slot: Slot, elements: isl.Map) -> isl.Map:
-        """Those of the source's `elements` that the array has: a program that uses others is not defined."""
+    def _defined(self, bad: isl.Map, meant: isl.Map, slot: Slot) -> isl.Map:
+        """Without executions of which the array does not have the elements `meant` in the source: a program
+        that uses them is not defined.
+        """
         array = next((a for a in self.session.p.arrays if a.name == slot.array), None)
-        if array is None:
-            return elements
+        if bad.is_empty() or array is None:
+            return bad
         try:
-            return elements.intersect_range(everything(self.session, array))
+            return bad.intersect_domain(meant.intersect_range(everything(self.session, array)).domain())
         except UnanalysableError:
-            return elements
+            return bad
 
     def _meant(self, bad: isl.Map, instances: isl.Map, slot: Slot) -> str:
         """`, not A[3]`: the element of the source where the kernel takes another one."""
@@ -350,12 +352,12 @@ class _Action:
         if self.trace.launch.number <= copied.launch or slot.relation is None or copied.array != slot.array:
             raise UnanalysableError(f"'{loaded.array}' is read for something else than '{copied.array}'")
         reads = pairs.apply_range(self.session.address(o.by, loaded, BLOCK))
-        missing = reads.subtract_range(copied.elements.domain())
+        meant = here.apply_range(slot.relation.reset_tuple_id(D.out))
+        missing = self._defined(reads.subtract_range(copied.elements.domain()), meant, slot)
         if not missing.is_empty():
             self._fail("reads an element that nobody copied", loaded, missing, here, slot)
             return
-        meant = here.apply_range(slot.relation.reset_tuple_id(D.out))
-        other = reads.apply_range(copied.elements).subtract(meant)
+        other = self._defined(reads.apply_range(copied.elements).subtract(meant), meant, slot)
         if not other.is_empty():
             text = self._meant(other, here, slot)
             self._fail("reads a copy of another element than the source", loaded, other, here, slot, text)

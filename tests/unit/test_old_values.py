@@ -13,7 +13,9 @@ from polygpu.analysis.old_values import from_copies, in_more_loops
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Binary, Expr, Int, Reference
-from polygpu.model.kernel import Region
+from polygpu.model.kernel import If, Region, Statement
+from polygpu.model.kernel_walk import map_statements
+from polygpu.model.rewrite import rewrite
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
 from tests.unit.frontend_text import shown_action
@@ -24,6 +26,8 @@ LOOPS = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
 PRODUCT = (
     f"{LOOPS} {{ for (int k = i + 1; k < n; k++) A[i][j] += C[k][i] * A[k][j]; A[i][j] = 2 * A[i][j]; }}"
 )
+
+READ_BY_DATA = f"{LOOPS} A[i][j] = B[i][j] > 1 ? A[i + 1][j + 1] : 0;"
 
 
 def copied(body: str) -> tuple[str, ...]:
@@ -120,6 +124,30 @@ def test_a_copy_that_nothing_would_read(tmp_path: Path) -> None:
     said = caught.value.diagnostics[0]
     why = "no statement reads values from before the region that other iterations store over"
     assert (said.id, said.message) == ("PG304", f"'version(C)': {why}")
+
+
+def test_elements_that_an_array_does_not_have_are_not_copied(tmp_path: Path) -> None:
+    """Only data keep the last iterations from reading them."""
+    made = compiled(tmp_path, "version(A)", body=READ_BY_DATA)
+    assert versions(made) == ["version(A)"]
+    assert certify(made).holds
+
+
+def test_a_copy_of_fewer_elements_than_data_may_read_is_refuted(tmp_path: Path) -> None:
+    made = compiled(tmp_path, "version(A)", body=READ_BY_DATA)
+
+    def one_less(e: Expr) -> Expr | None:
+        if isinstance(e, Binary) and e.op == "<":
+            return replace(e, right=Binary("-", e.right, Int(1)))
+        return None
+
+    def smaller(s: Statement) -> Statement:
+        return replace(s, test=rewrite(s.test, one_less)) if isinstance(s, If) else s
+
+    copy, *rest = made.region.kernels
+    fewer = replace(copy, body=map_statements(copy.body, smaller))
+    certificate = certify(replace(made, region=replace(made.region, kernels=(fewer, *rest))))
+    assert "reads an element that nobody copied" in [f.message for f in certificate.failures]
 
 
 def changed(array: str, dimension: int, by: int) -> Callable[[Expr], Expr | None]:
