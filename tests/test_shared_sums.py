@@ -205,6 +205,35 @@ def test_decisions_are_followed_and_replayed(tmp_path: Path) -> None:
         compiled(SUM, tmp_path, "share(i: 64) threads(i: 48)")
 
 
+DEEP = SUM.replace(
+    "for (int i = 0; i < n; i++)\n        t += a[i];",
+    """for (int i = 0; i < n; i++)
+        for (int j = 0; j < 4; j++)
+            for (int k = j; k < 4; k += 2)
+                for (int l = 0; l < LENGTH; l++)
+                    t += a[i] * (j + k) + l;""",
+)
+
+
+@pytest.mark.parametrize(("length", "block"), [("n", (256, 1, 1)), ("3", (4, 4, 4))])
+def test_of_four_loops_the_three_innermost_have_threads(
+    length: str, block: tuple[int, int, int], tmp_path: Path
+) -> None:
+    made = compiled(DEEP.replace("LENGTH", length), tmp_path)
+    assert blocks(made)[0] == block
+    assert "threads(i: 1," in str(one(made).taken[0][1].decision)
+    assert certify(one(made)).holds
+    assert_same(made, tmp_path, 0, 3, 40)
+
+
+def test_threads_that_a_block_does_not_have_are_refused(tmp_path: Path) -> None:
+    text = DEEP.replace("LENGTH", "3")
+    with pytest.raises(Diagnosed, match="three dimensions of threads"):
+        compiled(text, tmp_path, "threads(i: 4)")
+    with pytest.raises(Diagnosed, match="a block of 2048 threads"):
+        compiled(SUM, tmp_path, "share(i: 64) threads(i: 2048)")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_cuda_compiles_without_warnings(architecture: str, tmp_path: Path) -> None:

@@ -281,8 +281,7 @@ def _copy(c: KernelContext, box: Box, around: Around, ahead: int = 0) -> Copy:
 def _threads(c: KernelContext, axis: str) -> tuple[Expr, int]:
     """The number of a thread along an axis, and how many there are."""
     k = next(k for k, a in enumerate(c.m.axes) if a.name == axis)
-    count = c.m.axes[k].threads
-    return (Name(c.points.thread_name(k)) if count > 1 else Int(0)), count
+    return c.points.thread(k), c.m.axes[k].threads
 
 
 def _always_used(c: KernelContext, box: Box, around: Around) -> bool:

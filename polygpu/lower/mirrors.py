@@ -12,7 +12,7 @@ from polygpu.lower.context import KernelContext, several
 from polygpu.lower.registers import zero
 from polygpu.lower.versions import is_copied
 from polygpu.mapping.program import Axis, Mirror, reference_key
-from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.kernel import Assign, Barrier, DeclareArray, If, Statement
 from polygpu.model.linear import add, multiply
 
@@ -75,7 +75,7 @@ def _is_read(mirror: Mirror, point: tuple[int, ...], shape: list[int]) -> bool:
 
 
 def _thread(c: KernelContext, k: int) -> Expr:
-    return Name(c.points.thread_name(k)) if c.m.axes[k].threads > 1 else Int(0)
+    return c.points.thread(k)
 
 
 def own(c: KernelContext, mirror: Mirror) -> tuple[Reference, Reference]:

@@ -183,13 +183,14 @@ class Points:
     def block_name(self, k: int) -> str:
         return _BLOCK[sum(not a.loop for a in self.m.axes[k + 1 :])]
 
-    def thread_name(self, k: int) -> str:
-        return _THREAD[len(self.m.axes) - 1 - k]
+    def thread(self, k: int) -> Expr:
+        """The number of the thread along axis k: 0 where it is one, as it is along a fourth axis."""
+        return Name(_THREAD[len(self.m.axes) - 1 - k]) if self.m.axes[k].threads > 1 else Int(0)
 
     def local_point(self, axis: Axis, k: int, base: Expr | None) -> Expr:
         """The thread's point along the axis (in terms of its register index when it has several)."""
         start = Name(axis.origin) if base is None else base
-        thread = Name(self.thread_name(k)) if axis.threads > 1 else Int(0)
+        thread = self.thread(k)
         if axis.per_thread == 1:
             return add(start, thread)
         group, index = axis.group, self.register_names(axis)
@@ -229,7 +230,7 @@ class Points:
         for k, axis in enumerate(self.m.axes):
             if axis.tile == axis.threads == axis.aligned and not axis.loop:
                 point, width = Name(axis.name), Int(axis.tile)
-                found[Binary("%", point, width)] = Name(self.thread_name(k))
+                found[Binary("%", point, width)] = self.thread(k)
                 found[Call("floord", (point, width), "int")] = Call(
                     "floord", (Name(axis.origin), width), "int"
                 )

@@ -19,7 +19,6 @@ from polygpu.model.expr import (
     Binary,
     Expr,
     Int,
-    Name,
     Reference,
 )
 from polygpu.model.kernel import Assign, Barrier, If, SharedArray, Statement
@@ -105,7 +104,7 @@ def _along(c: KernelContext, r: Reduced) -> tuple[Axis, ...]:
 
 
 def _thread(c: KernelContext, axis: Axis) -> Expr:
-    return Name(c.points.thread_name(c.m.axes.index(axis))) if axis.threads > 1 else Int(0)
+    return c.points.thread(c.m.axes.index(axis))
 
 
 def _type(c: KernelContext, r: Reduced) -> str:

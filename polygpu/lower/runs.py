@@ -227,8 +227,11 @@ class RunCode:
 
     def _covers_tile(self, box: Box, s: PolyStatement, r: Reference) -> bool:
         """Whether the shared box holds what the reference would read at every point of the tile."""
+        threads = (self.c.points.thread(k) for k in range(len(self.c.m.axes)))
         ranges = {
-            n: range(a.threads) for k, a in enumerate(self.c.m.axes) for n in [self.c.points.thread_name(k)]
+            n.name: range(a.threads)
+            for a, n in zip(self.c.m.axes, threads, strict=True)
+            if isinstance(n, Name)
         }
         for a in self.c.registers():
             names = self.c.points.register_names(a)

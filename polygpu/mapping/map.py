@@ -101,6 +101,7 @@ def map_nest(
     if nest.shared is not None:
         names = tuple(a.name for a in _axes(p, nest, outer))
         grid = share(p, nest, outer, names, [_shared_by(m, asked) for m in nest.shared.loops], device)
+        grid = _made(grid, Deal.of(grid), device, asked, "threads")
         return replace(grid, name=name, registers=_registers(device, asked))
     if nest.steps is not None:
         grid = _in_time(p, nest, nest.steps, outer, device, asked)

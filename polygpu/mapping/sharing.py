@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import zip_longest
 
 import islpy as isl
 
@@ -60,7 +61,8 @@ def share(
         rows.append(replace(rows.pop(columns), threads=_LANES))
         most //= _LANES
     plain = Grid(p, tuple(rows), Run(nest.body), outer)
-    chosen = _threads([_extent(plain, member) for member in loops], most)
+    limits = device.max_block[columns is not None :]
+    chosen = _threads([_extent(plain, member) for member in loops], most, limits)
     threads = [wanted or n for wanted, n in zip(asked, chosen, strict=True)]
     lanes = tuple(
         Axis(name, member, n, loop=f"{name}_tile")
@@ -97,18 +99,23 @@ def _inside(body: Node, loops: int) -> Node:
     return body
 
 
-def _threads(extents: list[int | None], most: int) -> list[int]:
-    """Of each loop, most of the innermost; loops of unknown length get alike many."""
+def _threads(extents: list[int | None], most: int, limits: Sequence[int]) -> list[int]:
+    """Of each loop, most of the innermost; loops of unknown length get alike many.
+
+    `limits` are those of a block's dimensions, along the innermost loops: around these a loop has one thread.
+    """
     found: list[int] = []
-    unknown = sum(extent is None for extent in extents)
-    for extent in reversed(extents):
-        if extent is None:
+    unknown = sum(extent is None for extent in extents[-len(limits) :])
+    for extent, limit in zip_longest(reversed(extents), limits[: len(extents)], fillvalue=1):
+        if limit == 1:
+            count = 1
+        elif extent is None:
             count = 1 << -(-(most.bit_length() - 1) // unknown)
             unknown -= 1
         else:
             alone = len(extents) == 1
             count = max(_power(extent) // (_TERMS if alone else 1), min(32, _power(extent)) if alone else 1)
-        found.append(min(count, most))
+        found.append(min(count, most, limit))
         most //= found[-1]
     return found[::-1]
 

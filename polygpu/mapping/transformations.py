@@ -91,9 +91,17 @@ class Deal:
     THREADS: ClassVar = (1, 2, 4, 8, 16, 32, 64, 128, 256)
     POINTS: ClassVar = (1, 2, 4, 8, 16)
 
+    @staticmethod
+    def of(grid: Grid) -> Deal:
+        """The one that a grid has."""
+        return Deal(tuple((a.threads, a.per_thread, a.group) for a in grid.axes))
+
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
         x, y, z = self.apply(grid).shape
         most, advice = device.max_threads_per_block, "ask for a smaller tile or fewer threads"
+        if any(threads > 1 for threads, _, _ in self.shapes[:-3]):
+            why = "a block has three dimensions of threads, those of the innermost loops"
+            return Refusal("PG304", why, "ask for one thread along the loops around these")
         if x * y * z > most:
             return Refusal("PG304", f"a block of {x * y * z} threads; {device.title} allows {most}", advice)
         if any(have > allowed for have, allowed in zip((x, y, z), device.max_block, strict=True)):

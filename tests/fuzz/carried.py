@@ -5,7 +5,8 @@
     ci = 2 * i;              i = 1; ui = 3;                 q = B + i + m;
     A[ci] = ...;             while (i < n) { A[2 * ui - 4] = ...; ui++; i++; }
 
-They mean the same as without. How each part is spelled follows from `Program.carried` and the part's number.
+They mean the same as without: no long holds what an unsigned int wraps to on the way, of k - 1 + 1 at k = 0.
+How each part is spelled follows from `Program.carried` and the part's number.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Carrying(Writer):
         self.before: list[str] = []
         self.loops: list[Loop] = []
         self.trackers: dict[str, Affine] = {}
+        self.types: dict[str, str] = {}  # of iterators, and of what follows them
         self.target: object = None
 
     def chance(self, probability: float) -> bool:
@@ -74,13 +76,34 @@ class Carrying(Writer):
         """With what follows an iterator in its place, now and then."""
         for iterator, value in self.trackers.items():
             if self.chance(0.6):
-                node = _in_subscripts(node, iterator, value)
+                node = self.followed(node, iterator, value)
         return node
+
+    def followed(self, part: Any, iterator: str, value: Affine, inside: bool = False) -> Any:
+        """`part` with `value` for the iterator in the subscripts of its elements; `inside` of one."""
+        match part:
+            case Affine():
+                return substituted(part, iterator, value) if inside and not self.widened(part) else part
+            case Read():
+                return replace(part, subscripts=self.followed(part.subscripts, iterator, value, True))
+            case tuple():
+                return tuple(self.followed(item, iterator, value, inside) for item in part)
+        if hasattr(part, "__dataclass_fields__"):
+            items = ((f.name, getattr(part, f.name)) for f in fields(part))
+            return replace(part, **{k: self.followed(item, iterator, value, inside) for k, item in items})
+        return part
+
+    def widened(self, *sums: Affine, ctype: str = "int") -> bool:
+        """Whether a sum that wraps as an unsigned int may go on as a long: as it is or in a `ctype`."""
+        names = {name for a in sums for name, _ in a.terms}
+        types = {self.types.get(name, self.program.parameter) for name in names}
+        return "unsigned int" in types and any("long" in t for t in (ctype, *types))
 
     def loop(self, loop: Loop, indent: str) -> list[str]:
         match = _HEADER.match(self.header(loop))
         assert match is not None
         start, test, step = match.groups()
+        self.types[loop.iterator] = "int" if self.program.old else loop.type
         lines, ends = self.follow(loop, start, indent)
         self.loops.append(loop)
         body = [*self.lines(loop.body, indent + "    "), *(f"{indent}    {end};" for end in ends)]
@@ -100,13 +123,16 @@ class Carrying(Writer):
         signed = self.program.old or loop.type in _SIGNED
         if not signed or not self.chance(0.5):
             return [], []
-        first = start.split(" = ", 1)[1]
-        ctype = "int" if self.program.old else loop.type
+        first, ctype = start.split(" = ", 1)[1], self.types[loop.iterator]
+        if self.widened(*loop.lowers, *loop.uppers, ctype=ctype):
+            return [], []
         if self.chance(0.3):
             name = self.named("v", ctype)
+            self.types[name] = ctype
             self.trackers[loop.iterator] = Affine(((name, 1),), loop.step)
             return [f"{indent}{name} = {first} - {loop.step};"], [f"{name} = {loop.iterator}"]
         name, way, at = self.named("u", ctype), self.random.choice((1, 1, -1)), self.random.randrange(-3, 4)
+        self.types[name] = ctype
         self.trackers[loop.iterator] = Affine(((name, way),), -way * at)
         change = way * loop.step
         end = f"{name} {'+' if change > 0 else '-'}= {abs(change)}" if self.chance(0.5) else ""
@@ -132,8 +158,11 @@ class Carrying(Writer):
     def _subscript(self, subscript: object, kinds: tuple[str, ...]) -> Any:
         if not isinstance(subscript, Affine) or not subscript.terms or not self.chance(0.35):
             return subscript
-        name = self.named("c", self.random.choice(("int", "int", "long")))
+        ctype = self.random.choice(("int", "int", "long"))
+        name = self.named("c", ctype)
         kind = self.random.choice(kinds) if self.loops else "plain"
+        if self.widened(subscript, ctype=ctype):
+            kind = "plain"
         if kind == "parts":
             first, *rest = subscript.terms
             self.before.append(f"{name} = {Affine((first,))};")
@@ -148,16 +177,3 @@ class Carrying(Writer):
         else:
             self.before.append(f"{name} = {subscript};")
         return Affine(((name, 1),))
-
-
-def _in_subscripts(part: Any, iterator: str, value: Affine) -> Any:
-    """`part` with `value` for the iterator in the subscripts of its elements."""
-    match part:
-        case Read():
-            return replace(part, subscripts=substituted(part.subscripts, iterator, value))
-        case tuple():
-            return tuple(_in_subscripts(item, iterator, value) for item in part)
-    if hasattr(part, "__dataclass_fields__"):
-        changed = {f.name: _in_subscripts(getattr(part, f.name), iterator, value) for f in fields(part)}
-        return replace(part, **changed)
-    return part

@@ -20,6 +20,7 @@ from tests.fuzz.program import (
     RECORD,
     SPELLINGS,
     Affine,
+    Array,
     Assign,
     Declare,
     If,
@@ -36,6 +37,7 @@ from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 from tests.fuzz.text import source
 from tests.fuzz.work import Job, what
+from tests.fuzz.wrapping import within_bounds
 
 Nest = tuple[Loop, ...]  # loops, the outermost first
 BOTH = ("n", "m")
@@ -328,6 +330,23 @@ def test_an_overflow_of_int_ends_the_program(tmp_path: Path) -> None:
     found = run(tmp_path / "bound")
     assert not found.fine
     assert "signed integer overflow" in found.errors
+
+
+@pytest.mark.parametrize("parts", [("unsigned int", "int"), ("int", "long"), ("unsigned int", "long")])
+def test_scalars_that_pass_subscripts_on_hold_no_wrapped_ones(parts: tuple[str, str], tmp_path: Path) -> None:
+    """A[i] and A[j - i + n - 1] in loops of these types over an unsigned n, however they are passed on."""
+    n, i, j = (Affine(((name, 1),)) for name in ("n", "i", "j"))
+    elements = [Read("A0", (s,)) for s in (i, j, j + i * -1 + n + Affine((), -1))]
+    body = tuple(Assign(a, "{} += {};", elements[0]) for a in elements)
+    outer, inner = parts
+    inside = Loop("j", (Affine(),), (n,), -1, body, type=inner)
+    loop = Loop("i", (Affine(),), (n,), 1, (inside,), type=outer)
+    made = Program(
+        (Array("A0", "unsigned int", 1),), (), ((loop,),), ((1, 1), (3, 3)), parameter="unsigned int"
+    )
+    assert within_bounds(made) == made
+    carried = [replace(made, carried=str(k)) for k in range(60)]
+    assert Batch(carried, tmp_path).outcome.failures == []
 
 
 def test_failures_of_one_kind_differ_in_what_fails() -> None:
