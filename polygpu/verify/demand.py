@@ -15,6 +15,8 @@ from polygpu.model.scop import Let, Number
 from polygpu.verify.slots import Slot, first_writes
 from polygpu.verify.source import Source, Writer
 
+_ROUNDS = 4  # of leaving out old values that nothing finds: fewer leave out too few
+
 
 @dataclass(frozen=True)
 class Demand:
@@ -31,18 +33,46 @@ class Demand:
         """Whether an action, or a branch around it, is left out."""
         return any((statement, number[:k]) in self.left_out for k in range(1, len(number) + 1))
 
+    def instances(self, old: Slot) -> isl.Set:
+        """Those in which anything may depend on the old value of a conditional write."""
+        if old.array in self._unclear:
+            return old.reached
+        return self._found.get(old, isl.Set.empty(old.reached.get_space()))
+
     @cached_property
     def writers(self) -> dict[Slot, list[Writer]]:
         """Who wrote what the reads find that matter, of arrays of which this decides anything."""
+        return {read: self.source.writers(read)[0] for read, _ in self._reads}
+
+    @cached_property
+    def _reads(self) -> set[tuple[Slot, Number]]:
+        """The reads that matter, each for an action of its instance, or for another one with ()."""
         todo = [(s, s.number) for s in self._slots if not (s.write or s.implied)]
         todo += [(s, ()) for s in self._lasting]
         seen = set(todo)
         while todo:
             read, reader = todo.pop()
-            new = set(self._olds(read, reader)) - seen
+            new = {(old, by) for old, by, _ in self._olds(read, reader)} - seen
             seen |= new
             todo += new
-        return {read: self.source.writers(read)[0] for read, _ in seen}
+        return seen
+
+    @cached_property
+    def _found(self) -> dict[Slot, isl.Set]:
+        """The instances of old values that may be found: by a read, at the end, or as the old value of
+        another write that may be found itself.
+        """
+        found = {read: read.reached for read, _ in self._reads if read.implied}
+        for _ in range(_ROUNDS):
+            fewer = dict(self._lasting)
+            for read, reader in self._reads:
+                for old, _, pairs in self._olds(read, reader):
+                    here = (pairs.intersect_domain(found[read]) if read.implied else pairs).range()
+                    fewer[old] = fewer[old].union(here) if old in fewer else here
+            if all(instances.is_subset(fewer[old]) for old, instances in found.items()):
+                break
+            found = fewer
+        return found
 
     def missed(self) -> Iterator[str]:
         """Statements of which something is left out that others depend on, or that outlives the region.
@@ -87,16 +117,20 @@ class Demand:
     def _implied(self) -> dict[tuple[str, Number], Slot]:
         return {(s.statement, s.number): s for s in self._slots if s.implied}
 
-    def _olds(self, read: Slot, reader: Number) -> Iterator[tuple[Slot, Number]]:
-        """The old values that `read` may find for the action `reader` of its instance, or for another one."""
+    def _olds(self, read: Slot, reader: Number) -> Iterator[tuple[Slot, Number, isl.Map]]:
+        """The old values that `read` may find for the action `reader` of its instance, or for another one.
+
+        With the instances that read to those of the conditional writes.
+        """
         for w in self.source.writers(read)[0]:
             old = self._implied.get((w.statement, w.number))
             if old is not None:
                 same = w.instances.intersect(_identity(w)) if w.statement == read.statement else None
                 if same is not None and not same.is_empty() and self._may_keep(w, reader):
-                    yield old, reader
-                if (same is None or not w.instances.is_subset(same)) and self._may_keep(w, ()):
-                    yield old, ()
+                    yield old, reader, same
+                others = w.instances if same is None else w.instances.subtract(same)
+                if not others.is_empty() and self._may_keep(w, ()):
+                    yield old, (), others
 
     def _may_keep(self, w: Writer | Slot, reader: Number) -> bool:
         """Whether `reader`, or with () what comes after the instance, may find an older value.
@@ -114,12 +148,15 @@ class Demand:
         }
 
     @cached_property
-    def _lasting(self) -> list[Slot]:
-        """The old values of writes that nothing is sure to overwrite, in arrays that outlive the region."""
+    def _lasting(self) -> dict[Slot, isl.Set]:
+        """The old values of writes that nothing is sure to overwrite, in arrays that outlive the region.
+
+        With the instances of these writes.
+        """
         live = {s.array for s in self._implied.values() if self.source.p.array(s.reference.array).live_out}
-        last = (w for array in sorted(live) for w in self.source.last(array) if self._may_keep(w, ()))
-        found = (self._implied.get((w.statement, w.number)) for w in last)
-        return [old for old in found if old is not None]
+        last = (item for array in sorted(live) for item in self.source.last(array).items())
+        found = {self._implied.get((w.statement, w.number)): by for w, by in last if self._may_keep(w, ())}
+        return {old: by.range() for old, by in found.items() if old is not None}
 
 
 def _identity(w: Writer) -> isl.Map:

@@ -290,7 +290,7 @@ class _Action:
         inside = here.domain()
         unwritten = origins.unknown.intersect(inside)
         if not unwritten.is_empty():
-            unwritten = self._possible(unwritten, here, slot)
+            unwritten = self._possible(self._needed(unwritten, here, slot), here, slot)
         if not unwritten.is_empty():
             bad = self._read(leaf.place, unwritten)
             self._fail("reads a value that nobody computed", leaf.place, bad, here, slot)
@@ -303,6 +303,12 @@ class _Action:
                 self._loaded(o, o.loaded, pairs, here, slot, leaf)
             else:
                 self._computed(o, pairs, here, slot, leaf)
+
+    def _needed(self, executions: isl.Set, here: isl.Map, slot: Slot | None) -> isl.Set:
+        """Without those of conditional writes that nothing finds, be it the new value or the old one."""
+        if slot is None or not slot.implied:
+            return executions
+        return executions.intersect(here.intersect_range(self.session.demand.instances(slot)).domain())
 
     def _possible(self, executions: isl.Set, here: isl.Map, slot: Slot | None) -> isl.Set:
         """Without those that would read what the array does not have, if it were for the data to happen."""

@@ -1,0 +1,88 @@
+"""The old values that conditional stores keep: kernels must have those that anything depends on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+from polygpu import pipeline
+from polygpu.analysis import polyhedra
+from polygpu.compilation import Options
+from polygpu.lower.realise import CompiledRegion
+from polygpu.model.expr import Reference
+from polygpu.model.kernel import Assign, If, Statement
+from polygpu.model.kernel_walk import map_statements
+from polygpu.verify.certificate import certify
+from polygpu.verify.demand import Demand
+from polygpu.verify.source import Source
+
+PROGRAM = """
+void f(int n, float x[restrict n], float y[restrict n][64])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < LAST; j++) {
+            if (y[i][j] > 2)
+                x[i] = j;
+            if (SURE)
+                x[i] = y[i][j];
+        }
+#pragma endscop
+}
+"""
+FIRST_IS_OVERWRITTEN = [
+    ("j % 2 == 0", 64, "j = 63"),
+    ("j % 2 == 1", 63, "j = 62"),
+    ("j % 3 == 0", 64, "false"),
+    ("j % 3 == 1", 64, "62 <= j <= 63"),
+]
+FIRST_IS_KEPT = "j % 2 == 0 && j < i"
+
+
+def compiled(directory: Path, sure: str, last: int) -> CompiledRegion:
+    (directory / "v.c").write_text(PROGRAM.replace("SURE", sure).replace("LAST", str(last)))
+    (found,) = pipeline.compile_file(str(directory / "v.c"), Options(target="emulator", level=1)).regions
+    return found
+
+
+def without_loads(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Registers are not loaded from the array that they hold elements of."""
+
+    def is_load(s: Statement) -> bool:
+        return isinstance(s, Assign) and isinstance(s.value, Reference) and s.value.array == "x"
+
+    def emptied(s: Statement) -> Statement:
+        return replace(s, then=tuple(x for x in s.then if not is_load(x))) if isinstance(s, If) else s
+
+    return map_statements(tuple(s for s in body if not is_load(s)), emptied)
+
+
+@pytest.mark.parametrize(("sure", "last", "found"), FIRST_IS_OVERWRITTEN)
+def test_old_values_that_are_found(sure: str, last: int, found: str, tmp_path: Path) -> None:
+    source = Source(polyhedra.build(compiled(tmp_path, sure, last).scop))
+    (old,) = (s for s in source.slots if s.implied)
+    expected = source.p.statement(old.statement).domain.intersect(
+        isl.Set(f"[n] -> {{ {old.statement}[i, j] : {found} }}")
+    )
+    assert Demand(source).instances(old).is_equal(expected)
+
+
+@pytest.mark.parametrize(("sure", "last"), [(sure, last) for sure, last, _ in FIRST_IS_OVERWRITTEN])
+def test_an_element_that_is_overwritten_need_not_be_loaded(sure: str, last: int, tmp_path: Path) -> None:
+    made = compiled(tmp_path, sure, last)
+    (kernel,) = made.region.kernels
+    assert kernel.body == without_loads(kernel.body)
+    assert certify(made).holds
+
+
+def test_an_element_that_a_later_read_or_the_end_may_find_must_be_loaded(tmp_path: Path) -> None:
+    made = compiled(tmp_path, FIRST_IS_KEPT, 64)
+    assert certify(made).holds
+    (kernel,) = made.region.kernels
+    wrong = replace(kernel, body=without_loads(kernel.body))
+    assert wrong != kernel
+    certificate = certify(replace(made, region=replace(made.region, kernels=(wrong,))))
+    assert "reads a value that nobody computed" in [f.message for f in certificate.failures]
