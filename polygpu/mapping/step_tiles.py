@@ -60,7 +60,9 @@ def stepped(
     turn = Series((*(b for meet, run in marked for b in ((Meet(), run) if meet else (run,))), Meet()))
     loop: Block = Tiles(nest.body.members[0], step, 1, turn)
     bare = Grid(p, axes, loop, outer)
-    groups = [_staged(bare, group, number) for number, group in enumerate(_groups(bare, nest))]
+    uses = [*_groups(bare, nest)]
+    writes = [u for group in uses for u in group if u.access.write]
+    groups = [_staged(bare, group, number, writes) for number, group in enumerate(uses)]
     staged, left = [], room(device)
     for made in (made for made in groups if made is not None):
         size = prod(made[0].extents) * SIZES.get(p.array(made[0].array).element, 4)
@@ -130,14 +132,16 @@ def _meet(a: _Use, b: _Use) -> bool:
     return same or box(a.touched) == box(b.touched) or not a.touched.intersect(b.touched).is_empty()
 
 
-def _staged(m: Grid, group: list[_Use], number: int) -> tuple[Box, StoredBox | None] | None:
+def _staged(
+    m: Grid, group: list[_Use], number: int, writes: list[_Use]
+) -> tuple[Box, StoredBox | None] | None:
     """The box of what a block touches of an array, and what of it is stored; None without such a box."""
     sides = box(_together(group))
     if sides is None:
         return None
     longest = max(a.tile for a in m.axes)
     is_long = any(u.access.write for u in group) and any(side.size > longest for side in sides)
-    if is_long or _stored_by_others(m, sides, group):
+    if is_long or _stored_by_others(m, sides, group, writes):
         return None  # a copy of so much would meet what other blocks store
     reference = group[0].access.reference
     keys = frozenset(reference_key(u.statement, u.access.reference) for u in group)
@@ -156,12 +160,13 @@ def _together(group: Iterable[_Use]) -> isl.Set:
     return reduce(isl.Set.union, (u.touched for u in group))
 
 
-def _stored_by_others(m: Grid, sides: Iterable[Side], group: list[_Use]) -> bool:
+def _stored_by_others(m: Grid, sides: Iterable[Side], group: list[_Use], writes: list[_Use]) -> bool:
     """Whether blocks may store elements of another block's box, which has more than is used."""
-    writes = [u for u in group if u.access.write]
-    if not writes:
+    array = array_tuple(group[0].access.reference)
+    mine = [u for u in writes if array_tuple(u.access.reference) == array]
+    if not mine:
         return False
-    stored = _together(writes)
+    stored = _together(mine)
     tiles = {a.origin: a.tile for a in m.axes if stored.find_dim_by_name(D.param, a.origin) >= 0}
     for name in tiles:
         position = stored.find_dim_by_name(D.param, name)
