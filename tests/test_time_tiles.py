@@ -206,6 +206,15 @@ def test_other_loops_are_not_tiled(first: str, second: str, reason: str, tmp_pat
         made.realise(parse("4: steps(t: 2)"))
 
 
+def test_members_of_structures_are_not_tiled(tmp_path: Path) -> None:
+    step = STEP.replace("B[i] = %s", "A[i].x = A[i - 1].y + 1") % "A[i].y = 2 * A[i].x;"
+    made = realiser(
+        "struct cell { float x, y; };\nstatic void f(int n, struct cell A[restrict n])" + step, tmp_path
+    )
+    with pytest.raises(Diagnosed, match="may write anywhere, or nothing"):
+        made.realise(parse("5: steps(t: 2)"))
+
+
 AMONG_OTHERS = """{
 #pragma scop
     for (int i = 0; i < n + 4; i++)
