@@ -335,12 +335,14 @@ class Fixed:
     count: int = 0
 
     @property
-    def divisor(self) -> int:
-        """How many values of a dimension of the source are one of a tile's number; 1 for all others."""
+    def divisors(self) -> tuple[int, ...]:
+        """How many values of dimensions of the source are one of a tile's number; none for all others.
+
+        Statements differ in that: a step of 2 i is in the tile i / 16 of 32 steps.
+        """
         affs = [aff for row in self.member.rows.values() for _, aff in pieces(row)]
         divs = [aff.get_div(k) for aff in affs for k in range(aff.dim(D.div))]
-        found: set[int] = {div.get_denominator_val().to_python() for div in divs}
-        return found.pop() if len(found) == 1 else 1
+        return tuple(sorted({div.get_denominator_val().to_python() for div in divs}))
 
     def restrict(self, domain: isl.Set, statement: str) -> isl.Set:
         if statement not in self.member.rows:
@@ -528,10 +530,7 @@ class Grid:
         copies elements that the others store.
         """
         space = points.get_space()
-        for f in outer:
-            width = f.divisor
-            if width == 1 or in_waves(self):
-                continue
+        for f, width in ((f, n) for f in outer for n in f.divisors if n > 1 and not in_waves(self)):
             for axis in self.axes:
                 start = coordinate(space, f.name).scale_val(isl.Val(width))
                 distance = coordinate(space, axis.name).sub(start)

@@ -191,7 +191,7 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     members = [*(a.member for a in grid.axes), *outermost]
     names = labels(grid.p, members)
     axes = names[: len(grid.axes)]
-    steps = {n: t for n, m in zip(names, members, strict=True) for t in loops if t.member is m}
+    steps = [(n, t) for n, m in zip(names, members, strict=True) for t in loops if t.member is m]
     inner = tuple((name, None) for name in order_inside(grid.p, grid.node))
     if inner:
         yield "inner", inner
@@ -200,13 +200,13 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     elif grid.axes:
         pairs = list(zip(axes, grid.axes, strict=True))
         yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)
-        tiles = [(n, a.tile) for n, a in pairs] + [(n, t.width) for n, t in steps.items()]
-        yield "tile", tuple(tiles)
+        tiles = [(n, a.tile) for n, a in pairs] + [(n, t.width) for n, t in steps]
+        yield "tile", tuple(dict(tiles).items())  # parts of a statement have its loops' names
         yield "threads", tuple((n, a.threads) for n, a in pairs)
         yield "deal", tuple((n, a.group) for n, a in pairs)
         yield "hold", tuple(sorted({(array_label(sources, h.array), None) for h in grid.held}))
         boxes = {box.name: _label(grid, box) for box, _ in grid.boxes}
-        level = {id(t): n for n, t in steps.items()}
+        level = {id(t): n for n, t in steps}
         yield "stage", tuple((boxes[b.name], level[id(t)] if t else "block") for b, t in grid.boxes)
         if any(form_of(grid, b.references) for b, _ in grid.boxes):
             yield "scale", tuple((boxes[b.name], None) for b, _ in grid.boxes if b.form is not None)
