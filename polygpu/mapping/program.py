@@ -530,7 +530,8 @@ class Grid:
         copies elements that the others store.
         """
         space = points.get_space()
-        for f, width in ((f, n) for f in outer for n in f.divisors if n > 1 and not in_waves(self)):
+        widths = [(f, n) for f in outer for n in f.divisors if n > 1 and not in_waves(self)]
+        for f, width in widths:
             for axis in self.axes:
                 start = coordinate(space, f.name).scale_val(isl.Val(width))
                 distance = coordinate(space, axis.name).sub(start)
