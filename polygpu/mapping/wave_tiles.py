@@ -152,7 +152,8 @@ def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
     no ends, as far as it is between elements that are used, and no other block of the wave stores there.
     """
     exact = _together(uses)
-    extent = declared(m.p, m.p.array(uses[0].access.reference.array))
+    array = m.p.array(uses[0].access.reference.array)
+    extent = declared(m.p, array)
     if exact.n_basic_set() == 1 or extent is None:
         return exact
     endless: list[isl.Set] = []
@@ -165,7 +166,8 @@ def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
     extent = extent.set_tuple_name(wide.get_tuple_name()).intersect(_planes(m, uses))
     if wide.n_basic_set() >= exact.n_basic_set() or not _stored_by_itself(m, wide, uses):
         return exact
-    return wide.intersect(extent)
+    wide = wide.intersect(extent)
+    return wide if array.extents[0] is not None or wide.is_subset(_passed(m, uses)) else exact
 
 
 def _stored_by_itself(m: Grid, elements: isl.Set, uses: list[_Use]) -> bool:
@@ -190,12 +192,30 @@ def _parameter(item: isl.Set, name: str) -> isl.PwAff:
 
 
 def _planes(m: Grid, uses: list[_Use]) -> isl.Set:
-    """The elements between the first and the last along the outermost dimension that the region uses."""
+    """Around the elements between the first and the last along the outermost dimension that the region uses:
+    for some sizes it may be more of them.
+    """
+    lines = [isl.Set.from_basic_set(line.simple_hull()) for line in _lines(m, uses)]
+    return _elements(isl.Set.from_basic_set(reduce(isl.Set.union, lines).simple_hull()), uses)
+
+
+def _passed(m: Grid, uses: list[_Use]) -> isl.Set:
+    """Those elements for each size: there are no others of an array whose first extent is not known."""
+    line = reduce(isl.Set.union, _lines(m, uses))
+    behind, before = isl.Map("{ [x] -> [i] : i >= x }"), isl.Map("{ [x] -> [i] : i <= x }")
+    return _elements(line.apply(behind).intersect(line.apply(before)), uses)
+
+
+def _lines(m: Grid, uses: list[_Use]) -> list[isl.Set]:
+    """What the region uses along the outermost dimension."""
     used = (m.p.statement(u.statement).domain.apply(u.access.relation) for u in uses)
-    lines = [isl.Set.from_basic_set(s.project_out(D.set, 1, s.dim(D.set) - 1).simple_hull()) for s in used]
-    line = isl.Set.from_basic_set(reduce(isl.Set.union, lines).simple_hull())
-    planes = line.add_dims(D.set, uses[0].touched.dim(D.set) - 1)
-    return planes.set_tuple_name(uses[0].touched.get_tuple_name())
+    return [s.project_out(D.set, 1, s.dim(D.set) - 1).reset_tuple_id() for s in used]
+
+
+def _elements(line: isl.Set, uses: list[_Use]) -> isl.Set:
+    """All elements with the first subscripts of `line`."""
+    elements = line.add_dims(D.set, uses[0].touched.dim(D.set) - 1)
+    return elements.set_tuple_name(uses[0].touched.get_tuple_name())
 
 
 def _everywhere(relation: isl.Map) -> isl.Map:
