@@ -77,7 +77,22 @@ UNDER_CONDITIONS = f"""
         C[1][i] = A[0][i];
 }}
 """
+BEHIND_A_POINTER = f"""
+static void g(int n, float *restrict a)
+{{
+#pragma scop
+    for (int t = 0; t < n; t++)
+        for (int k = 1; k < n; k++)
+            if (k % 2 == 0)
+                a[k] = 0.5f * a[k - 1] + 0.25f * a[k - 2] + t;
+#pragma endscop
+}}
+{HEAD}
+    g(n, C[0]);
+}}
+"""
 CASES = {
+    "behind a pointer": (BEHIND_A_POINTER, "wave(t: 8, k: 32)"),
     "under conditions": (UNDER_CONDITIONS, "wave(i: 8, j: 16)"),
     "in place": (IN_PLACE, "wave(t: 4, i: 16)"),
     "in two dimensions": (IN_TWO_DIMENSIONS, "wave(t: 2, i: 16, j: 32)"),

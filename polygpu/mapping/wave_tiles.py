@@ -152,7 +152,8 @@ def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
     no ends, as far as it is between elements that are used, and no other block of the wave stores there.
     """
     exact = _together(uses)
-    extent = declared(m.p, m.p.array(uses[0].access.reference.array))
+    array = m.p.array(uses[0].access.reference.array)
+    extent = declared(m.p, array)
     if exact.n_basic_set() == 1 or extent is None:
         return exact
     endless: list[isl.Set] = []
@@ -162,10 +163,12 @@ def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
             points = fixed.restrict(points, use.statement)
         endless.append(points.apply(_everywhere(use.access.relation)))
     wide = coalesced(reduce(isl.Set.union, endless))
-    extent = extent.set_tuple_name(wide.get_tuple_name()).intersect(_planes(m, uses))
     if wide.n_basic_set() >= exact.n_basic_set() or not _stored_by_itself(m, wide, uses):
         return exact
-    return wide.intersect(extent)
+    unknown = [k for k, e in enumerate(array.extents) if e is None]
+    around = (_around(m, uses, k) for k in sorted({0, *unknown}))
+    wide = reduce(isl.Set.intersect, around, wide.intersect(extent.set_tuple_name(wide.get_tuple_name())))
+    return wide if all(wide.is_subset(_between(m, uses, k)) for k in unknown) else exact
 
 
 def _stored_by_itself(m: Grid, elements: isl.Set, uses: list[_Use]) -> bool:
@@ -189,13 +192,32 @@ def _parameter(item: isl.Set, name: str) -> isl.PwAff:
     return isl.PwAff.from_aff(isl.Aff.var_on_domain(space, D.param, item.find_dim_by_name(D.param, name)))
 
 
-def _planes(m: Grid, uses: list[_Use]) -> isl.Set:
-    """The elements between the first and the last along the outermost dimension that the region uses."""
-    used = (m.p.statement(u.statement).domain.apply(u.access.relation) for u in uses)
-    lines = [isl.Set.from_basic_set(s.project_out(D.set, 1, s.dim(D.set) - 1).simple_hull()) for s in used]
-    line = isl.Set.from_basic_set(reduce(isl.Set.union, lines).simple_hull())
-    planes = line.add_dims(D.set, uses[0].touched.dim(D.set) - 1)
-    return planes.set_tuple_name(uses[0].touched.get_tuple_name())
+def _around(m: Grid, uses: list[_Use], k: int) -> isl.Set:
+    """Around the elements between the first and the last along dimension `k` that the region uses: for some
+    sizes it may be more of them.
+    """
+    lines = [isl.Set.from_basic_set(line.simple_hull()) for line in _lines(m, uses, k)]
+    return _across(isl.Set.from_basic_set(reduce(isl.Set.union, lines).simple_hull()), uses, k)
+
+
+def _between(m: Grid, uses: list[_Use], k: int) -> isl.Set:
+    """Those elements for each size: there are no others where that extent of an array is not known."""
+    line = reduce(isl.Set.union, _lines(m, uses, k))
+    behind, before = isl.Map("{ [x] -> [i] : i >= x }"), isl.Map("{ [x] -> [i] : i <= x }")
+    return _across(line.apply(behind).intersect(line.apply(before)), uses, k)
+
+
+def _lines(m: Grid, uses: list[_Use], k: int) -> list[isl.Set]:
+    """What the region uses along dimension `k`."""
+    used = (m.p.statement(u.statement).domain.apply(u.access.relation).reset_tuple_id() for u in uses)
+    return [s.project_out(D.set, k + 1, s.dim(D.set) - k - 1).project_out(D.set, 0, k) for s in used]
+
+
+def _across(line: isl.Set, uses: list[_Use], k: int) -> isl.Set:
+    """All elements whose subscripts of dimension `k` are of `line`."""
+    touched = uses[0].touched
+    elements = line.insert_dims(D.set, 0, k).add_dims(D.set, touched.dim(D.set) - k - 1)
+    return elements.set_tuple_name(touched.get_tuple_name())
 
 
 def _everywhere(relation: isl.Map) -> isl.Map:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 
 import islpy as isl
 
 from polygpu.model.rewrite import exclusive
 from polygpu.support.isl_idioms import D, coalesced, identifier
 from polygpu.support.recent import Same
-from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation
+from polygpu.verify.affine import UNIVERSE
+from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation, tuples
 from polygpu.verify.last import last_writes
 from polygpu.verify.order import BLOCK, THREAD, Frame
 from polygpu.verify.source import UnanalysableError
@@ -125,19 +127,23 @@ class Locals:
             assert w.target is not None
             meet = sink.apply_range(_written(w, w.target, frame).reverse())
             meet = meet.intersect(times[w].lex_lt_map(now).reverse())
-            if _in_other_branch(w, action) and not implied:
-                meet = meet.subtract(isl.Map.identity(meet.get_space()))
+            if not implied and (other := _in_other_branch(w, action)) is not None:
+                meet = meet.subtract(tuples(other, frame.dims(action.point)).identity())
             if not meet.is_empty():
                 earlier[w] = meet
         for w, pairs in last_writes(earlier, times).items():
             yield w, lifted(pairs, THREADS) if frame is THREAD else pairs
 
 
-def _in_other_branch(one: Do, other: Do) -> bool:
-    """Whether an instance of the source executes one or the other of two actions."""
+def _in_other_branch(one: Do, other: Do) -> isl.Set | None:
+    """Where two actions are of one instance of the source, which executes one or the other."""
     a, b = one.matched, other.matched
-    alike = a is not None and b is not None and a.statement == b.statement and exclusive(a.number, b.number)
-    return alike and one.point.loops == other.point.loops
+    if a is None or b is None or a.statement != b.statement or one.point.loops != other.point.loops:
+        return None
+    if not exclusive(a.number, b.number):
+        return None
+    same = (x.eq_set(y) for x, y in zip(a.arguments, b.arguments, strict=True))
+    return reduce(isl.Set.intersect, same, isl.Set(UNIVERSE))
 
 
 def _written(w: Do, target: Place, frame: Frame) -> isl.Map:
