@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import inf
 
 import islpy as isl
 
@@ -16,7 +17,8 @@ from polygpu.analysis.flow import conflicts, dataflows, to, together
 from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.model.scop import keeps_apart, promised
-from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
+from polygpu.support.child import patience, steps_for
+from polygpu.support.isl_idioms import STEPS_A_SECOND, D, empty_union_map, maps, tuple_name, union_of
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def _analysed(p: Polyhedra, exact: bool) -> Dependences:
     if writes.is_empty():
         return Dependences(empty_union_map(), empty_union_map(), reads)
     order = p.schedule()
-    flow = dataflows(reads, must, may, order, exact)
+    with patience(steps_for(inf) / STEPS_A_SECOND / 2):  # half is for what is stored over
+        flow = dataflows(reads, must, may, order, exact)
     lost = {a for a, found in flow.items() if found is None}
     memory = {} if exact and lost else dataflows(_others(writes, lost), must, reads.union(may), order, exact)
     lost |= {a for a, found in memory.items() if found is None}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import reduce
 
 import islpy as isl
 
@@ -32,6 +32,7 @@ _STEPS = 4_000_000
 _SECONDS = 20.0
 _RECENT = 256  # arrays of a region
 _BETWEEN = "\n;\n"  # the solutions of two problems
+_OPEN = "?"  # no solution so far
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,11 @@ def dataflows(
     when = _by(D.in_, order)
     problems = {a: _Problem.of([found.get(a, []) for found in each], when) for a in each[0]}
     unknown = tuple(p for p in problems.values() if p not in _FLOWS.found and p.is_doubtful)
-    try:
-        for problem, flow in zip(unknown, _solved(unknown, every), strict=True):
-            _FLOWS.put(problem, flow)
-    except TimeoutError:
-        return {a: None if p in unknown else _flow(p) for a, p in problems.items()}
-    return {a: _flow(p) for a, p in problems.items()}
+    if not every or all(_FLOWS.found.get(p, p) is not None for p in problems.values()):
+        for problem, answer in _answers(unknown, every):
+            parts = [isl.UnionMap.read_from_str(CONTEXT, text) for text in answer.splitlines()]
+            _FLOWS.put(problem, Flow(*parts) if parts else None)
+    return {a: None if p in unknown and p not in _FLOWS.found else _flow(p) for a, p in problems.items()}
 
 
 def _flow(problem: _Problem) -> Flow | None:
@@ -136,7 +136,7 @@ class _Problem:
             return Flow(found.get_may_dependence(), found.get_may_no_source())
 
     def solved(self) -> str:
-        """Both parts of a Flow; "" where something is missing, or takes too many steps."""
+        """Both parts of a Flow; "" where something is missing, or takes too many steps whatever is left."""
         try:
             with bounded(_STEPS):
                 found = self.analysis(*self.relations)
@@ -144,45 +144,54 @@ class _Problem:
                     return f"{found.get_may_dependence()}\n{found.get_may_no_source()}"
         except isl.Error:
             if exhausted():
-                raise
+                return _OPEN
         return ""
 
-
-def _solved(problems: tuple[_Problem, ...], every: bool) -> list[Flow | None]:
-    """The dataflow of each, found where they may end the process. Raises TimeoutError."""
-    if not problems:
-        return []
-    texts = _in_child(problems, every)
-    if texts is None:
-        if every:
-            raise TimeoutError("that of others is not known")
-        return [None] * len(problems)
-    pairs = (text.splitlines() for text in texts.split(_BETWEEN))
-    return [Flow(*(isl.UnionMap.read_from_str(CONTEXT, t) for t in pair)) if pair else None for pair in pairs]
+    @property
+    def size(self) -> int:
+        """How many pairs of accesses may meet."""
+        sinks, must, may = (r.n_map() for r in self.relations[:3])
+        return sinks * (must + may)
 
 
-@lru_cache(maxsize=256)
-def _in_child(problems: tuple[_Problem, ...], every: bool) -> str | None:
-    """The solutions, which take a second at times: a region compiled for several devices asks again.
+def _answers(problems: tuple[_Problem, ...], every: bool) -> Iterator[tuple[_Problem, str]]:
+    """The dataflow of each that is known now as text, found where it may end the process: small ones first.
 
-    Raises TimeoutError, at once where they took too long before and there is not much more time now.
+    Those that took too many steps before are not tried again where there are not many more now.
     """
     most = steps_for(_SECONDS)
-    if most < 2 * _TOO_FEW.found.get((problems, every), 0):
-        raise TimeoutError("the dataflow took too long before")
+    tried = sorted((p for p in problems if most >= 2 * _TOO_FEW.found.get(p, 0)), key=lambda p: p.size)
+    if every and len(tried) < len(problems):
+        return
+    for problem, answer in zip(tried, _solved(tuple(tried), every), strict=False):
+        if answer == _OPEN:
+            _TOO_FEW.replace(problem, most)
+        else:
+            yield problem, answer
+
+
+def _solved(problems: tuple[_Problem, ...], every: bool) -> list[str]:
+    """The answers of a child; where one ends it, each has a child of its own."""
+    if not problems:
+        return []
     try:
-        return in_child(lambda: _BETWEEN.join(_solutions(problems, every)), _SECONDS)
+        texts = in_child(lambda: _BETWEEN.join(_solutions(problems, every)), _SECONDS)
     except TimeoutError:
-        _TOO_FEW.replace((problems, every), most)
-        raise
+        return [_OPEN] * len(problems)
+    if texts is not None:
+        return texts.split(_BETWEEN)
+    if len(problems) == 1:
+        return [""]
+    return [text for p in problems for text in _solved((p,), every)]
 
 
 def _solutions(problems: tuple[_Problem, ...], every: bool) -> Iterator[str]:
+    """Up to the first that is missing, where that of `every` array is needed."""
     for problem in problems:
         found = problem.solved()
-        if every and not found:
-            raise isl.Error("a source is missing")
         yield found
+        if every and found in ("", _OPEN):
+            return
 
 
 def _computed(

@@ -32,6 +32,7 @@ from polygpu.model.scop import Scop
 from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Nest
+from polygpu.support.child import patience
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, hurried, steps
 from polygpu.support.passes import Passes
@@ -187,14 +188,15 @@ class Realiser:
         end = steps() + budget * STEPS_A_SECOND
         whole = self._expanded(decisions, budget)
         prepared = whole._decided(decisions)
-        for other in whole._others(prepared, decisions) if care < _UNSHARED else ():
-            try:
-                return other._realised(other.prepared, decisions, care, end, tested)
-            except Diagnosed as problem:
-                small = other.prepared.tiled and not isinstance(problem, RefusedError)  # the device for tiles
-                if problem.diagnostics[0].id != _NO_CODE and not small:
-                    raise
-        return whole._realised(prepared, decisions, care, end, tested)
+        with patience(budget):
+            for other in whole._others(prepared, decisions) if care < _UNSHARED else ():
+                try:
+                    return other._realised(other.prepared, decisions, care, end, tested)
+                except Diagnosed as problem:
+                    small = other.prepared.tiled and not isinstance(problem, RefusedError)  # device for tiles
+                    if problem.diagnostics[0].id != _NO_CODE and not small:
+                        raise
+            return whole._realised(prepared, decisions, care, end, tested)
 
     def _others(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Iterator[Realiser]:
         """Those of the region with tiles of time or of steps, or with threads that share terms."""

@@ -197,7 +197,8 @@ def prepare(
     start = Prepared(
         known, assumed, renamed, *plain, tests, (), (), Scheduled.none(), plain, plain, dead=dead
     )
-    prepared = _freed(start, end, passes)
+    with patience(budget):
+        prepared = _freed(start, end, passes)
     _check_repeats(prepared)
     return prepared
 
