@@ -7,7 +7,7 @@ depend on data: whatever else is known of both is their order in one iteration, 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -16,6 +16,7 @@ from polygpu.analysis.flow import conflicts, dataflows, to, together
 from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.model.scop import keeps_apart, promised
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
 
 
