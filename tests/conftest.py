@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the processes of xdist start."""
-    gc.set_threshold(100_000)  # as `polygpu.cli.main` does: a compilation allocates much and leaves few circles
+    gc.set_threshold(100_000)  # as `polygpu.cli.main`: much is allocated, and little in circles
     sharing = ExitStack()
     sharing.enter_context(builds.shared())
     config.add_cleanup(sharing.close)

@@ -16,7 +16,7 @@ from polygpu.pipeline import compile_file
 from polygpu.support.child import in_child, patience
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import RANGES
-from tests.unit.emulated import compiled
+from tests.unit.emulated import built, compiled
 
 FILL = """\
 void fill(int n, float *restrict x)
@@ -89,9 +89,7 @@ int main(int argc, char **argv)
 
 def test_a_size_that_kernels_do_not_count_to_ends_the_program(tmp_path: Path) -> None:
     compiled(tmp_path, FILL + PROGRAM)
-    program = tmp_path / "program"
-    command = ("gcc", "-O1", "-w", tmp_path / "program_host.c", tmp_path / "program_emulator.c")
-    subprocess.run((*command, "-o", program, "-lm"), check=True)
+    program = built(tmp_path, "program_host.c", "program_emulator.c")
     assert subprocess.run((program,), capture_output=True, text=True, check=True).stdout == "7\n"
     done = subprocess.run((program, str(2**31 - 1)), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
