@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 __all__ = ["dataclass"]
 
-Text: TypeAlias = Callable[[type], str]
+Fields: TypeAlias = tuple[Field[Any], ...]
+Text: TypeAlias = Callable[[Fields], str]
 
 _EQUALITY = {"__eq__": "=="}
 _ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
@@ -30,7 +31,8 @@ def _dataclass(
     own = {name for name, value in vars(cls).items() if (name, value) != ("__hash__", None)}
     cls.__doc__ = cls.__doc__ or cls.__name__  # else the standard one asks for the signature, in 0.1 ms
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)  # noqa: TID251
-    texts: dict[str, Text] = {"__init__": partial(_init, frozen=frozen)}
+    after = ("self.__post_init__()",) if hasattr(cls, "__post_init__") else ()
+    texts: dict[str, Text] = {"__init__": partial(_init, frozen=frozen, after=after)}
     for name, operator in ((_EQUALITY if eq else {}) | (_ORDER if order else {})).items():
         texts[name] = partial(_comparison, name=name, operator=operator)
     methods: dict[str, Any] = {"__repr__": _repr}
@@ -47,14 +49,15 @@ def _dataclass(
     return cls
 
 
-def _later(cls: type, name: str, text: Text) -> Callable[..., Any]:
-    """The method whose text is made of the class; when it is called, the compiled one takes its place."""
+def _later(cls: Any, name: str, text: Text) -> Callable[..., Any]:
+    """The method whose text is made of the fields; when it is called, the compiled one takes its place."""
 
     def first(self: object, /, *arguments: object, **named: object) -> Any:
+        of = fields(cls)
         scope: dict[str, Any] = {"_set": object.__setattr__, "_missing": MISSING}
-        for f in _fields(cls):
+        for f in of:
             scope[f"_default_{f.name}"] = f.default if f.default_factory is MISSING else f.default_factory
-        exec(text(cls), scope)
+        exec(text(of), scope)
         method = scope[name]
         method.__qualname__ = f"{cls.__qualname__}.{name}"
         setattr(cls, name, method)
@@ -63,13 +66,9 @@ def _later(cls: type, name: str, text: Text) -> Callable[..., Any]:
     return first
 
 
-def _fields(cls: Any) -> tuple[Field[Any], ...]:
-    return fields(cls)
-
-
-def _init(cls: type, frozen: bool) -> str:
+def _init(of: Fields, frozen: bool, after: tuple[str, ...]) -> str:
     parameters, body = ["self"], []
-    for f in _fields(cls):
+    for f in of:
         name, value, made = f.name, f.name, f.default_factory is not MISSING
         if not f.init:
             value = f"_default_{name}()" if made else f"_default_{name}"
@@ -80,24 +79,23 @@ def _init(cls: type, frozen: bool) -> str:
             parameters.append(f"{name}={default}" if default else name)
         if f.init or default:
             body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
-    body.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
-    return f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body)
+    return f"def __init__({', '.join(parameters)}):\n " + "\n ".join((*body, *after, "pass"))
 
 
-def _comparison(cls: type, name: str, operator: str) -> str:
+def _comparison(of: Fields, name: str, operator: str) -> str:
     return (
         f"def {name}(self, other):\n"
         f" if other.__class__ is not self.__class__: return NotImplemented\n"
-        f" return {_compared(cls, 'self')} {operator} {_compared(cls, 'other')}"
+        f" return {_compared(of, 'self')} {operator} {_compared(of, 'other')}"
     )
 
 
-def _hash(cls: type) -> str:
-    return f"def __hash__(self): return hash({_compared(cls, 'self')})"
+def _hash(of: Fields) -> str:
+    return f"def __hash__(self): return hash({_compared(of, 'self')})"
 
 
-def _compared(cls: type, instance: str) -> str:
-    return "(" + "".join(f"{instance}.{f.name}, " for f in _fields(cls) if f.compare) + ")"
+def _compared(of: Fields, instance: str) -> str:
+    return "(" + "".join(f"{instance}.{f.name}, " for f in of if f.compare) + ")"
 
 
 @recursive_repr()

@@ -120,6 +120,19 @@ def test_methods_of_a_class_stay() -> None:
     assert hash(Derived(1)) == hash((1, "b", ()))
 
 
+def test_inherited_methods_are_of_the_class_that_has_them() -> None:
+    @dataclass(frozen=True)
+    class Base:
+        a: int
+
+    @dataclass(frozen=True, eq=False)
+    class More(Base):
+        b: int = 0
+
+    assert More(1, 2) == More(1, 3) != More(2, 3)
+    assert hash(More(1, 2)) == hash(Base(1)) == hash((1,))
+
+
 def test_patterns_match_by_position() -> None:
     match Derived(1, "x", (3,)):
         case Slots(a, b):
