@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
 import tempfile
@@ -109,7 +110,9 @@ def _stayed(number: int, job: Job, directory: Path) -> Failure | None:
     return Failure(number, kind, text, job.setup()) if text else None
 
 
-def ignore_interrupts() -> None:
+def start() -> None:
+    """Of a worker, which is not what an interrupt is for, and leaves few circles, as `polygpu.cli.main`."""
+    gc.set_threshold(100_000)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
