@@ -28,13 +28,12 @@ void fill(int n, float *restrict x)
 }
 """
 SUMS = """\
-void sums(int n, float a[restrict n][n])
+void sums(int n, float a[restrict n])
 {
 #pragma scop
     for (int t = 0; t < n; t++)
         for (int i = 1; i < n - 1; i++)
-            for (int j = 1; j < n - 1; j++)
-                a[i][j] = (a[i - 1][j] + a[i][j - 1] + a[i][j] + a[i + 1][j] + a[i][j + 1]) / 5;
+            a[i] = (a[i - 1] + a[i] + a[i + 1]) / 3;
 #pragma endscop
 }
 """
@@ -69,7 +68,7 @@ def test_without_the_test_of_sizes_nothing_is_proved(tmp_path: Path) -> None:
     skewed = region_of(tmp_path, SUMS)
     assert certify(skewed).holds
     untested = replace(skewed, conditions=())
-    assert RANGES in {f.property for f in certify(untested).failures}
+    assert {f.property for f in certify(untested).failures} == {RANGES}
 
 
 PROGRAM = """
