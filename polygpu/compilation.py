@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from polygpu.frontend import FrontendOptions, HostScope
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.device import Device
 from polygpu.model.kernel import Unit
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 
 if TYPE_CHECKING:

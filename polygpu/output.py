@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from polygpu.compilation import Compilation, Options
@@ -19,6 +18,7 @@ from polygpu.offload.joined import joined
 from polygpu.offload.offers import offers, settled, varies, without_parts
 from polygpu.printing import uses
 from polygpu.printing.calls import emit, emit_original
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.passes import Passes
 

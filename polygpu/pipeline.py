@@ -11,7 +11,7 @@ price, spaces, join, emit                                                 a file
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -28,6 +28,7 @@ from polygpu.model.scop import Scop
 from polygpu.output import Output
 from polygpu.printing.calls import default_device
 from polygpu.schedule.prepare import Prepared, prepare
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import STEPS_A_SECOND, set_options, steps
 from polygpu.support.passes import Passes

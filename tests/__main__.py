@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -45,15 +44,9 @@ def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="polygpu-modules-") as cache:
-        # hundreds of processes load the package: compiled once, as pip leaves it, it takes half the time
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        os.environ["PYTHONPYCACHEPREFIX"] = cache
-        return all_checks()
-
-
-def all_checks() -> int:
     """The exit status: whether any failed."""
+    # hundreds of processes load the package: compiled once, as pip leaves it, it takes half the time
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     *before, tests = checks(sys.argv[1:]).items()
     with ThreadPoolExecutor() as pool:
         failed = [name for name, status in pool.map(report, before) if status]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from contextlib import ExitStack
 from typing import Any
@@ -24,9 +25,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the processes of xdist start."""
+    gc.set_threshold(100_000)  # as `polygpu.cli.main`: much is allocated, and little in circles
     sharing = ExitStack()
     sharing.enter_context(builds.shared())
     config.add_cleanup(sharing.close)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay: no collection looks at them again."""
+    gc.freeze()
 
 
 @pytest.fixture

@@ -45,7 +45,8 @@ def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]],
     """The command to build a program or an object, with the runtime of its emulator file already compiled.
 
     It is another command only where gcc does not optimise: else whole files make other programs than parts.
-    `call` executes what compiles the runtime; files are written into `folder`.
+    `call` executes what compiles the runtime, a little optimised: few devices have one, and all programs run
+    for the most part there. Files are written into `folder`.
     """
     sources = [word for word in words if word.endswith(SUFFIX)]
     flags = tuple(word for word in words if word.startswith("-") and not word.startswith(("-o", "-l")))
@@ -62,6 +63,6 @@ def in_parts(words: Sequence[str], folder: Path, call: Callable[[Sequence[str]],
     runtime.write_text(found.runtime)
     kernels.write_text(found.kernels)
     own = [flag for flag in flags if flag not in ("-c", "-I", "-iquote")]  # it includes the system's headers
-    call((words[0], *own, "-c", str(runtime), "-o", f"{runtime}.o"))
+    call((words[0], *own, "-Og", "-c", str(runtime), "-o", f"{runtime}.o"))
     linked = {sources[0]: (str(kernels),), "-c": ("-r", "-nostdlib")}  # -r: an object of two
     return (*(w for word in words for w in linked.get(word, (word,))), f"{runtime}.o")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, statement_space
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Position, limits
 from polygpu.model.scop import COUNTED, LARGEST_SIZE, Conversion
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import coalesced, common
 from polygpu.support.recent import Same

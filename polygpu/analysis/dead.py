@@ -10,7 +10,7 @@ supplies what it reads. All else goes before anything is scheduled: no later pas
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from polygpu.model.rewrite import (
     with_sides,
 )
 from polygpu.model.scop import Action, Let, Number, Store
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, maps, tuple_name
 
 Place: TypeAlias = tuple[str, Number]  # statement, action

@@ -7,7 +7,7 @@ depend on data: whatever else is known of both is their order in one iteration, 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import inf
 
@@ -18,6 +18,7 @@ from polygpu.analysis.layers import Layers
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.model.scop import keeps_apart, promised
 from polygpu.support.child import patience, steps_for
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import STEPS_A_SECOND, D, empty_union_map, maps, tuple_name, union_of
 
 

@@ -11,7 +11,7 @@ of it when every read of the web gets its value from the same iteration of that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import islpy as isl
@@ -27,6 +27,7 @@ from polygpu.model.decisions import Decision, Value
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references
 from polygpu.model.scop import Array
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
 

@@ -7,12 +7,13 @@ something out or ends the process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 import islpy as isl
 
 from polygpu.support.child import in_child, steps_for
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
     CONTEXT,
     D,

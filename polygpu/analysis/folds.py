@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import count
 
@@ -49,6 +49,7 @@ from polygpu.model.expr import (
 from polygpu.model.rewrite import map_actions, references, scalars_in, substitute, walk
 from polygpu.model.scop import Access, Action, Array, Assumption, Branch, Course, Let, Scop, Statement, Store
 from polygpu.model.updates import EXTREMES, OTHER_SIDE, alike, neutral
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}

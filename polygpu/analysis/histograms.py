@@ -12,7 +12,7 @@ to what depends on sizes alone: each copy has its terms in order, and the last n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from math import prod
 
@@ -23,6 +23,7 @@ from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_actions, rewrite, scalars_in, substitute
 from polygpu.model.scop import Access, Array, Assumption, Branch, Loop, Scop, Statement, Store, keeps_apart
 from polygpu.model.updates import TRUTH, alike, combined, neutral, update
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 

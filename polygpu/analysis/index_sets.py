@@ -12,13 +12,14 @@ the ends of the dependences inside one iteration of the outer loops lie.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, basic_maps, maps, tuple_name, union_of
 
 _CUTS = 2  # hyperplanes a statement: 9 pieces

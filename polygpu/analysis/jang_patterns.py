@@ -9,10 +9,10 @@ out are its inter-thread pattern, those of loops that one thread runs its intra-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygpu.analysis.patterns import Vector
+from polygpu.support.dataclass import dataclass
 
 Kind: TypeAlias = Literal[
     "none", "linear", "reverse linear", "shifted", "overlapping", "non-unit stride", "random"

@@ -9,13 +9,14 @@ isl compares all accesses of an array with each other. Those of a layer can meet
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
 from polygpu.model.expr import Int
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 
 

@@ -7,7 +7,7 @@ after:   S0: {float t = a[i]; b[i] = t * t;}
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from polygpu.analysis.names import names_of
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.rewrite import repeats, rewrite, sides, with_sides
 from polygpu.model.scop import Access, Action, Branch, Let, Part, Repeat, Scop, Statement, Store
+from polygpu.support.dataclass import dataclass
 
 Statements: TypeAlias = tuple[Statement, ...]
 Element: TypeAlias = tuple[str, str, Subscripts]  # array, member, subscripts

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
 from polygpu.model.rewrite import actions, map_scop, rewrite, sides, with_sides
 from polygpu.model.scop import Access, Action, Let, Scop, Statement
+from polygpu.support.dataclass import dataclass
 
 # What lowering calls its own values: after an array, an iterator or another of these names.
 _SUFFIXED = re.compile(r"(?:_(?:all|column|first|g|in|n\d+|next|pitch|r|row|s\d*|slot|tile|u))+")

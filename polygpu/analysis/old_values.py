@@ -9,7 +9,7 @@ The copy is made once, before all else, of the elements that are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import islpy as isl
@@ -30,6 +30,7 @@ from polygpu.model.decisions import Decision
 from polygpu.model.expr import Reference
 from polygpu.model.rewrite import actions, map_references
 from polygpu.model.scop import Access, Array, Repeat
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, bounded, maps, union_of
 

@@ -7,12 +7,12 @@ dimension d by one moves the iteration by the vector v with T v = e_d and the su
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, pieces
 from polygpu.support.recent import Recent, Same
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -27,6 +27,7 @@ from polygpu.model.expr import (
 )
 from polygpu.model.rewrite import numbered
 from polygpu.model.scop import Access, Action, Array, Course, Let, Number, Part, Scop, Statement
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, coalesced, identifier, isl_name, union_of, union_set_of
 from polygpu.support.recent import Recent

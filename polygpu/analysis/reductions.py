@@ -10,7 +10,7 @@ in a loop: they round differently then, and of -0.0 and 0.0 another one may be t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, takewhile
 
 import islpy as isl
@@ -25,6 +25,7 @@ from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
 from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
 from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
 from polygpu.model.updates import update
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 from polygpu.support.position import basename
 

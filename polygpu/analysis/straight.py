@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from polygpu.model.decisions import Decision, statement_place
 from polygpu.model.expr import Int, Reference
 from polygpu.model.rewrite import repeats, scalars_in
 from polygpu.model.scop import Access, Scop, Statement
+from polygpu.support.dataclass import dataclass
 
 Member: TypeAlias = tuple[str, str]  # array and member: what overlaps with nothing else
 Loops: TypeAlias = tuple[int, ...]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polygpu.analysis.dependences import Dependences, carried
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement
 from polygpu.model.facts import LoopVerdict
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.isl_idioms import D, maps, tuple_name
 from polygpu.support.position import Position

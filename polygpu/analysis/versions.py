@@ -14,7 +14,7 @@ becomes a statement for each kind. Feautrier's single assignment, for what gains
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 
 import islpy as isl
@@ -37,6 +37,7 @@ from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, arr
 from polygpu.analysis.reductions import reductions
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.scop import Array
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded, coalesced, maps, pieces, tuple_name, union_of
 
 _PIECES = 6  # of a statement

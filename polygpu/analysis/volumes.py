@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 import islpy as isl
@@ -12,6 +12,7 @@ from polygpu.analysis.elements import declared
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Expr, Int
 from polygpu.model.scop import Array
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Recent, Same
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from polygpu.cli.options import GccStyleCommand, pipeline_options, replay_option
 from polygpu.cli.outputs import HOST, make_directory, place_all, stem_of, write_all
 from polygpu.printing.dialects import default_offload
 from polygpu.runtime.errors import error, writing
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.files import check_writable
 

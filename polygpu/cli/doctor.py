@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import click
 
 from polygpu import __version__
 from polygpu.runtime import build, toolchain
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 PACKAGES = ("islpy", "sympy", "pycparser", "pcpp", "jinja2", "click", "rich")

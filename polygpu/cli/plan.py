@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygpu.cli.options import language_flags
 from polygpu.cli.outputs import place, write_all
+from polygpu.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from polygpu.compilation import Compilation

@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,7 @@ def load(name_or_path: str) -> Device:
 @cache
 def _shipped() -> tuple[tuple[dict[str, Any], str], ...]:
     """(name, title and aliases; whole text) of each file, without parsing its tables."""
-    folder = resources.files(__name__)
-    texts = [f.read_text("utf-8") for f in folder.iterdir() if f.name.endswith(".toml")]
+    texts = [file.read_text("utf-8") for file in Path(__file__).parent.glob("*.toml")]
     return tuple((tomllib.loads(text.partition("\n[")[0]), text) for text in sorted(texts))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polygpu.model.scop import Scop
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TypeAlias, TypeVar
 
@@ -17,6 +16,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Select
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.linear import add, maximum, simplify
 from polygpu.model.scop import Array
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import (
     D,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from polygpu.lower.loaded import Names, always, assigned
@@ -23,6 +23,7 @@ from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statem
 from polygpu.model.kernel_walk import Body, bodies, names_used, statements, with_bodies
 from polygpu.model.linear import add, linear, simplify
 from polygpu.model.rewrite import names_in, reads_memory, rewrite, substitute
+from polygpu.support.dataclass import dataclass
 
 Element: TypeAlias = tuple[object, ...]
 

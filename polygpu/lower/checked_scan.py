@@ -8,7 +8,7 @@ compared with its schedule, and replaced where it differs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 import islpy as isl
@@ -27,6 +27,7 @@ from polygpu.lower.scan import (
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.linear import simplify
 from polygpu.model.rewrite import substitute
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
     D,
     basic_maps,

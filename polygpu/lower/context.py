@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -28,6 +27,7 @@ from polygpu.mapping.program import (
 )
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.linear import subtract
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier, pieces
 from polygpu.support.recent import Recent, Same
 

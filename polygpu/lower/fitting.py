@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial, reduce
 
 import islpy as isl
@@ -36,6 +36,7 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references
 from polygpu.model.scop import LARGEST_SIZE
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, common, isl_name
 from polygpu.support.recent import Recent, Same
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polygpu.lower.context import KernelContext, local_index
 from polygpu.lower.mirrors import Part, is_read_by_others, own_register
@@ -14,6 +14,7 @@ from polygpu.model.kernel import Assign, Declare, If, Origin, Statement, While
 from polygpu.model.linear import conjunction, simplify
 from polygpu.model.rewrite import actions, references, rewrite, substitute
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

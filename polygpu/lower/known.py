@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, limits, type_of
 from polygpu.model.linear import Linear, linear
 from polygpu.model.rewrite import REMEMBERED, scalars_in
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import bounded
 
 _COMBINED = 2  # facts

@@ -15,7 +15,7 @@ read before; before a loop that may have no iterations it is loaded where there 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from math import prod
 from typing import TypeAlias
@@ -45,6 +45,7 @@ from polygpu.model.kernel_walk import (
 )
 from polygpu.model.linear import add, linear, simplify
 from polygpu.model.rewrite import children, names_in, reads_memory, rewrite, substitute
+from polygpu.support.dataclass import dataclass
 
 _WORD = 4  # bytes of a register
 

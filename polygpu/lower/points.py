@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
@@ -15,6 +14,7 @@ from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
 from polygpu.model.rewrite import rewrite, substitute, walk
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded, bounded_hull, coordinate
 
 NOTHING: Mapping[str, range] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import inf
 
@@ -33,6 +33,7 @@ from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Nest
 from polygpu.support.child import patience
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, hurried, steps
 from polygpu.support.passes import Passes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 import islpy as isl
@@ -26,6 +26,7 @@ from polygpu.model.kernel import (
 )
 from polygpu.model.linear import simplify
 from polygpu.model.rewrite import substitute
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
 from polygpu.support.recent import Recent, Same
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -27,6 +27,7 @@ from polygpu.model.rewrite import actions, repeats, substitute
 from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
 from polygpu.schedule.tree import Member, Node, single_iterator
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets
 

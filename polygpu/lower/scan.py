@@ -6,13 +6,13 @@ scan ::= ScanFor | ScanIf | ScanBlock | ScanLeaf
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import islpy as isl
 
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, Unary
 from polygpu.model.linear import add, simplify
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import bounded, c_name, identifier
 
 _N: Any = isl.ast_node_type  # islpy declares kinds as int

@@ -10,7 +10,6 @@ A copy is one of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
@@ -33,6 +32,7 @@ from polygpu.model.linear import (
     subtract,
 )
 from polygpu.model.rewrite import substitute
+from polygpu.support.dataclass import dataclass
 
 Local: TypeAlias = tuple[Expr, ...]  # indices in a box
 One: TypeAlias = Callable[[Local, Expr], tuple[Statement, ...]]

@@ -9,7 +9,6 @@ test.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -18,6 +17,7 @@ from polygpu.lower.checked_scan import scan, tested
 from polygpu.lower.scan import Scan, test_of
 from polygpu.mapping.program import Axis
 from polygpu.model.expr import Expr
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, isl_name, maps
 
 

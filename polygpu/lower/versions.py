@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -15,6 +15,7 @@ from polygpu.model.expr import Expr, Int, Reference, Unary
 from polygpu.model.kernel import Assign, Statement
 from polygpu.model.linear import conjunction
 from polygpu.model.rewrite import substitute
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 
 

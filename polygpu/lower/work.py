@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.lower.scan import Scan, ScanLeaf, generated, value_of
 from polygpu.model.expr import Expr
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded, bounded_hull
 
 _STEPS = 100_000  # of isl, for one statement; ordinary ones take hundreds

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 
 

@@ -6,7 +6,6 @@ No part of the compiler's own choices, which `polygpu inspect` shows beside thes
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import permutations, product
 from math import prod
 from typing import Literal, TypeAlias
@@ -22,6 +21,7 @@ from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.perf.occupancy import Occupancy, occupancy
 from polygpu.schedule.tree import Member
+from polygpu.support.dataclass import dataclass
 
 Space: TypeAlias = Literal["texture", "global", "shared", "constant"]
 

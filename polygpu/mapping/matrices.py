@@ -6,7 +6,6 @@ C[i][j + 1], kernel of (i, j), host loop t      axes ((1, 0), (0, 1))   outer ((
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ from polygpu.analysis.patterns import Vector, coefficients, patterns, subscripts
 from polygpu.analysis.polyhedra import PolyAccess
 from polygpu.mapping.program import Grid
 from polygpu.schedule.tree import members_on
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, pieces
 
 Form: TypeAlias = Mapping[str, int]  # coefficients of parameters; the constant is that of ""

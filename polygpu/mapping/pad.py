@@ -7,10 +7,10 @@ makes; the algorithm tries each pad of the innermost dimension and takes the che
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.perf.banks import Banks, Steps, access_steps
+from polygpu.support.dataclass import dataclass
 
 Element: TypeAlias = tuple[int, int] | None  # (row, column) of a lane; None: an idle lane
 

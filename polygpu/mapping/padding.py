@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import mul
 
 from polygpu.mapping.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
@@ -14,6 +14,7 @@ from polygpu.model.kernel_walk import statements
 from polygpu.perf.banks import Banks
 from polygpu.perf.requests import Index, Requests, requests
 from polygpu.perf.resources import resident
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ coalesce or is reused by the block, global memory for the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -24,6 +24,7 @@ from polygpu.model.decisions import Decision, Value
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.loop_names import loop_names
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 
 

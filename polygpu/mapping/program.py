@@ -23,7 +23,7 @@ time, of one that is itself a tile, of single values (width 1) where a block goe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Literal, TypeAlias
 
@@ -33,6 +33,7 @@ from polygpu.analysis.polyhedra import Polyhedra, array_tuple
 from polygpu.mapping.footprint import Side
 from polygpu.model.expr import Expr, Reference
 from polygpu.schedule.tree import Member, Node, sequence
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
     D,
     bounded_hull,

@@ -7,7 +7,7 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import ceil, prod
 
@@ -20,6 +20,7 @@ from polygpu.mapping.program import Box, Buffering, Grid, Tiles, reference_key
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import members_on
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 
 _STRIDED_READ, _STRIDED_WRITE, _MOVE_BY_DEPTH = 1, 4, 4

@@ -9,11 +9,11 @@ It is computed once for an element of a tile, not once for each point that reads
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 
 from polygpu.mapping.program import ELEMENT, Grid, ReferenceKey, reference_key
 from polygpu.model.expr import Binary, Expr, Literal, Name, Reference, Unary, is_floating, type_of
 from polygpu.model.rewrite import action_expressions, actions, children, walk, with_children
+from polygpu.support.dataclass import dataclass
 
 
 def form_of(m: Grid, keys: Iterable[ReferenceKey]) -> Expr | None:

@@ -10,7 +10,7 @@ it is the code that copies it that reads through the cache.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from polygpu.mapping.wanted import Wanted, source_arrays
@@ -20,6 +20,7 @@ from polygpu.model.expr import Int
 from polygpu.model.kernel import ArrayArgument, ArraySpace, Buffer, Kernel, Move, Region, Statement
 from polygpu.model.kernel_walk import statements
 from polygpu.model.structures import size_of
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 
 WIDEST = 16  # bytes of a wide access: constant arrays are aligned to it and padded to whole ones

@@ -8,7 +8,6 @@ after:   32 i a block, all j of the tile: copy both tiles of A; barrier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
@@ -36,6 +35,7 @@ from polygpu.mapping.transformations import room
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import Band, Nest, parts
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced, coordinate
 
 _POINTS = 1024  # of a block

@@ -8,7 +8,6 @@ after:   for step: a block of 256 points, of which 240 are its own
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import islpy as isl
@@ -34,6 +33,7 @@ from polygpu.mapping.program import (
     reference_key,
 )
 from polygpu.schedule.tree import Carried, Leaf, Phase, Steps
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, identifier, single_space
 
 SHAPES: Mapping[int, tuple[tuple[int, int], ...]] = {

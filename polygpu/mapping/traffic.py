@@ -12,7 +12,6 @@ boxes too, constant distances apart, are counted exactly; of others the sum boun
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import floordiv, mod, sub
@@ -25,6 +24,7 @@ from polygpu.analysis.patterns import Vector
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.mapping.matrices import Matrix, inner_rows, matrices
 from polygpu.mapping.program import Axis, Grid
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded, pieces
 
 _STEPS = 100_000  # of isl, for whether a nest is a box

@@ -7,7 +7,7 @@ the transformed grid; `space` yields the transformations of its kind that a sear
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import ClassVar, Protocol
@@ -29,6 +29,7 @@ from polygpu.mapping.program import (
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr
 from polygpu.schedule.tree import Band, Member, single_iterator
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import c_name
 from polygpu.support.recent import Same
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.places import array_names, holds
@@ -14,6 +14,7 @@ from polygpu.model.decisions import KEYS, SPACES, VALUES, Decision, Value
 from polygpu.model.facts import LoopVerdict
 from polygpu.schedule.loop_names import falls, loop_names
 from polygpu.schedule.tree import Band, Member, Nest, Node, Sequence
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _OF_BLOCKS = frozenset(

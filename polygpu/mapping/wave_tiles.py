@@ -10,7 +10,7 @@ Where a block touches an array, others of the wave store around it: no element i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 
@@ -38,6 +38,7 @@ from polygpu.mapping.transformations import room
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import Band, Member, Nest
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced
 
 

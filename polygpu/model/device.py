@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from polygpu.support.dataclass import dataclass
 
 WARP = 32  # threads of a warp on all devices: its active lanes are the bits of a word
 

@@ -9,10 +9,10 @@ Arithmetic has C's meaning (`/` and `%` truncate towards zero). Types are canoni
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.position import Position as Position  # noqa: PLC0414 - other modules import it from here
 
 

@@ -6,10 +6,11 @@ region ::= loop verdict*, kernel*, access*, decision*, note*, price
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from polygpu.model.expr import Position
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

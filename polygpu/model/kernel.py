@@ -14,11 +14,11 @@ arguments, iterators, and the built-ins `thread_x|y|z` and `block_x|y|z` (int).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygpu.model.expr import Expr, Name, Position, Reference
 from polygpu.model.scop import Structure
+from polygpu.support.dataclass import dataclass
 
 ArraySpace: TypeAlias = Literal["global", "constant", "texture"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from polygpu.model.expr import COMPARISONS, Binary, Call, Expr, Int, Name, Select, Unary, limits, type_of
 from polygpu.model.rewrite import REMEMBERED, children, scalars_in, walk, with_children
+from polygpu.support.dataclass import dataclass
 
 _AFFINE = COMPARISONS | {"+", "-", "*", "/", "%"}
 

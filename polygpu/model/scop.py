@@ -10,10 +10,11 @@ No isl here: domains and subscripts are expressions, which `analysis.polyhedra` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polygpu.model.expr import SIZES, Expr, Position, Reference, limits
+from polygpu.support.dataclass import dataclass
 
 # What kernels count, in int, is no larger than this: there is room for the rest of a tile. Sizes that are
 # no larger than LARGEST_SIZE leave some for what is added to them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod, sqrt
 from typing import Literal
@@ -19,6 +19,7 @@ from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.offload.seconds import Ledger, Price
 from polygpu.offload.typical import STEPS, scaled, typical
 from polygpu.perf.lanes import uniform
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 
 _HALVINGS = 6  # of the ratio 2 between two scales of sizes: 1 %

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -23,6 +22,7 @@ from polygpu.offload.instances import Count, Sizes, counter, operations
 from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values, launches
 from polygpu.printing.transfers import transfers
+from polygpu.support.dataclass import dataclass
 
 _LAUNCHES = 2  # iterations of a loop of the host that are looked at
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.model.device import Device
+from polygpu.support.dataclass import dataclass
 
 Word: TypeAlias = int | None  # None: an idle lane
 

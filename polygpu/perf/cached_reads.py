@@ -7,11 +7,11 @@ written in C, on what the lanes really access.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polygpu.model.device import Device
 from polygpu.model.kernel import ArraySpace
 from polygpu.perf.coalescing import Address
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

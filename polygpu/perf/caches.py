@@ -7,10 +7,10 @@ once at most. It takes stores line by line, however little of a line each of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from polygpu.model.device import Device
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
@@ -48,6 +48,7 @@ from polygpu.perf.lockstep import (
     Value,
 )
 from polygpu.perf.rounds import Rounds
+from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
 
 _RECENT: Recent[Lockstep] = Recent(64)  # of kernels

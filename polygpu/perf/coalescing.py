@@ -7,11 +7,11 @@ rules run in the emulator, written in C, on what the lanes really access.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
 from polygpu.model.device import Device
+from polygpu.support.dataclass import dataclass
 
 Address: TypeAlias = int | None  # in bytes; None: an idle lane
 

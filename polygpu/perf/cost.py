@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygpu.model.expr import (
@@ -35,6 +34,7 @@ from polygpu.model.linear import linear
 from polygpu.model.rewrite import names_in, references
 from polygpu.perf.elements import Spaces, reloaded
 from polygpu.perf.hoist import Hoister
+from polygpu.support.dataclass import dataclass
 
 Cost: TypeAlias = Counter[str]
 

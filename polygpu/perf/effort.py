@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from polygpu.model.device import Device
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Region
 from polygpu.perf.launches import Calls, evaluated, host_values
+from polygpu.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from polygpu.perf.predict import Predicted

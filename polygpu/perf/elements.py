@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
 
 from polygpu.model.expr import SIZES, Expr, Name, Reference
 from polygpu.model.kernel import Kernel, SharedArray
 from polygpu.model.rewrite import references, rewrite
+from polygpu.support.dataclass import dataclass
 
 Space: TypeAlias = Literal["global", "constant", "texture", "shared", "private"]
 """Where an array's elements lie, as the counters tell memories apart."""

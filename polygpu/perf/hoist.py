@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name
 from polygpu.model.kernel import Assign, Declare, For, While
 from polygpu.model.kernel_walk import statements
 from polygpu.model.rewrite import names_in, reads_memory
+from polygpu.support.dataclass import dataclass
 
 Charge: TypeAlias = Callable[[Counter[str]], None]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
+from polygpu.support.dataclass import dataclass
 
 Value: TypeAlias = int | list[int] | None
 """The same in all threads, one a thread, or unknown: it depends on data."""

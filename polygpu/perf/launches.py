@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.model.expr import Name
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
 from polygpu.model.rewrite import scalars_in
 from polygpu.perf.lanes import uniform
+from polygpu.support.dataclass import dataclass
 
 SIZE = 4096  # the value of every size while predicting: large, and a multiple of all tiles
 SEGMENT = 32  # elements: rows are pitched to multiples of it

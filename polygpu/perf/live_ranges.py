@@ -11,7 +11,7 @@ private elements, the operands of these live together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.linear import linear
 from polygpu.model.rewrite import children, names_in, reads_memory, references
 from polygpu.perf.elements import element
+from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
 
 _WORD = 4  # bytes of a register

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import For, If, Kernel, Statement, While
 from polygpu.perf.elements import Space
+from polygpu.support.dataclass import dataclass
 
 Row: TypeAlias = tuple[int, str, bool]
 """Source access, array, whether it is written: what a profile adds up in one entry."""

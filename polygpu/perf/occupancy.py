@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polygpu.model.device import Device
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

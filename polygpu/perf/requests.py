@@ -7,7 +7,7 @@ reference, the index vectors of the lanes of each request. They come from the co
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from polygpu.model.kernel_walk import operands, statements, written
 from polygpu.model.rewrite import references, scalars_in
 from polygpu.perf.lanes import Value, binary, evaluate, spread
 from polygpu.perf.launches import SIZE, Block, TypicalLaunch
+from polygpu.support.dataclass import dataclass
 
 Index: TypeAlias = tuple[int, ...]
 Lanes: TypeAlias = tuple[Index | None, ...]

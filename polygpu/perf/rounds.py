@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, TypeVar
 
 from polygpu.model.expr import Name, Reference
@@ -19,6 +19,7 @@ from polygpu.model.kernel import Assign, Declare, For, If, Move, Statement, Wait
 from polygpu.model.kernel_walk import reads, statements
 from polygpu.model.rewrite import names_in, references
 from polygpu.perf.elements import Spaces
+from polygpu.support.dataclass import dataclass
 
 T = TypeVar("T")
 Path: TypeAlias = tuple[int, ...]  # unrolled loops, outermost first

@@ -10,10 +10,11 @@ shader clock's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from polygpu.model.device import Device
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

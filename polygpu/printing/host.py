@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 
 from polygpu.analysis.in_step import in_step
@@ -18,6 +18,7 @@ from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.printer import Names, print_expr
 from polygpu.printing.rows import PROTOTYPES, Packed
+from polygpu.support.dataclass import dataclass
 from polygpu.support.position import basename
 
 _USER = Names(C)  # the user's own names, in the user's own file

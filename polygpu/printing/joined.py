@@ -15,7 +15,7 @@ another one of the loop writes does not go through caches that see no stores.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
@@ -41,6 +41,7 @@ from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
 from polygpu.printing.kernel_text import array_parameter, part_bytes
 from polygpu.printing.printer import Names, braced, indented, print_expr, print_host
+from polygpu.support.dataclass import dataclass
 
 _MEET = "polygpu_sync_grid();"
 _BARRIERS = 15  # of parts of a block: what the hardware has, but for that of the whole block

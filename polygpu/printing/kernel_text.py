@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from polygpu.model.device import Device
@@ -26,6 +26,7 @@ from polygpu.printing.folding import folded
 from polygpu.printing.printer import AnyArray, Names, indented
 from polygpu.printing.statements import print_body
 from polygpu.printing.transfers import row_pitch
+from polygpu.support.dataclass import dataclass
 
 SHORT_GRID = 65535  # the limit of grid dimensions that real programs exceed
 AXES = "xyz"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from polygpu.mapping.spaces import WIDEST, Constant
 from polygpu.model.device import Device
@@ -18,6 +17,7 @@ from polygpu.printing.joined import Joined, JoinedText, joined_loops, joined_tex
 from polygpu.printing.kernel_text import AXES, KernelText, array_arguments, constant_name, kernel_text
 from polygpu.printing.printer import braced, indented, print_expr, print_host
 from polygpu.printing.transfers import Transfer, elements, is_kept, sizes, transfers
+from polygpu.support.dataclass import dataclass
 from polygpu.support.position import basename
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from polygpu.model.expr import (
@@ -35,6 +35,7 @@ from polygpu.model.kernel import (
 from polygpu.model.offsets import linear_offset, negated, sum_of
 from polygpu.printing.dialect import Dialect, words
 from polygpu.printing.dialects import HOST_C
+from polygpu.support.dataclass import dataclass
 
 AnyArray: TypeAlias = ArrayArgument | SharedArray | DeclareArray
 

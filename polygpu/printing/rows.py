@@ -8,12 +8,12 @@ The host file does so around the call, so that device files know of no such rows
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from polygpu.model.expr import Expr, Int, Name
 from polygpu.model.kernel import Buffer, Rows, Span
 from polygpu.model.linear import subtract
 from polygpu.model.offsets import linear_offset, product, sum_of
+from polygpu.support.dataclass import dataclass
 
 PROTOTYPES = """\
 void *polygpu_rows(long long bytes);

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polygpu.model.expr import Binary, Expr, Int, Name, Select
 from polygpu.model.kernel import Buffer
 from polygpu.model.offsets import extent_of, last_row, linear_offset, product, sum_of
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from polygpu.support.dataclass import dataclass
 
 _WORDS = re.compile(r"\S+\s*|^\s+")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import prod
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from polygpu.model.facts import CompilationFacts, KernelFact
 from polygpu.perf.occupancy import occupancy
 from polygpu.perf.profile_time import access_cycles, float_operations, from_profile, texture_bytes
 from polygpu.perf.timing import KernelTime
+from polygpu.support.dataclass import dataclass
 
 Record: TypeAlias = Mapping[str, Any]
 

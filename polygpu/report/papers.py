@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.analysis.jang_patterns import JangReference
@@ -25,6 +24,7 @@ from polygpu.perf.launches import typical_launch
 from polygpu.perf.resources import registers_of
 from polygpu.report.layout import Line, Span, indented, line, table
 from polygpu.report.quantities import counted, share
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError, bounded
 
 _BEST = 3  # mappings that are shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polygpu.model.device import Device
@@ -14,6 +14,7 @@ from polygpu.perf.launches import SIZE, Calls, host_values
 from polygpu.report.kernels import kernel_lines
 from polygpu.report.layout import Line, Span, indented, line
 from polygpu.report.run import measures, region_record
+from polygpu.support.dataclass import dataclass
 
 _SMALLEST = 64
 

@@ -6,7 +6,6 @@ Both axes are logarithmic: across operations a byte, up operations a second.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log2
 from string import ascii_lowercase
 
@@ -14,6 +13,7 @@ from polygpu.model.device import Device
 from polygpu.report.layout import Line, Span, line
 from polygpu.report.measures import Measures, basis, peak
 from polygpu.report.quantities import significant
+from polygpu.support.dataclass import dataclass
 from polygpu.support.templates import environment
 
 _COLUMNS, _ROWS, _LABEL = 56, 12, 8

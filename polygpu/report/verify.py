@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from polygpu.lower.realise import CompiledRegion
@@ -12,6 +12,7 @@ from polygpu.model.scop import Scop, promised
 from polygpu.report.quantities import counted, duration
 from polygpu.runtime.trial import Attempt, Trial
 from polygpu.runtime.whole import ProgramTrial
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.verdict import COUNTED, PROPERTIES, VALUES, Certificate
 
 

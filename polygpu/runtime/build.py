@@ -6,12 +6,12 @@ import functools
 import shlex
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polygpu.runtime import toolchain
 from polygpu.runtime.errors import error
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 # Without contraction a host computes what the C source says, so that outputs can be equal to the bit.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from polygpu.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from polygpu.lower.realise import CompiledRegion

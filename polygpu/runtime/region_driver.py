@@ -11,7 +11,7 @@ functions included. OUTPUT receives, for each array (for each member of a struct
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polygpu.lower.realise import CompiledRegion
@@ -21,6 +21,7 @@ from polygpu.model.rewrite import references, walk
 from polygpu.model.scop import Array, Scop, promised
 from polygpu.printing.calls import call_of, in_scop
 from polygpu.printing.host import print_user, prologue, replacement
+from polygpu.support.dataclass import dataclass
 from polygpu.support.templates import environment
 
 GUARD = 64  # bytes before and after each array of the compiled region; the original's are the sanitizer's

@@ -6,7 +6,6 @@ import os
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polygpu.lower.realise import CompiledRegion
@@ -15,6 +14,7 @@ from polygpu.runtime import build
 from polygpu.runtime.compare import relative_difference
 from polygpu.runtime.region_driver import GUARD, Driver, driver
 from polygpu.runtime.sizes import vectors
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize=vla-bound", "-fno-sanitize-recover=undefined")

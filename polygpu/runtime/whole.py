@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polygpu.runtime import build
 from polygpu.runtime.compare import compare_outputs
 from polygpu.runtime.execute import Execution, run_program
 from polygpu.runtime.trial import FAULTS, QUIET
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 _MAIN = re.compile(r"^[^#/\n]*\bmain\s*\(", re.MULTILINE)

@@ -9,7 +9,7 @@ transformation. Only the dependences need Farkas' lemma.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from math import inf
 from typing import TypeAlias
@@ -20,6 +20,7 @@ from polygpu.schedule.adjacent_rows import AdjacentRows, RowFinder
 from polygpu.schedule.directions import Demand, demand, directions
 from polygpu.schedule.farkas import Layout, dependence_cones
 from polygpu.schedule.integer_system import OperationsExceededError, Vector, rank
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, maps, steps, tuple_name
 
 

@@ -7,7 +7,7 @@ u . d = 0; then d is the lane's column of the inverse transformation, whatever t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from polygpu.schedule.farkas import Cone, Layout, constant_along, schedule_objectives, time_rows
@@ -20,6 +20,7 @@ from polygpu.schedule.integer_system import (
     rank,
     small_solutions,
 )
+from polygpu.support.dataclass import dataclass
 
 LANE_BOUND = 4  # of the coefficients of a lane row that no dependence restrains
 

@@ -8,11 +8,11 @@ makes them linear in the unknown schedule.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polygpu.schedule.integer_system import Vector, dot, eliminate, small_solutions
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 
 DIRECTION_BOUND = 4  # |d_k| at most

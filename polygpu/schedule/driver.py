@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
@@ -35,6 +34,7 @@ from polygpu.schedule.tree import (
     between,
     sequence,
 )
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import STEPS_A_SECOND, isl_name, steps, union_set_of
 from polygpu.support.recent import Recent
 

@@ -9,12 +9,12 @@ on it iff it is so on the polyhedron's generators, which are the rows of the dua
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
 
 from polygpu.schedule.integer_system import OPERATIONS, Constraint, IntegerSystem, Vector, eliminate, limited
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, basic_maps, maps, tuple_name
 
 COEFFICIENT_BOUND = 4  # of iterators in a time row: more would linearise loops of constant size

@@ -7,7 +7,7 @@ after:  kernel(i) { S; for j { T; U }; V }
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import permutations, product
 from typing import TypeVar
@@ -29,6 +29,7 @@ from polygpu.schedule.tree import (
     single_iterator,
     violated,
 )
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded, maps, tuple_name, union_of
 from polygpu.support.recent import Recent, Same
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, lcm
 from typing import TypeAlias
@@ -15,6 +14,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.support.child import in_child
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError, bounded
 
 Vector: TypeAlias = tuple[int, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -26,6 +26,7 @@ from polygpu.schedule.tree import (
     sequence,
 )
 from polygpu.schedule.tree import Sequence as Series
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.recent import Same
 

@@ -8,7 +8,7 @@ Decisions that change a schedule make another one of what is prepared: `expanded
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 
 import islpy as isl
@@ -35,6 +35,7 @@ from polygpu.schedule.step_tiles import StepTiles
 from polygpu.schedule.time_tiles import TimeTiles
 from polygpu.schedule.tree import Member
 from polygpu.support.child import patience
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import STEPS_A_SECOND, steps
 from polygpu.support.passes import Passes

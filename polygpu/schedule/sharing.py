@@ -11,7 +11,7 @@ alone. Where there are few chunks, or rows enough, a block a row combines all of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from math import prod
 
@@ -51,6 +51,7 @@ from polygpu.schedule.tree import (
     sequence,
     single_iterator,
 )
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, c_name, coalesced
 
 EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}  # iterations of loops of unknown length, by how many there are

@@ -17,7 +17,7 @@ differ without passing values, and so on, until it fits into a block, which runs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from itertools import combinations
 
@@ -50,6 +50,7 @@ from polygpu.schedule.tree import (
 from polygpu.schedule.tree import Sequence as Series
 from polygpu.schedule.tree import parts as tree_parts
 from polygpu.schedule.wave_tiles import WIDTHS, can_wave, in_waves, is_front, wave_names
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, identifier, pieces, sets, union_set_of
 
 _SECONDS = 1.0  # for isl's schedule

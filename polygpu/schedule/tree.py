@@ -9,13 +9,14 @@ A member is one affine schedule dimension: a row for each statement below it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
 import islpy as isl
 
 from polygpu.model.expr import Expr
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, pieces, union_of
 
 

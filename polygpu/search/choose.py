@@ -7,7 +7,7 @@ statements are looked at first: they take the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from math import inf, log2
 from random import Random
@@ -25,6 +25,7 @@ from polygpu.search.fusions import fusions
 from polygpu.search.price import price
 from polygpu.search.proposals import Changes, launches_differ, shaped, staged
 from polygpu.search.space import Nest, Space, nests_of
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from polygpu.lower.realise import CompiledRegion
@@ -13,6 +13,7 @@ from polygpu.perf.effort import QUICK, Patience, look
 from polygpu.perf.launches import Calls
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.resources import resident, spills
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

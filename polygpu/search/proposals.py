@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.analysis.polyhedra import array_tuple
@@ -11,6 +10,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.wanted import array_of, source_arrays
 from polygpu.search.space import Items, Nest
+from polygpu.support.dataclass import dataclass
 
 Changes: TypeAlias = Mapping[str, Items]
 _FEW = 2  # shapes where launches differ, which take longer to price

@@ -7,7 +7,6 @@ that whatever is found can be replayed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -20,6 +19,7 @@ from polygpu.mapping.owned import written_arrays
 from polygpu.mapping.wanted import source_arrays
 from polygpu.model.decisions import Decision, Place, Value
 from polygpu.model.device import Device
+from polygpu.support.dataclass import dataclass
 
 Items: TypeAlias = tuple[tuple[str, Value], ...]
 

@@ -10,10 +10,10 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from math import inf
 from time import monotonic
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import SLOW, STEPS_A_SECOND, bounded, exhausted, left, pass_by, steps
 
 _END = ContextVar("_END", default=inf)  # on the clock of steps

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.position import Position
 
 Severity: TypeAlias = Literal["error", "warning", "note"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import reduce
 from math import inf
 from time import process_time
 from typing import TypeVar
 
 import islpy as isl
+
+from polygpu.support.dataclass import dataclass
 
 D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT

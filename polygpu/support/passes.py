@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
+
+from polygpu.support.dataclass import dataclass
 
 T = TypeVar("T")
 

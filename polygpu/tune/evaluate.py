@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, prod
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from polygpu.model.device import Device
 from polygpu.perf.resources import resident
 from polygpu.search.choose import BRIEF
 from polygpu.search.price import price
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.tune.plan import Limits, Task
 from polygpu.tune.subjects import Subject

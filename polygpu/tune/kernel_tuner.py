@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ from polygpu.perf.lanes import uniform
 from polygpu.printing.calls import call_of
 from polygpu.runtime.errors import error
 from polygpu.search.space import DEALS, Choice, Space
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.templates import environment
 from polygpu.tune.result import listed

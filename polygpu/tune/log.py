@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import IO, Any, TypeAlias
 from polygpu import __version__
 from polygpu.compilation import Compilation
 from polygpu.runtime.errors import error, writing
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import write_files
 from polygpu.tune.evaluate import Evaluation

@@ -6,13 +6,13 @@ C[i][j] += A[i][k] * B[k][j], tiles of T_i x T_j of n x m points, p of k:  n m p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
 from polygpu.mapping.program import Grid
 from polygpu.mapping.traffic import Traffic, evaluated, tile_size, traffic
 from polygpu.search.space import DEALS, Choice, Space
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from polygpu.compilation import Options
 from polygpu.runtime.build import Recipe
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -27,6 +27,7 @@ from polygpu.runtime.errors import error
 from polygpu.runtime.execute import Execution, run_program
 from polygpu.runtime.profile import read_profile
 from polygpu.runtime.whole import has_main
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.files import write_files
 from polygpu.tune.evaluate import Evaluate, Evaluation, realised, text_of, without_numbers

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from random import Random
 from typing import TypeAlias
 
 from polygpu.model.decisions import Decision
+from polygpu.support.dataclass import dataclass
 from polygpu.tune.evaluate import AGAIN, Evaluate, Evaluation, pruned_before, text_of
 from polygpu.tune.log import Log
 from polygpu.tune.plan import Limits, Plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from polygpu.compilation import Compilation, Options
@@ -15,6 +15,7 @@ from polygpu.perf.lanes import uniform
 from polygpu.pipeline import File, decisions_of
 from polygpu.search.choose import Chooser
 from polygpu.search.space import Choice, Nest, Space, nests_of
+from polygpu.support.dataclass import dataclass
 from polygpu.tune.moved import Moved
 
 

@@ -7,13 +7,14 @@ parameters that are loop, block and thread indices into dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.rewrite import walk
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import coalesced, isl_name, pieces
 from polygpu.support.recent import Recent, Same
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, steps
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import islpy as isl
@@ -12,6 +12,7 @@ from polygpu.model.expr import Binary, Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Origin, Statement, While
 from polygpu.model.rewrite import BODY
 from polygpu.model.scop import Action, Branch, Let, Number, Repeat, Store
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, parameter
 from polygpu.verify.events import Do, Leaf, Matched, Place

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import references
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import Scope
 
 

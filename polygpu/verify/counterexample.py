@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polygpu.analysis.places import part_at
 from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Position, Reference
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, isl_name
 from polygpu.verify.affine import constant, variable
 from polygpu.verify.events import BLOCKS, THREADS, Do

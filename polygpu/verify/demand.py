@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
@@ -12,6 +11,7 @@ from polygpu.analysis.dead import Place
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.model.rewrite import again, locals_of, numbered, precedes
 from polygpu.model.scop import Let, Number
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.slots import Slot, first_writes
 from polygpu.verify.source import Source, Writer
 

@@ -9,13 +9,13 @@ subscript that depends on data hides whether two accesses conflict, they do not 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.counterexample import Example, element, example, sample, shown, values
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe

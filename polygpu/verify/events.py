@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import islpy as isl
 
 from polygpu.model.expr import Expr, Reference
 from polygpu.model.scop import Number
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, identifier
 from polygpu.verify.affine import UNIVERSE, variable
 

@@ -9,13 +9,13 @@ wherever it is read: `c += (alpha * A_v) * B_s[k][j]`, with A_v for the element 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference, is_floating, type_of
 from polygpu.model.kernel import Assign, Declare, DeclareArray, Kernel, Move, Statement
 from polygpu.model.kernel_walk import bodies, statements
 from polygpu.model.rewrite import children, rewrite, substitute, with_children
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError
 

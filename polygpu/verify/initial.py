@@ -10,11 +10,11 @@ that where the source reads this element, and finds what was there before the re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
 
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.events import Do, Place
 from polygpu.verify.order import WHOLE, Order
 from polygpu.verify.session import Copied, Session

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import islpy as isl
@@ -11,6 +10,7 @@ import islpy as isl
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.scop import Array
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter, variable
 from polygpu.verify.counterexample import element, example, values

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 import islpy as isl
 
 from polygpu.model.rewrite import exclusive
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced, identifier
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE

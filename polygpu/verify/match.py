@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.model.expr import COMPARISONS, Binary, Cast, Expr, Int, Name, Reference, type_of
 from polygpu.model.rewrite import children, with_children
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import Scope
 from polygpu.verify.events import Leaf, Place
 

@@ -7,12 +7,13 @@ threads meet at a barrier in between. All else may happen in any order, or at th
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
 
 import islpy as isl
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Recent
 from polygpu.verify.events import BLOCKS, THREADS, Do, Path, Point, Sync, executions, relation

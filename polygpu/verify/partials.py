@@ -7,7 +7,7 @@ loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from polygpu.model.expr import Expr, Reference
 from polygpu.model.rewrite import numbered, rewrite
 from polygpu.model.scop import Store
 from polygpu.model.updates import update
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.events import Do, Leaf, Matched, Place, executions
 from polygpu.verify.order import BLOCK, WHOLE, Frame, equal, launches_before
 from polygpu.verify.session import Session

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
 
 import islpy as isl
 
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import Example, element, example, shown, values
 from polygpu.verify.events import THREADS, Do, Place, executions

@@ -7,7 +7,7 @@ tests around an expression. Data, and products of variables, are what the source
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
@@ -17,6 +17,7 @@ from polygpu.model.kernel import Buffer, Region
 from polygpu.model.rewrite import walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.printing.printer import print_expr
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter
 from polygpu.verify.computed import Computed
 from polygpu.verify.counterexample import parameters, sample

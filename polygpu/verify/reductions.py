@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, reduce
 from itertools import combinations
 from math import inf
@@ -34,6 +34,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Unary, is_floating, limits
 from polygpu.model.scop import Number
 from polygpu.model.updates import EXTREMES, FUNCTIONS
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import doer, example, fixed_at
 from polygpu.verify.events import Do, executions

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.model.kernel import Buffer, Region
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError
 from polygpu.verify.budget import Budget
 from polygpu.verify.computed import Computed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -12,6 +12,7 @@ from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, 
 from polygpu.model.expr import Binary, Expr, Name, Position, Reference, wraps
 from polygpu.model.rewrite import numbered, reads_of, references, sides, walk
 from polygpu.model.scop import Action, Branch, Number, Repeat, Store
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import coalesced
 from polygpu.verify.outcomes import implied
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import islpy as isl
@@ -12,6 +11,7 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number, keeps_apart
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.verify.last import last_writes
 from polygpu.verify.slots import Slot, reached, slots_of

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import Scope
 from polygpu.verify.events import Path
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
 from polygpu.model.expr import Expr, Int, Name, type_of
 from polygpu.model.kernel import Declare, DeclareArray, HostFor, HostIf, HostStatement, Kernel, Launch, Region
 from polygpu.model.rewrite import substitute
+from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import UNIVERSE, Scope, parameter, variable
 from polygpu.verify.computed import Computed
 from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box

@@ -6,13 +6,14 @@ them; that instance must be the one the source's dataflow names, the loaded elem
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import islpy as isl
 
 from polygpu.model.expr import Position
 from polygpu.model.scop import Number
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced
 from polygpu.verify.counterexample import Example, doer, element, example, fixed_at, named, shown, values
 from polygpu.verify.elements import everything

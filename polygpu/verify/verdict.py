@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from polygpu.model.expr import Position
 from polygpu.model.facts import ProofFact
+from polygpu.support.dataclass import dataclass
 
 DEPENDENCES = "dependences"
 BARRIERS = "barriers"

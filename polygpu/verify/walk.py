@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import islpy as isl
 
@@ -27,6 +27,7 @@ from polygpu.model.kernel import (
 from polygpu.model.kernel_walk import operands
 from polygpu.model.rewrite import references, walk
 from polygpu.model.updates import combination
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import in_time
 from polygpu.verify.affine import Scope, constant, variable
 from polygpu.verify.claims import Claim

@@ -19,7 +19,7 @@ from tests.fuzz.kinds import FORMS, STAYING, described
 from tests.fuzz.program import Program
 from tests.fuzz.report import Report, Shown
 from tests.fuzz.text import source
-from tests.fuzz.work import Job, describe, examine, ignore_interrupts, reduced
+from tests.fuzz.work import Job, describe, examine, reduced, start
 
 FOUND = Path(__file__).parent / "found"
 
@@ -39,7 +39,7 @@ def fuzz(arguments: argparse.Namespace) -> Report:
     report, shown = Report(arguments.verbose), Shown()
     waiting = jobs(arguments)
     running: set[Future[tuple[Job, Outcome]]] = set()
-    with ProcessPoolExecutor(arguments.jobs, initializer=ignore_interrupts, max_tasks_per_child=40) as pool:
+    with ProcessPoolExecutor(arguments.jobs, initializer=start, max_tasks_per_child=40) as pool:
         while True:
             while len(running) <= arguments.jobs and time.monotonic() < end and (job := next(waiting, None)):
                 running.add(pool.submit(examine, job))
@@ -77,7 +77,7 @@ def shrink_all(failures: list[tuple[Job, Failure]], arguments: argparse.Namespac
         done[failure.kind] += 1
         if failure.kind != "invalid" and job.form != STAYING and done[failure.kind] <= arguments.most:
             chosen.append((job, failure))
-    with ProcessPoolExecutor(arguments.jobs, initializer=ignore_interrupts) as pool:
+    with ProcessPoolExecutor(arguments.jobs, initializer=start) as pool:
         futures = [pool.submit(reduced, *pair, arguments.shrink) for pair in chosen]
         for (job, failure), future in zip(chosen, futures, strict=True):
             program, setup, text = future.result()

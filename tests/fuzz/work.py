@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
 import tempfile
 import traceback
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -17,7 +19,7 @@ from polygpu.support.diagnostics import Diagnosed, render
 from tests.fuzz.compilation import Setup, random_setup
 from tests.fuzz.examine import Batch, Failure, Outcome, alone
 from tests.fuzz.generate import program
-from tests.fuzz.kinds import STAYING, SUMS, forms_of
+from tests.fuzz.kinds import FORMS, STAYING, SUMS, forms_of
 from tests.fuzz.program import Program
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
@@ -26,6 +28,7 @@ from tests.fuzz.staying import differs
 NOT_EXAMINED = "not examined"  # programs of a batch whose original is no defined program
 RUNNING = {"PG903": "build", "PG904": "crash"}  # what errors of building and running a program mean
 _ERROR = re.compile(r"error: ([a-z ]+)")
+_drawn = lru_cache(maxsize=1000)(program)  # a job asks for its programs more than once
 _NAMES = re.compile(r"'[^']*'|\d+")
 
 
@@ -65,8 +68,12 @@ class Job:
         return [self._program(f"{self.seed}:{self.first + k}") for k in range(self.count)]
 
     def _program(self, seed: str) -> Program:
-        tries = (program(seed if k == 0 else f"{seed}:{k}", self._sums) for k in count())
-        return next(p for p in tries if self.form in ("", *self.forms(p)))
+        tries = (_drawn(seed if k == 0 else f"{seed}:{k}", self._sums) for k in count())
+        return next(filter(self._has_form, tries))
+
+    def _has_form(self, p: Program) -> bool:
+        has = FORMS[self.form].has if self.form else None
+        return has(p) if has else self.form in ("", SUMS)
 
 
 def examine(job: Job) -> tuple[Job, Outcome]:
@@ -109,7 +116,9 @@ def _stayed(number: int, job: Job, directory: Path) -> Failure | None:
     return Failure(number, kind, text, job.setup()) if text else None
 
 
-def ignore_interrupts() -> None:
+def start() -> None:
+    """Of a worker, which is not what an interrupt is for, and leaves few circles, as `polygpu.cli.main`."""
+    gc.set_threshold(100_000)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import programs
@@ -19,11 +20,16 @@ def compiled(folder: Path, text: str) -> Compilation:
     return done
 
 
-def printed(folder: Path, *files: str) -> tuple[str, str]:
-    """What the program of these files prints: standard output, and standard error."""
+def built(folder: Path, *files: str, program: str = "program", flags: Sequence[str] = ()) -> Path:
     paths = [folder / file for file in files]
-    programs.call(("gcc", "-w", "-ffp-contract=off", *paths, "-o", folder / "program", "-lm"))
-    ran = subprocess.run([folder / "program"], check=True, capture_output=True, text=True)
+    programs.call(("gcc", "-w", "-ffp-contract=off", *flags, *paths, "-o", folder / program, "-lm"))
+    return folder / program
+
+
+def printed(folder: Path, *files: str, flags: Sequence[str] = ()) -> tuple[str, str]:
+    """What the program of these files prints: standard output, and standard error."""
+    program = built(folder, *files, flags=flags)
+    ran = subprocess.run([program], check=True, capture_output=True, text=True)
     return ran.stdout, ran.stderr
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import programs
 from polygpu.devices import load
 from polygpu.model.expr import Binary, Expr, Int, Name, Position, Reference
 from polygpu.model.kernel import (
@@ -32,7 +33,7 @@ from polygpu.model.kernel import (
 )
 from polygpu.printing.emulator.program import print_emulator
 
-CC = shutil.which("gcc") or shutil.which("cc")
+CC = next((name for name in ("gcc", "cc") if shutil.which(name)), None)
 FLAGS = ("-std=c99", "-O0", "-Wall", "-Wextra", "-Werror")
 CODES = {"float": "f", "double": "d", "int": "i", "char": "b"}
 
@@ -162,11 +163,10 @@ def run(
         pytest.skip("no C compiler")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "emulator.c").write_text(print_emulator(program.unit(), load(device)))
-        (folder / "main.c").write_text(_main(program))
-        command = [CC, *FLAGS, *flags, "emulator.c", "main.c", "-o", "program", "-lm"]
-        built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert built.returncode == 0, built.stderr
+        sources = [folder / "test_emulator.c", folder / "main.c"]
+        sources[0].write_text(print_emulator(program.unit(), load(device)))
+        sources[1].write_text(_main(program))
+        programs.call((CC, *FLAGS, *flags, *sources, "-o", folder / "program", "-lm"))
         for b in program.buffers:
             _write(folder / f"{b.name}.in", b.type, data[b.name])
         environment = {**os.environ, "POLYGPU_PROFILE": "profile.json", "OMP_NUM_THREADS": "2"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from polygpu.compilation import Compilation, Options
 from polygpu.pipeline import compile_file
 from polygpu.printing.calls import overlaps
+from tests.unit.emulated import printed
 from tests.unit.frontend_text import errors, only_scop
 
 HEAD = """
@@ -41,13 +41,6 @@ def built(folder: Path, text: str, **options: object) -> Compilation:
     for suffix, content in done.files.items():
         (folder / f"program{suffix}").write_text(content)
     return done
-
-
-def printed(folder: Path, *files: str) -> tuple[str, str]:
-    command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-    subprocess.run(command, cwd=folder, check=True)
-    ran = subprocess.run([folder / "program"], check=True, capture_output=True, text=True)
-    return ran.stdout, ran.stderr
 
 
 def region(parameters: str, declarations: str, loop: str, after: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ def compiled(
     return compile_certified(str(programs.source_of(kernel)), options)
 
 
+@cache
+def known(kernel: str, level: int, device: str = "8800gtx", *decisions: str) -> Compilation:
+    """Made once, for tests that compile it as it is and only look at it."""
+    return compiled(kernel, level, device, *decisions)
+
+
 def by(made: Compilation, author: str) -> list[Decision]:
     return [t.decision for r in made.regions for nest in r.taken for t in nest if t.by == author]
 
@@ -40,20 +47,20 @@ def seconds(made: Compilation) -> list[float]:
     ("kernel", "most"), [("mm", 0.5), ("gemver", 0.8), ("transpose", 1), ("jacobi-2d", 0.8)]
 )
 def test_the_model_prefers_what_it_chooses(kernel: str, most: float) -> None:
-    rules, chosen = seconds(compiled(kernel, 1)), seconds(compiled(kernel, 2))
+    rules, chosen = seconds(known(kernel, 1)), seconds(known(kernel, 2))
     assert sum(chosen) <= most * sum(rules)
 
 
 def test_a_choice_gains_the_margin_of_the_device() -> None:
     """The model of an H100 errs by more than the few percent for which others leave what rules choose."""
-    rules, chosen = seconds(compiled("conv2d", 1, "h100")), seconds(compiled("conv2d", 2, "h100"))
-    margin = compiled("conv2d", 1, "h100").device.margin
+    rules, chosen = seconds(known("conv2d", 1, "h100")), seconds(known("conv2d", 2, "h100"))
+    margin = known("conv2d", 1, "h100").device.margin
     assert margin > 0.1 and sum(chosen) < (1 - margin) * sum(rules)
-    assert not by(compiled("transpose", 2, "h100"), "model")
+    assert not by(known("transpose", 2, "h100"), "model")
 
 
 def test_nests_alike_are_chosen_for_alike() -> None:
-    (r,) = (r for r in compiled("3mm", 2).regions if "kernel" in r.region.name)
+    (r,) = (r for r in known("3mm", 2).regions if "kernel" in r.region.name)
     shapes = [
         [str(v) for t in nest for _, v in t.decision.items if t.by == "model" and t.decision.key == "tile"]
         for nest in r.taken
@@ -65,10 +72,10 @@ def test_kernels_are_fused_where_that_gains() -> None:
     """The update of A and the product with its columns; which loads coalesce and what shared memory holds is
     chosen for both before they are compared.
     """
-    made, apart = compiled("gemver", 2), compiled("gemver", 2, "8800gtx", "split(22)")
+    made, apart = known("gemver", 2), known("gemver", 2, "8800gtx", "split(22)")
     assert [str(d) for d in by(made, "model") if d.key == "fuse"] == ["19: fuse(19, 22, 24)"]
     assert sum(seconds(made)) < 0.97 * sum(seconds(apart))
-    assert not any(d.key == "fuse" for d in by(compiled("gemver", 2, "h100"), "model"))
+    assert not any(d.key == "fuse" for d in by(known("gemver", 2, "h100"), "model"))
 
 
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +85,7 @@ def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -
 
 def test_choices_are_the_same_where_each_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are made as if int held all that kernels compute; where it does not, again with tests of each."""
-    quick, tested = by(compiled("mm", 2), "model"), []
+    quick, tested = by(known("mm", 2), "model"), []
     realise = Realiser.realise
 
     def noted(self: Realiser, *arguments: Any, **options: Any) -> CompiledRegion:
@@ -92,13 +99,13 @@ def test_choices_are_the_same_where_each_is_tested(monkeypatch: pytest.MonkeyPat
 
 
 def test_choices_are_the_model_s() -> None:
-    made = compiled("mm", 2)
+    made = known("mm", 2)
     assert {d.key for d in by(made, "model")} >= {"tile", "threads", "stage"}
-    assert not by(made, "person") and not by(compiled("mm", 1), "model")
+    assert not by(made, "person") and not by(known("mm", 1), "model")
 
 
 def test_choices_are_the_same_each_time_and_replay() -> None:
-    first, second = compiled("gemver", 2), compiled("gemver", 2)
+    first, second = known("gemver", 2), compiled("gemver", 2)
     assert first.files == second.files
     text = listing(nest for r in first.regions for nest in r.taken)
     for level in (1, 2):
@@ -107,10 +114,10 @@ def test_choices_are_the_same_each_time_and_replay() -> None:
 
 
 def test_persons_go_before_the_model() -> None:
-    made = compiled("mm", 2, "8800gtx", "threads(i: 8, j: 16)")
+    made = known("mm", 2, "8800gtx", "threads(i: 8, j: 16)")
     assert [str(d) for d in by(made, "person")] == ["18: threads(i: 8, j: 16)"]
     assert not by(made, "model")
-    beside = compiled("mm", 2, "8800gtx", "pad(0)")
+    beside = known("mm", 2, "8800gtx", "pad(0)")
     assert {"tile", "threads"} <= {d.key for d in by(beside, "model")}
     assert {d.key for d in by(beside, "person")} == {"pad"}
 

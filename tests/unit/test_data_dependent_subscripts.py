@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from polygpu.compilation import Options
 from polygpu.model.expr import Name
 from polygpu.pipeline import compile_file
 from polygpu.verify.certificate import certify
+from tests.unit.emulated import printed
 from tests.unit.frontend_text import errors, region
 
 # Parameters that also bound the loop, and are passed to kernels as int, with what a region reads.
@@ -111,21 +111,19 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def _printed(directory: Path, name: str, *files: str) -> dict[str, list[str]]:
-    command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", name, "-lm"]
-    subprocess.run(command, cwd=directory, check=True)
-    ran = subprocess.run([directory / name], check=True, capture_output=True, text=True)
-    assert not ran.stderr  # no loop runs on the host
+def _printed(directory: Path, *files: str) -> dict[str, list[str]]:
+    found, said = printed(directory, *files)
+    assert not said  # no loop runs on the host
     lines: dict[str, list[str]] = {}
-    for line in ran.stdout.splitlines():
+    for line in found.splitlines():
         lines.setdefault(line.split()[0], []).append(line)
     return lines
 
 
 @pytest.fixture(scope="module")
 def values(built: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    ours = _printed(built, "ours", "program_host.c", "program_emulator.c")
-    return _printed(built, "original", "program.c"), ours
+    ours = _printed(built, "program_host.c", "program_emulator.c")
+    return _printed(built, "program.c"), ours
 
 
 @pytest.mark.parametrize("name", CASES)

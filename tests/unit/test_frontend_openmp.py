@@ -12,6 +12,7 @@ from polygpu.frontend import lift
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.verify.certificate import certify
+from tests.unit.emulated import built, printed
 
 LOOP = "for (int i = 0; i < 9; i++) x[i] += 1;"
 
@@ -381,12 +382,8 @@ def test_a_program_with_threads_prints_the_same(tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(PROGRAM)
     for suffix, text in compile_file(str(tmp_path / "program.c"), Options(target="emulator")).files.items():
         (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        subprocess.run(["gcc", "-w", "-fopenmp", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+    found = printed(tmp_path, "program_host.c", "program_emulator.c", flags=("-fopenmp",))
+    assert found == printed(tmp_path, "program.c", flags=("-fopenmp",))
 
 
 PROMISED = """#include <stdio.h>
@@ -410,7 +407,6 @@ def test_the_checking_emulator_finds_a_promise_that_is_broken(
     assert certify(done.regions[0]).holds
     for suffix, text in done.files.items():
         (tmp_path / f"p{suffix}").write_text(text)
-    command = ["gcc", "-w", "-DPOLYGPU_CHECK=1", "p_host.c", "p_emulator.c", "-o", "p", "-lm"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    built(tmp_path, "p_host.c", "p_emulator.c", program="p", flags=("-DPOLYGPU_CHECK=1",))
     ran = subprocess.run([tmp_path / "p"], capture_output=True, text=True, check=False)
     assert (ran.returncode, "race" in ran.stderr) == (status, status != 0)

@@ -11,6 +11,7 @@ from polygpu.compilation import Options
 from polygpu.frontend import FrontendOptions, lift
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
+from tests.unit.emulated import printed
 from tests.unit.frontend_text import bodies, errors, lifted
 
 
@@ -321,9 +322,4 @@ def test_regions_behind_labels(tmp_path: Path) -> None:
     assert len(done.regions) == 3
     for suffix, text in done.files.items():
         (tmp_path / f"in{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("in_host.c", "in_emulator.c") == printed("in.c")
+    assert printed(tmp_path, "in_host.c", "in_emulator.c") == printed(tmp_path, "in.c")

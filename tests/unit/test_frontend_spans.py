@@ -11,6 +11,7 @@ from polygpu.compilation import Options
 from polygpu.frontend import FrontendOptions, lift
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
+from tests.unit.emulated import printed
 from tests.unit.frontend_text import errors, lifted
 
 MACROS = """#define N 9
@@ -141,12 +142,7 @@ def test_the_program_prints_the_same(tmp_path: Path) -> None:
     assert [d.id for d in done.diagnostics].count("PG181") == 6
     for suffix, text in done.files.items():
         (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+    assert printed(tmp_path, "program_host.c", "program_emulator.c") == printed(tmp_path, "program.c")
 
 
 @pytest.mark.parametrize("directive", ["#undef K", "# define K 2", '#include "k.h"'])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
+from tests.unit.emulated import printed
 
 PROGRAM = """#include <stdio.h>
 struct P { float x, y; };
@@ -54,12 +54,8 @@ def test_each_has_its_own_layout(tmp_path: Path) -> None:
     done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
     for suffix, text in done.files.items():
         (tmp_path / f"program{suffix}").write_text(text)
-
-    def printed(*files: str) -> str:
-        subprocess.run(["gcc", "-w", *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True).stdout
-
-    assert printed("program_host.c", "program_emulator.c") == printed("program.c")
+    found, _ = printed(tmp_path, "program_host.c", "program_emulator.c")
+    assert found == printed(tmp_path, "program.c")[0]
 
 
 @pytest.mark.parametrize("target", ["emulator", "cuda", "opencl"])

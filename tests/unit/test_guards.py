@@ -17,7 +17,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Assign, If, Region, Statement
 from polygpu.pipeline import compile_file
 from polygpu.verify.certificate import certify
-from tests.unit.emulated import assert_same, compiled
+from tests.unit.emulated import assert_same, built, compiled
 from tests.unit.middle import VECTORS, analysed, same_set
 
 ONE = "for (int i = 0; i < n; i++) "
@@ -202,9 +202,7 @@ def test_what_is_not_read_is_not_copied(tmp_path: Path) -> None:
         (tmp_path / f"program{suffix}").write_text(text)
 
     def printed(*files: str) -> str:
-        checks = ["-fsanitize=address", "-fno-sanitize-recover"]
-        command = ["gcc", "-w", "-O0", "-ffp-contract=off", *checks, *files, "-o", "program", "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
+        built(tmp_path, *files, flags=("-fsanitize=address", "-fno-sanitize-recover"))
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
         ran = subprocess.run(
             [tmp_path / "program"], check=True, capture_output=True, text=True, env=environment

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
+from tests.unit.emulated import printed
 
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>
@@ -75,14 +75,9 @@ def test_programs_print_what_the_original_prints(target: str, tmp_path: Path) ->
     for suffix, made in done.files.items():
         (tmp_path / f"program{suffix}").write_text(made)
 
-    def run(*files: str) -> subprocess.CompletedProcess[str]:
-        flags = ("-w", "-O1", "-fno-strict-aliasing")
-        subprocess.run(["gcc", *flags, *files, "-o", "program", "-lm"], cwd=tmp_path, check=True)
-        return subprocess.run([tmp_path / "program"], check=True, capture_output=True, text=True)
-
-    compiled = run("program_host.c", f"program_{target}.c")
-    assert compiled.stdout == run("program.c").stdout
-    refused = [line.rpartition("host: ")[2] for line in compiled.stderr.splitlines()]
+    found, said = printed(tmp_path, "program_host.c", f"program_{target}.c")
+    assert found == printed(tmp_path, "program.c")[0]
+    refused = [line.rpartition("host: ")[2] for line in said.splitlines()]
     assert [line.split(" overlap")[0] for line in refused] == [
         "'p->n' and 'q'",
         "'n[0]' and 'q'",

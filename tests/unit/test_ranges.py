@@ -16,7 +16,7 @@ from polygpu.pipeline import compile_file
 from polygpu.support.child import in_child, patience
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import RANGES
-from tests.unit.emulated import compiled
+from tests.unit.emulated import built, compiled
 
 FILL = """\
 void fill(int n, float *restrict x)
@@ -28,13 +28,12 @@ void fill(int n, float *restrict x)
 }
 """
 SUMS = """\
-void sums(int n, float a[restrict n][n])
+void sums(int n, float a[restrict n])
 {
 #pragma scop
     for (int t = 0; t < n; t++)
         for (int i = 1; i < n - 1; i++)
-            for (int j = 1; j < n - 1; j++)
-                a[i][j] = (a[i - 1][j] + a[i][j - 1] + a[i][j] + a[i + 1][j] + a[i][j + 1]) / 5;
+            a[i] = (a[i - 1] + a[i] + a[i + 1]) / 3;
 #pragma endscop
 }
 """
@@ -69,7 +68,7 @@ def test_without_the_test_of_sizes_nothing_is_proved(tmp_path: Path) -> None:
     skewed = region_of(tmp_path, SUMS)
     assert certify(skewed).holds
     untested = replace(skewed, conditions=())
-    assert RANGES in {f.property for f in certify(untested).failures}
+    assert {f.property for f in certify(untested).failures} == {RANGES}
 
 
 PROGRAM = """
@@ -89,9 +88,7 @@ int main(int argc, char **argv)
 
 def test_a_size_that_kernels_do_not_count_to_ends_the_program(tmp_path: Path) -> None:
     compiled(tmp_path, FILL + PROGRAM)
-    program = tmp_path / "program"
-    command = ("gcc", "-O1", "-w", tmp_path / "program_host.c", tmp_path / "program_emulator.c")
-    subprocess.run((*command, "-o", program, "-lm"), check=True)
+    program = built(tmp_path, "program_host.c", "program_emulator.c")
     assert subprocess.run((program,), capture_output=True, text=True, check=True).stdout == "7\n"
     done = subprocess.run((program, str(2**31 - 1)), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")

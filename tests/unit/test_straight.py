@@ -19,7 +19,7 @@ from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text
 from polygpu.verify.certificate import certify
-from tests.unit.emulated import compiled, printed
+from tests.unit.emulated import built, compiled, printed
 from tests.unit.frontend_text import access_text, bodies, region
 
 ARRAYS = "int n, int k[restrict n], float a[restrict n], float b[restrict n], float c[restrict n], " \
@@ -221,11 +221,10 @@ def test_a_body_of_many_statements_is_one_kernel(tmp_path: Path) -> None:
     assert len(region_.polyhedra.statements) == 1
     assert certify(region_).holds
     original, _ = printed(tmp_path, "program.c")
-    command = ("gcc", "-w", "-ffp-contract=off", "program_host.c", "program_emulator.c", "-lm")
-    subprocess.run(command, cwd=tmp_path, check=True)
+    built(tmp_path, "program_host.c", "program_emulator.c")
     profile = tmp_path / "profile.json"
     ran = subprocess.run(
-        [tmp_path / "a.out"],
+        [tmp_path / "program"],
         check=True,
         capture_output=True,
         text=True,

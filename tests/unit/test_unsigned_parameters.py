@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
+from tests.unit.emulated import printed
 
 PROGRAM = r"""
 #include <stddef.h>
@@ -62,9 +62,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _printed(directory: Path, *files: str) -> str:
-    command = ["gcc", "-w", "-ffp-contract=off", *files, "-o", "program", "-lm"]
-    subprocess.run(command, cwd=directory, check=True)
-    return subprocess.run([directory / "program"], check=True, capture_output=True, text=True).stdout
+    return printed(directory, *files)[0]
 
 
 def test_wrapping_comparisons_and_computations(built: Path) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,7 @@ from polygpu.frontend.read.state import Named, source_text
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import is_floating
 from polygpu.model.scop import Given
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

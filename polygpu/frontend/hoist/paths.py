@@ -6,7 +6,7 @@ img->data[i]    ->    img, [0], .data, [i]
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pycparser import c_ast
@@ -15,6 +15,7 @@ from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import CType, Member, Pointer, Qualified, Record, Vector, qualified
 from polygpu.frontend.read.state import source_text
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 
 _INHERITED = frozenset({"const", "volatile", "_Atomic"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from pycparser import c_ast
@@ -12,6 +12,7 @@ from polygpu.frontend.hoist.paths import Index, Path
 from polygpu.frontend.hoist.uses import Guard, Use, Where
 from polygpu.frontend.names.types import Pointer, Vector
 from polygpu.frontend.read.state import source_text
+from polygpu.support.dataclass import dataclass
 
 Texts: TypeAlias = tuple[str, ...]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pycparser import c_ast
@@ -14,6 +14,7 @@ from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic, Pointer, Vector
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import is_floating
+from polygpu.support.dataclass import dataclass
 
 _LEAVES = (c_ast.Break, c_ast.Continue, c_ast.Return, c_ast.Goto)
 _CHANGES = ("p++", "++", "p--", "--")

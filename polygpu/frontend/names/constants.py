@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polygpu.model.expr import Cast, Expr, Int, Literal, common_type, is_floating, limits
+from polygpu.support.dataclass import dataclass
 
 _ESCAPES = {
     "n": 10,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
@@ -17,6 +17,7 @@ from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.frontend.text.nodes import inside, nodes, remembered
 from polygpu.model.expr import SIZES, is_floating
+from polygpu.support.dataclass import dataclass
 
 
 def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Variable, Constant]]:

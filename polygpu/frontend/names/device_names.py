@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib import resources
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 from polygpu.frontend.names import mathematics
 
-_RESERVED = tomllib.loads(resources.files(__package__).joinpath("reserved.toml").read_text("utf-8"))
-_WORDS = frozenset(" ".join(_RESERVED[kind] for kind in ("model", "library", "device")).split())
-_MATHEMATICS = frozenset(_RESERVED["mathematics"].split()) | frozenset(mathematics.FUNCTIONS)
-_FAMILIES = re.compile("|".join(_RESERVED["families"]))
 _OTHER_TYPES = re.compile(r"(?:f|l|f16|f32|f64|f128|f32x|f64x)$")
+
+
+class _Reserved(NamedTuple):
+    words: frozenset[str]
+    mathematics: frozenset[str]
+    families: re.Pattern[str]
+
+
+@cache
+def _reserved() -> _Reserved:
+    """Few files have functions that could be renamed."""
+    kinds = tomllib.loads(Path(__file__).with_name("reserved.toml").read_text("utf-8"))
+    words = frozenset(" ".join(kinds[kind] for kind in ("model", "library", "device")).split())
+    known = frozenset(kinds["mathematics"].split()) | frozenset(mathematics.FUNCTIONS)
+    return _Reserved(words, known, re.compile("|".join(kinds["families"])))
 
 
 def device_name(name: str) -> str:
@@ -26,5 +39,6 @@ def device_name(name: str) -> str:
 
 def is_taken(name: str) -> bool:
     """Whether a generated file may give the name another meaning."""
-    bases = {name, _OTHER_TYPES.sub("", name)} & _MATHEMATICS
-    return name in _WORDS or bool(bases or _FAMILIES.fullmatch(name))
+    reserved = _reserved()
+    bases = {name, _OTHER_TYPES.sub("", name)} & reserved.mathematics
+    return name in reserved.words or bool(bases or reserved.families.fullmatch(name))

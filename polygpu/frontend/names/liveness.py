@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
 
 from polygpu.frontend.text.nodes import nodes, parts_of, remembered
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from pycparser import c_ast
@@ -23,6 +23,7 @@ from polygpu.frontend.names.types import (
 )
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import common_type, limits
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

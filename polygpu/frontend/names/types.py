@@ -5,8 +5,10 @@ ctype ::= Basic | Pointer | Vector | Record | Opaque
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
+
+from polygpu.support.dataclass import dataclass
 
 NO_QUALIFIERS: frozenset[str] = frozenset()
 

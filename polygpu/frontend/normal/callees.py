@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -33,6 +32,7 @@ from polygpu.frontend.read.functions import Impure, user_function
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 
 RESULT = "return"  # what a body assigns its value to, which is the name of no variable
 _TYPES = (c_ast.Struct, c_ast.Union, c_ast.Enum)

@@ -14,7 +14,6 @@ plain to see, is tested before the region runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -28,6 +27,7 @@ from polygpu.frontend.read.state import source_text
 from polygpu.frontend.text.counting import For
 from polygpu.frontend.text.nodes import nodes, parts_of
 from polygpu.model.expr import common_type, is_floating
+from polygpu.support.dataclass import dataclass
 
 _JUMPS = (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Label, c_ast.Return)
 _TYPES = ("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long")

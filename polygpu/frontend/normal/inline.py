@@ -10,7 +10,7 @@ stand among those of the caller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -41,6 +41,7 @@ from polygpu.frontend.read.functions import Impure, impure_call
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 MOST_NODES = 20_000  # of what is written into one region

@@ -11,7 +11,6 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -26,6 +25,7 @@ from polygpu.frontend.normal.trees import (
     used_names,
 )
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 
 MOST_NODES = 4000  # of what is made of one sequence
 _JUMPS = (c_ast.Goto, c_ast.Continue, c_ast.Break, c_ast.Return)

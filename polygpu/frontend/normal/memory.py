@@ -10,7 +10,7 @@ that of `memmove`, which has to be between two variables: where these are pointe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from typing import Any
 
@@ -23,6 +23,7 @@ from polygpu.frontend.normal.kinds import pointed, type_of
 from polygpu.frontend.normal.trees import Names, block, has_effects, integer, is_free, is_place
 from polygpu.frontend.read.state import source_text
 from polygpu.model.expr import SIZES, is_floating
+from polygpu.support.dataclass import dataclass
 
 _BYTES = ("char", "signed char", "unsigned char")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 
 # (the statements of a block, the scope at its end) -> what stands for them
 Change = Callable[[list[Any], Scope], list[Any]]

@@ -10,7 +10,7 @@ source may count in long.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polygpu.frontend.names.constants import integer
 from polygpu.frontend.read.loops import Header
@@ -35,6 +35,7 @@ from polygpu.model.expr import (
 )
 from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import COUNTED, Action, Branch, Let, Repeat, Store
+from polygpu.support.dataclass import dataclass
 
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _PARTS = frozenset({"/", "%", ">>"})

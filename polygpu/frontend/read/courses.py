@@ -10,7 +10,6 @@ it to, is then an expression that holds in every iteration, whatever else happen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from polygpu.frontend.names.effects import outer_iterators
@@ -46,6 +45,7 @@ from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Name, Selec
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in, substitute, walk
 from polygpu.model.scop import Conversion
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 

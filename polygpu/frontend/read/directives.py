@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pycparser import c_ast
+
+from polygpu.support.dataclass import dataclass
 
 # What a directive's name is made of; what follows are clauses.
 _WORDS = frozenset(

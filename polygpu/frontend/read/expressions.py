@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -55,6 +54,7 @@ from polygpu.model.expr import (
     type_of,
 )
 from polygpu.model.scop import Let, Store
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 

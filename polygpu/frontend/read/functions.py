@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast, c_generator
@@ -16,6 +15,7 @@ from polygpu.frontend.names.types import Basic, describe, with_article
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.text import counting
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 

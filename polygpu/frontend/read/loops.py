@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -33,6 +32,7 @@ from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, common_type
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in, substitute
 from polygpu.model.scop import Loop
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 

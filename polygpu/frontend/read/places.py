@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
@@ -15,6 +15,7 @@ from polygpu.frontend.read.unsupported import expression_refusal, refusal
 from polygpu.frontend.read.values import current, is_followed, is_known, pointed
 from polygpu.frontend.shape.affine import add, subtract
 from polygpu.model.expr import Expr, Int, Reference
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 

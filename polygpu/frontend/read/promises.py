@@ -7,7 +7,6 @@ construct is a region like any other code, if no statement of it counts the thre
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -16,6 +15,7 @@ from polygpu.frontend.names.liveness import assigned_names, iterator_name, menti
 from polygpu.frontend.read.directives import Directive, parsed
 from polygpu.frontend.read.openmp import ONE, SHARED, makes_threads, pragmas_before
 from polygpu.frontend.text.nodes import nodes, remembered
+from polygpu.support.dataclass import dataclass
 
 # Threads come to these one after the other: what they do depends on what others did.
 _COPYING = ("private", "firstprivate", "lastprivate", "linear", "reduction", "in_reduction")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Any
 
@@ -24,6 +24,7 @@ from polygpu.frontend.text.counting import as_written
 from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.scop import Action, Branch, Conversion, Store
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 

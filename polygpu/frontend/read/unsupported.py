@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from pycparser import c_ast
@@ -32,7 +32,7 @@ def note(message: str, position: Position, identity: str = "") -> Diagnostic:
 @cache
 def _known() -> dict[str, dict[str, dict[str, str]]]:
     """Id, message and help by the kind of syntax and the class of its node."""
-    return tomllib.loads(resources.files(__package__).joinpath("unsupported.toml").read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name("unsupported.toml").read_text("utf-8"))
 
 
 def statement_refusal(node: Any, position: Position) -> Diagnosed:

@@ -13,7 +13,6 @@ A `break` under an if that comes first belongs to the loop's test: `while (j < n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pycparser import c_ast
@@ -31,6 +30,7 @@ from polygpu.frontend.text.nodes import nodes, parts_of
 from polygpu.model.expr import COMPARISONS, Binary, Expr, Int, Name, Unary
 from polygpu.model.rewrite import actions
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 _Loop: TypeAlias = c_ast.For | c_ast.While | c_ast.DoWhile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from polygpu.frontend.read.unsupported import note
 from polygpu.frontend.regions.scops import Extract
 from polygpu.frontend.regions.teams import Team
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from polygpu.frontend.text.preprocess import Preprocessed, preprocess, read_sour
 from polygpu.frontend.text.recover import check_language, parse_tolerantly
 from polygpu.frontend.text.source import Source
 from polygpu.model.scop import Scop
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 

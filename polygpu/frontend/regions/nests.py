@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from pycparser import c_ast
@@ -20,6 +20,7 @@ from polygpu.frontend.regions.spans import nest_span
 from polygpu.frontend.regions.teams import shared_loop, team_of
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 

@@ -15,7 +15,6 @@ leaves behind has to be shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -26,6 +25,7 @@ from polygpu.frontend.names.types import Basic, Pointer
 from polygpu.frontend.read.directives import Directive, parsed
 from polygpu.frontend.read.openmp import makes_threads, pragmas_before
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 
 _COPIED = ("private", "firstprivate", "lastprivate", "linear", "reduction", "copyin")
 _JUMPS = c_ast.Break | c_ast.Continue | c_ast.Goto | c_ast.Return

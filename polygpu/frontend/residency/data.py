@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -20,6 +19,7 @@ from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.residency.text import NotPlainError, Text
 from polygpu.frontend.residency.typing import type_of
 from polygpu.frontend.residency.walk import Inserted, expression, literal
+from polygpu.support.dataclass import dataclass
 
 _MAPPED = (
     "map", "copy", "copyin", "copyout", "create", "pcopy", "pcopyin", "pcopyout", "pcreate",

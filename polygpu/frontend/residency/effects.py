@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Any
 
@@ -20,6 +20,7 @@ from polygpu.frontend.residency.targets import targets
 from polygpu.frontend.residency.typing import type_of
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Array, Scop
+from polygpu.support.dataclass import dataclass
 
 STATEMENTS = (
     c_ast.Compound, c_ast.If, c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Case, c_ast.Default,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
@@ -27,6 +27,7 @@ from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.residency.walk import LOOPS, Inserted, Walk, called, leaves, literal, parts
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
+from polygpu.support.dataclass import dataclass
 
 
 def kept(context: FileContext, regions: Sequence[Scop]) -> Kept:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +11,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.source import Source
+from polygpu.support.dataclass import dataclass
 
 _BLANK = re.compile(r"(?:\s|#[^\n]*(?:\n|$))*")
 _SPACE = re.compile(r"\s*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from pycparser import c_ast, c_parser
@@ -17,6 +17,7 @@ from polygpu.frontend.residency.effects import NONE, STATEMENTS, Effects, Progra
 from polygpu.frontend.residency.text import NotPlainError, Statement, Text
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.scop import Scop
+from polygpu.support.dataclass import dataclass
 
 _OF_THE_CALL = {"alloca", "_alloca", "__builtin_alloca", "__builtin_alloca_with_align"}
 LOOPS = c_ast.For | c_ast.While | c_ast.DoWhile

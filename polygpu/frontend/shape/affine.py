@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygpu.frontend.names.constants import fold, integer
@@ -25,6 +24,7 @@ from polygpu.model.expr import (
 )
 from polygpu.model.offsets import negated, product, product_of
 from polygpu.model.rewrite import rewrite
+from polygpu.support.dataclass import dataclass
 
 # Sums of products of atoms: {(i, n): 1, (j,): 2, (): -1} is i*n + 2*j - 1. Types do not matter: these are the
 # integers that the source means, where `polygpu.model.linear` has those that a kernel computes in int.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from math import gcd
@@ -32,6 +32,7 @@ from polygpu.frontend.shape.affine import (
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Select, Unary
 from polygpu.model.offsets import product, product_of
 from polygpu.model.rewrite import rewrite, scalars_in, substitute
+from polygpu.support.dataclass import dataclass
 
 _NOTHING: Mapping[str, Set[Expr]] = MappingProxyType({})
 STRIDES = "its accesses have the strides"

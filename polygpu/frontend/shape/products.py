@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
 
 from polygpu.model.expr import Binary, Cast, Expr, Int, Literal, Name, Unary, is_floating, type_of
 from polygpu.model.rewrite import walk
+from polygpu.support.dataclass import dataclass
 
 _DIVISIONS = ("/", "%")
 

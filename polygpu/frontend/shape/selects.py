@@ -5,12 +5,13 @@ x[i] = i > 0 ? a[i - 1] : 0    ->    x[i] = a[i - 1] where i > 0;  x[i] = 0 wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polygpu.frontend.shape.affine import Affine, conjuncts, invert
 from polygpu.model.expr import Binary, Cast, Expr, Reference, Select, Unary, type_of
 from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import Action, Branch, Let, Store
+from polygpu.support.dataclass import dataclass
 
 # A statement with more cases than this keeps its `?:`.
 MOST_CASES = 16

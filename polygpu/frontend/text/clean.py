@@ -7,10 +7,10 @@ extensions are blanked out or respelled. Lines keep their tokens; `Clean.places`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from polygpu.frontend.text.preprocess import Preprocessed
 from polygpu.frontend.text.typedefs import prelude
+from polygpu.support.dataclass import dataclass
 
 _MARKER = re.compile(r'^#(?:line)? *(\d+) "((?:[^"\\\n]|\\.)*)"([ \d]*)$', re.MULTILINE)
 

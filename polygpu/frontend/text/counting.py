@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
 from polygpu.frontend.text.nodes import nodes, parts_of
+from polygpu.support.dataclass import dataclass
 
 _STEPS = ("p++", "++", "p--", "--")
 _NESTED = (c_ast.For, c_ast.While, c_ast.DoWhile)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from polygpu.frontend.text.clean import Clean
 from polygpu.frontend.text.source import Source, joined, spellings
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
 _MARK = re.compile(r"polygpu_mark_(\d+)")

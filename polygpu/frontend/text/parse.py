@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pycparser import c_ast, c_parser
@@ -11,6 +11,7 @@ from pycparser import c_ast, c_parser
 from polygpu.frontend.text.blocks import unfold
 from polygpu.frontend.text.clean import Clean
 from polygpu.frontend.text.source import Source, Token, align
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 

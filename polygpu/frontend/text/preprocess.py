@@ -9,12 +9,12 @@ import io
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from os import environ
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from polygpu.frontend.options import FrontendOptions
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polygpu.frontend.options import FrontendOptions
@@ -15,6 +15,7 @@ from polygpu.frontend.text.clean import Clean
 from polygpu.frontend.text.parse import Tree, parse
 from polygpu.frontend.text.preprocess import TIMEOUT, as_file, compiler_arguments, find_compiler
 from polygpu.frontend.text.source import Source
+from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.position import Position
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from polygpu.support.dataclass import dataclass
 
 _TOKEN = re.compile(
     r"""/\*[\s\S]*?(?:\*/|$)|//.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[A-Za-z_]\w*"""

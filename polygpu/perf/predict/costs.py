@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from math import lcm
 from typing import Any
@@ -21,6 +21,7 @@ from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
 from polygpu.perf.predict.masks import distinct_rows, joint
 from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, remembered, spend
+from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
 
 _DENSE = 1 << 22  # codes that a histogram may have

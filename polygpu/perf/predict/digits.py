@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import Any, TypeAlias
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from polygpu.perf.predict.masks import distinct_rows
 from polygpu.perf.predict.values import SORTED, Integers, fitting, spend, together
+from polygpu.support.dataclass import dataclass
 
 Table: TypeAlias = npt.NDArray[Any]
 

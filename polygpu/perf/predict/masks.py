@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 
 import numpy as np
@@ -23,6 +22,7 @@ from polygpu.perf.predict.values import (
     plus,
     spend,
 )
+from polygpu.support.dataclass import dataclass
 
 Hashes = npt.NDArray[np.uint64]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from polygpu.model.expr import SIZES, Expr, Int, Reference
 from polygpu.model.kernel import ArrayArgument, Kernel, SharedArray
 from polygpu.model.scop import Structure
 from polygpu.model.structures import size_of
 from polygpu.perf.elements import SharedPlace, shared_places
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)

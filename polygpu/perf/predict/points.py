@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from polygpu.model.device import WARP
 from polygpu.perf.predict.masks import executions
 from polygpu.perf.predict.values import Bits, Integers
+from polygpu.support.dataclass import dataclass
 
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples lie most evenly between the integers
 

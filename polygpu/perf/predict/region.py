@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import Any, TypeAlias
 
@@ -38,6 +38,7 @@ from polygpu.perf.predict.values import (
 )
 from polygpu.perf.predict.walk import Requesting, Walk
 from polygpu.perf.resources import wave
+from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
 
 Grid: TypeAlias = tuple[int, int, int]

@@ -5,7 +5,6 @@ The rule of CC 1.3, which takes segments one by one, is not among them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
@@ -15,6 +14,7 @@ from polygpu.model.device import WARP
 from polygpu.perf.coalescing import Coalescing, Memory
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.values import Integers
+from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent
 
 _PLACE = {name: place for place, name in enumerate(OF_ACCESSES)}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import Any, TypeAlias, TypeVar
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from polygpu.model.device import WARP
 from polygpu.perf.lanes import BINARY, Arithmetic
+from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent
 
 T = TypeVar("T")

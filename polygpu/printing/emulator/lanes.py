@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from polygpu.model.device import WARP
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Select, Unary
@@ -17,6 +16,7 @@ from polygpu.model.text import Text, parenthesised, row_major
 from polygpu.perf.lockstep import Access, Choice, Load, Value
 from polygpu.printing.emulator.symbols import Kind, Symbol
 from polygpu.printing.emulator.writer import KernelWriter, Mask
+from polygpu.support.dataclass import dataclass
 
 _HARMLESS = frozenset({"min", "max", "fabs", "fabsf", "sqrtf", "sqrt", "fminf", "fmaxf", "fmin", "fmax"})
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from math import prod
 
 from polygpu.model.kernel import ArrayArgument, Kernel
 from polygpu.perf.elements import shared_places
+from polygpu.support.dataclass import dataclass
 
 
 class Kind(Enum):

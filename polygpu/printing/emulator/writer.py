@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from polygpu.model.device import WARP
 from polygpu.perf.lockstep import Lockstep
 from polygpu.printing.emulator.symbols import Symbol, spell, symbols_of
+from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

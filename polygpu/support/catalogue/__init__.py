@@ -8,8 +8,9 @@ PG3xx  memory, decisions, mapping
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
+
+from polygpu.support.dataclass import dataclass
 
 __all__ = ["CATALOGUE", "Entry"]
 
@@ -25,7 +26,7 @@ class Entry:
 
 
 def _read() -> dict[str, Entry]:
-    files = (f for f in resources.files(__name__).iterdir() if f.name.endswith(".toml"))
+    files = Path(__file__).parent.glob("*.toml")
     entries = {key: Entry(**e) for f in files for key, e in tomllib.loads(f.read_text("utf-8")).items()}
     return dict(sorted(entries.items()))
 
