@@ -36,6 +36,7 @@ from polygpu.mapping.rules import (
     fewer_threads,
     is_crowded,
     lane,
+    narrower,
     scales,
     shared_bytes,
     tiling,
@@ -118,10 +119,18 @@ def map_nest(
     grid = _made(grid, _order(grid, asked), device, asked, "order")
     chosen = tiling(grid, device)
     made = _tiled(grid, chosen, device, asked)
+    narrow = narrower(grid, chosen, device) if _is_swept(made) and not asked.care else None
+    if narrow is not None and not any(map(asked.find, ("tile", "threads", "attend"))):
+        return _tiled(grid, narrow, device, asked)
     if not is_crowded(made, device) or asked.care >= 3 or asked.find("tile") or asked.find("threads"):
         return made
     tries = [made, *(_tiled(grid, t, device, asked) for t in fewer_threads(chosen, device))]
     return next((g for g in tries if not is_crowded(g, device)), max(tries, key=lambda g: len(g.boxes)))
+
+
+def _is_swept(grid: Grid) -> bool:
+    """Whether threads run loops on what is copied for them ahead."""
+    return grid.buffering == "ring" and any(tiles for _, tiles in grid.boxes)
 
 
 def attend(grid: Grid, nest: Nest, device: Device, asked: Wanted) -> Grid | None:
@@ -213,10 +222,30 @@ def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     grid = _made(grid, _access(device, asked), device, asked, "wide")
     strip = _strip(grid, t, asked)
     grid = _made(grid, strip, device, asked, "loads", "buffer")
-    held = hold(grid, asked)  # of the nest as it is: what is staged is none of it
     staged = _made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer")
     staged = _rings(staged)
+    axes = _attended(staged, t, device, asked)
+    held = hold(replace(grid, axes=axes), asked)  # of the nest as it is: what is staged is none of it
+    staged = replace(staged, axes=axes)
     return held.apply(_made(staged, _scale(staged, asked), device, asked, "scale"))
+
+
+def _attended(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> tuple[Axis, ...]:
+    """The axes of a nest with one, and one more for threads that copy what those along the first one read."""
+    decision = asked.find("attend")
+    count = decision.value if decision is not None else t.attending
+    if len(grid.axes) != 1 or grid.attending or not isinstance(count, int):
+        return grid.axes
+    threads = grid.axes[0].threads
+    if count <= threads or not any(tiles for _, tiles in grid.boxes):
+        return grid.axes
+    if count % threads or count > device.max_threads_per_block:
+        if decision is None:
+            return grid.axes
+        why = f"a block of {count} threads does not have the same number for each of {threads}"
+        raise asked.refused(decision, "PG304", why, f"ask for a multiple of {threads}")
+    member = single_member(grid.p, grid.statements)
+    return Axis("copy", member, count // threads, copies=True), *grid.axes
 
 
 def _anchored(grid: Grid) -> Grid:
