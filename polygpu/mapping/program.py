@@ -629,8 +629,11 @@ def series(blocks: Iterable[Block]) -> Block:
 
 def _boxes(block: Block, tiles: Tiles | None) -> Iterator[tuple[Box, Tiles | None]]:
     match block:
-        case Copied(boxes, inner) | Filled(boxes, inner):
+        case Copied(boxes, inner):
             yield from ((box, tiles) for box in boxes)
+            yield from _boxes(inner, tiles)
+        case Filled(boxes, inner):
+            yield from ((box, None) for box in boxes)
             yield from _boxes(inner, tiles)
         case Tiles():
             yield from _boxes(block.block, block)
