@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from functools import cached_property
+from itertools import chain
 
 import islpy as isl
 

@@ -121,7 +121,8 @@ def map_nest(
     made = _tiled(grid, chosen, device, asked)
     narrow = narrower(grid, chosen, device) if _is_swept(made) and not asked.care else None
     if narrow is not None and not any(map(asked.find, ("tile", "threads", "attend"))):
-        return _tiled(grid, narrow, device, asked)
+        swept = _tiled(grid, narrow, device, asked)
+        made = swept if len(swept.computing) < len(swept.axes) else made
     if not is_crowded(made, device) or asked.care >= 3 or asked.find("tile") or asked.find("threads"):
         return made
     tries = [made, *(_tiled(grid, t, device, asked) for t in fewer_threads(chosen, device))]

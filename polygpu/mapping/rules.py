@@ -276,21 +276,17 @@ _ATTENDING, _NARROWEST = 128, 8
 
 
 def narrower(m: Grid, t: Tiling, device: Device) -> Tiling | None:
-    """The tiling of a nest of one axis with fewer points a block, so that each multiprocessor has a block, and
-    threads that copy for these: what one point runs is a chain, and a chip has few of them. None where there
-    are enough blocks, or it is not known how many.
+    """The tiling of a nest of one axis with fewer points a block, so that each multiprocessor has one, and
+    threads that copy for these: what a point runs is a chain, of which a chip has few. None where there are
+    enough blocks, or it is not known how many.
     """
     points = _points_along(m, 0) if len(m.axes) == 1 else None
-    if points is None:
+    (threads, *_), *_ = t.shapes
+    if points is None or points > threads * (device.multiprocessors - 1):
         return None
-    threads = t.shapes[0][0]
     while threads > _NARROWEST and points <= threads * (device.multiprocessors - 1):
         threads //= 2
-    return (
-        replace(t, shapes=[(threads, 1, 1)], attending=_ATTENDING)
-        if [(threads, 1, 1)] != [*t.shapes]
-        else None
-    )
+    return replace(t, shapes=[(threads, 1, 1)], attending=_ATTENDING)
 
 
 def fewer_threads(t: Tiling, device: Device) -> Iterator[Tiling]:

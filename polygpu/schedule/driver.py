@@ -155,7 +155,11 @@ def _stretch(node: Node) -> int:
     match node:
         case Band(members, _, child):
             affs = (aff for m in members for row in m.rows.values() for _, aff in pieces(row))
-            own = (abs(aff.get_coefficient_val(D.in_, k).to_python()) for aff in affs for k in range(aff.dim(D.in_)))
+            own = (
+                abs(aff.get_coefficient_val(D.in_, k).to_python())
+                for aff in affs
+                for k in range(aff.dim(D.in_))
+            )
             return max(1, _stretch(child), *own)
         case Sequence(children):
             return max(map(_stretch, children))

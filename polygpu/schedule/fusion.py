@@ -215,7 +215,9 @@ def _is_carried(nest: Nest, scope: Scope, p: Pattern) -> bool:
         (s, a)
         for s in nest.statements
         for a in scope.statements[s].accesses
-        if a.write and array_tuple(a.reference) == array and any(m is loops[-1] for m in members_on(nest.body, s)[-1:])
+        if a.write
+        and array_tuple(a.reference) == array
+        and any(m is loops[-1] for m in members_on(nest.body, s)[-1:])
     ]
     return bool(sources) and all(_from_before(nest, scope, p, s, a, loops) for s, a in sources)
 
