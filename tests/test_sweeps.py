@@ -110,6 +110,14 @@ def test_few_compute_and_all_copy(source: str, tmp_path: Path) -> None:
     assert_as_the_original(region, tmp_path, *SIZES)
 
 
+def test_the_threads_that_copy_have_a_name_of_their_own(tmp_path: Path) -> None:
+    source = COLUMNS.replace("last", "copy").replace("int i", "int copy2").replace("[i]", "[copy2]")
+    source = source.replace("; i <", "; copy2 <").replace("; i++", "; copy2++")
+    region = realiser(source, tmp_path).realise(parse(NARROW.replace("i:", "copy2:")))
+    assert {a.name for g in region.grids for a in g.axes if a.copies} == {"copy3"}
+    assert_as_the_original(region, tmp_path, 5, 33)
+
+
 def changed(change: Callable[[Block, int], Block]) -> Callable[[Grid], Grid]:
     return lambda g: replace(g, block=change(g.block, 0))
 

@@ -10,6 +10,7 @@ from typing import cast
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
+from polygpu.mapping.attended import attended, is_swept
 from polygpu.mapping.body import arranged
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
@@ -114,12 +115,12 @@ def map_nest(
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
-        attended = attend(grid, nest, device, asked) if asked.care < 3 else None
-        return attended or hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
+        copying = attend(grid, nest, device, asked) if asked.care < 3 else None
+        return copying or hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
     chosen = tiling(grid, device)
     made = _tiled(grid, chosen, device, asked)
-    narrow = narrower(grid, chosen, device) if _is_swept(made) and not asked.care else None
+    narrow = narrower(grid, chosen, device) if is_swept(made) and not asked.care else None
     if narrow is not None and not any(map(asked.find, ("tile", "threads", "attend"))):
         swept = _tiled(grid, narrow, device, asked)
         made = swept if len(swept.computing) < len(swept.axes) else made
@@ -127,11 +128,6 @@ def map_nest(
         return made
     tries = [made, *(_tiled(grid, t, device, asked) for t in fewer_threads(chosen, device))]
     return next((g for g in tries if not is_crowded(g, device)), max(tries, key=lambda g: len(g.boxes)))
-
-
-def _is_swept(grid: Grid) -> bool:
-    """Whether threads run loops on what is copied for them ahead."""
-    return grid.buffering == "ring" and any(tiles for _, tiles in grid.boxes)
 
 
 def attend(grid: Grid, nest: Nest, device: Device, asked: Wanted) -> Grid | None:
@@ -225,28 +221,10 @@ def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     grid = _made(grid, strip, device, asked, "loads", "buffer")
     staged = _made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer")
     staged = _rings(staged)
-    axes = _attended(staged, t, device, asked)
+    axes = attended(staged, t.attending, device, asked)
     held = hold(replace(grid, axes=axes), asked)  # of the nest as it is: what is staged is none of it
     staged = replace(staged, axes=axes)
     return held.apply(_made(staged, _scale(staged, asked), device, asked, "scale"))
-
-
-def _attended(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> tuple[Axis, ...]:
-    """The axes of a nest with one, and one more for threads that copy what those along the first one read."""
-    decision = asked.find("attend")
-    count = decision.value if decision is not None else t.attending
-    if len(grid.axes) != 1 or grid.attending or not isinstance(count, int):
-        return grid.axes
-    threads = grid.axes[0].threads
-    if count <= threads or not any(tiles for _, tiles in grid.boxes):
-        return grid.axes
-    if count % threads or count > device.max_threads_per_block:
-        if decision is None:
-            return grid.axes
-        why = f"a block of {count} threads does not have the same number for each of {threads}"
-        raise asked.refused(decision, "PG304", why, f"ask for a multiple of {threads}")
-    member = single_member(grid.p, grid.statements)
-    return Axis("copy", member, count // threads, copies=True), *grid.axes
 
 
 def _anchored(grid: Grid) -> Grid:
