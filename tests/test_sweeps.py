@@ -13,11 +13,15 @@ from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.program import Block, Grid, Program, Stored, children, walk, with_children
 from polygpu.model.decisions import parse
+from polygpu.model.kernel import For, If, Statement
+from polygpu.model.kernel_walk import statements
+from polygpu.model.rewrite import names_in
 from polygpu.pipeline import compile_file
 from polygpu.support.isl_idioms import D, pieces
 from polygpu.verify.certificate import certify
 from tests.test_mapped_programs import assert_as_the_original, realiser
 from tests.test_step_tiles import HEAD, grids_changed, without_stores
+from tests.unit import kernel_mutants
 
 ROWS = f"""
 {HEAD}
@@ -91,6 +95,11 @@ def test_rows_are_stored_together(decisions: str, tmp_path: Path) -> None:
     assert_as_the_original(region, tmp_path, *SIZES)
 
 
+@pytest.mark.parametrize(("decision", "count"), [("stage(A)", 0), ("stage(A, B)", 1), ("stage(A, B, C)", 2)])
+def test_what_is_stored_together_can_be_decided(decision: str, count: int, tmp_path: Path) -> None:
+    assert len(gathering(realiser(ROWS, tmp_path).realise(parse(decision)))) == count
+
+
 @pytest.mark.parametrize(
     "change", [("last = B[i][j];", "last = B[i][j] + B[i][0];"), ("B[i][j] = A", "B[i][j] = B[i][j] + A")]
 )
@@ -138,6 +147,24 @@ def test_rows_without_a_barrier_or_stores_are_not_proved(
     again = Realiser(region.prepared, made.device)
     wrong = Program(region.program.p, grids_changed(region.program.host, changed(change)))
     assert not certify(again.of(wrong)).holds
+
+
+def computed_by_all(s: Statement) -> tuple[Statement, ...] | None:
+    """A loop that those who copy run, too."""
+    if (
+        isinstance(s, If)
+        and "copy" in names_in(s.test)
+        and any(isinstance(x, For) for x in statements(s.then))
+    ):
+        return s.then
+    return None
+
+
+def test_threads_that_copy_must_not_compute(tmp_path: Path) -> None:
+    region = realiser(ROWS, tmp_path).realise(parse(NARROW))
+    wrong = list(kernel_mutants.kernel_variants(region.region, computed_by_all))
+    assert len(wrong) == 2
+    assert not any(certify(replace(region, region=mutant)).holds for mutant in wrong)
 
 
 def compiled(folder: Path, n: int, *decisions: str) -> Compilation:
