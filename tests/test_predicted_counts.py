@@ -91,6 +91,8 @@ DECIDED = [
     ("jacobi-2d", "gtx285", "tile(i: 8, j: 32) threads(i: 4, j: 32) deal(cyclic)"),
     ("trmm", "8800gtx", "unroll(3) loads(2)"),
     ("syrk", "h100", "tile(i: 16, j: 16, k: 4) buffer(ring)"),
+    ("adi", "h100", "tile(i: 8) threads(i: 8) attend(64)"),
+    ("deriche", "h100", "tile(i: 16, j: 16) threads(i: 16, j: 16) attend(128)"),
     (
         "trmm",
         "h100",

@@ -146,6 +146,7 @@ def _stored(c: KernelContext, s: StoredBox, around: Around) -> Iterable[Statemen
     if not s.sides:
         return stored(c, (s,))
     part = _copy(c, replace(s.box, sides=s.sides, versions=(), only=None), around)
+    part = replace(part, widest=0)  # element by element
     pairs = zip(s.sides, s.box.sides, strict=True)
     skipped = tuple(subtract(c.offset(inner.offset), c.offset(outer.offset)) for inner, outer in pairs)
     return part.out(target(c, s, _copy_context(c, around, 0)), skipped)

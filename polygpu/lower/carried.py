@@ -7,6 +7,7 @@
 
 The next iteration does not wait for memory. No other thread writes the element between: that would be a race.
 What is loaded before the loop is what its first iteration loads anyway; a loop that may have none is tested.
+Other statements of the loop find the value there, too; those behind the one that sets the next one in a copy.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Set
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from polygpu.lower.loaded import Names, always, assigned
@@ -60,11 +62,9 @@ class _Carrying:
         if not found:
             return (s,)
         registers = {k: Name(self.names.new(r.array, "c"), r.type) for k, r in found.items()}
-        inner = tuple(
-            new
-            for k, a in enumerate(s.body)
-            for new in (_kept(a, found[k], registers[k]) if k in found else (a,))
-        )
+        inner = s.body
+        for k, r in reversed(found.items()):  # statements before the first are where they were
+            inner = self._kept(inner, k, r, registers[k])
         first = {s.index: s.lower}
         loads = (_load(registers[k], r, first) for k, r in found.items())
         made = (*loads, replace(s, body=inner))
@@ -73,21 +73,57 @@ class _Carrying:
             return made
         return (If(test, made, (), uniform=s.uniform),)
 
+    def _kept(self, body: Body, k: int, read: Reference, register: Name) -> Body:
+        """The body whose statement `k` sets the register, too: what reads `read` finds it there."""
+        *before, a = _found_in(body[: k + 1], read, register)
+        assert isinstance(a, Assign)
+        kept = (replace(a, target=register), Assign(a.target, register))
+        behind = _found_in(body[k + 1 :], read, register)
+        if behind == body[k + 1 :]:
+            return (*before, *kept, *behind)
+        old = Name(self.names.new(read.array, "b"), register.type)
+        saved = Declare(old.name, old.type, register)
+        return (*before, saved, *kept, *_found_in(body[k + 1 :], read, old))
+
     def _carried(self, s: For) -> Iterator[tuple[int, Reference]]:
-        """Assignments of the loop's body, by their numbers, with what they read of the iteration before."""
+        """Assignments of the loop's body, by their numbers, with what is read of the iteration before."""
         written = Counter(_written(s.body))
         if any(isinstance(i, Barrier) for i in statements(s.body)):
             return
         changing = {*assigned(s.body)}
+        reads = [r for a in s.body for r in _always_read(a)]
         for k, a in enumerate(s.body):
             match a:
-                case Assign(Reference() as target, value) if (
+                case Assign(Reference() as target) if (
                     written[target.array] == 1 and target.array in self.memory and is_floating(target.type)
                 ):
                     names = names_in(*target.subscripts)
                     if s.index in names and not names & (changing - {s.index}) and _is_affine(target):
                         before = _element(_moved(target, s.index, -s.step))
-                        yield from ((k, r) for r in [*always(value)][:64] if _element(r) == before)
+                        yield from ((k, r) for r in reads if _element(r) == before)
+
+
+def _always_read(s: Statement) -> list[Reference]:
+    match s:
+        case Assign(_, value) | Declare(value=value) if value is not None:
+            return [*islice(always(value), 64)]
+    return []
+
+
+def _found_in(body: Body, read: Reference, register: Name) -> Body:
+    """What the statements compute, of the register instead of `read`."""
+    place = _element(read)
+
+    def put(e: Expr) -> Expr | None:
+        return register if isinstance(e, Reference) and _element(e) == place else None
+
+    def changed(s: Statement) -> Statement:
+        match s:
+            case Assign(_, value) | Declare(value=value) if value is not None:
+                return replace(s, value=rewrite(value, put))
+        return s
+
+    return tuple(map(changed, body))
 
 
 def _written(body: Body) -> Iterator[str]:
@@ -111,19 +147,6 @@ def _element(r: Reference) -> Element:
     """The same for references to the same element, as far as linear forms tell."""
     sums = map(linear, r.subscripts)
     return r.array, r.field, r.type, *((frozenset(x.terms), x.constant) for x in sums)
-
-
-def _kept(a: Statement, read: Reference, register: Name) -> Body:
-    assert isinstance(a, Assign)
-    place = _element(read)
-
-    def put(e: Expr) -> Expr | None:
-        return register if isinstance(e, Reference) and _element(e) == place else None
-
-    return (
-        replace(a, target=register, value=rewrite(a.value, put)),
-        Assign(a.target, register),
-    )
 
 
 def _load(register: Name, r: Reference, first: dict[str, Expr]) -> Statement:

@@ -103,6 +103,9 @@ def _comment(c: KernelContext) -> Iterator[str]:
         yield f"one thread, for which {c.m.attending} copy"
     for k, a in enumerate(c.m.axes if not c.m.attending else ()):
         deal = f", {a.per_thread} points a thread" if a.per_thread > 1 else ""
+        if a.copies:
+            yield f"{a.threads} threads for each that computes: all of them copy"
+            continue
         whose = "one after another" if a.loop else f"to {c.points.block_name(k).replace('_', ' ')}"
         threads = f"{a.threads} threads" if a.threads > 1 else "1 thread"
         yield f"{a.name}: tiles of {a.tile} {whose}, {threads}{deal}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import chain
 
 import islpy as isl
 
@@ -167,7 +168,7 @@ class Points:
 
     def origins(self) -> tuple[Statement, ...]:
         """Declarations of a block's tile origins, and of its points of axes with one point a thread."""
-        found: list[Statement] = []
+        found = [*chain.from_iterable(self.point(axis) for axis in self.m.axes if axis.copies)]
         for axis in self.m.dealt:
             k = self.m.axes.index(axis)
             origin = add(multiply(Name(self.block_name(k)), axis.stride), self.first_name(k))
@@ -189,7 +190,7 @@ class Points:
 
     def local_point(self, axis: Axis, k: int, base: Expr | None) -> Expr:
         """The thread's point along the axis (in terms of its register index when it has several)."""
-        start = Name(axis.origin) if base is None else base
+        start = base if base is not None else Int(0) if axis.copies else Name(axis.origin)
         thread = self.thread(k)
         if axis.per_thread == 1:
             return add(start, thread)
@@ -295,7 +296,7 @@ class Points:
     def origins_of(self, points: isl.Set) -> isl.Set:
         """The origins of blocks' tiles that meet `points`."""
         for axis in self.m.axes:
-            if axis.loop:
+            if axis.loop or axis.copies:
                 points = points.project_out(D.param, points.find_dim_by_name(D.param, axis.name), 1)
                 continue
             position = points.dim(D.param)

@@ -10,6 +10,7 @@ from typing import cast
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
+from polygpu.mapping.attended import attended, is_swept
 from polygpu.mapping.body import arranged
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
@@ -36,6 +37,7 @@ from polygpu.mapping.rules import (
     fewer_threads,
     is_crowded,
     lane,
+    narrower,
     scales,
     shared_bytes,
     tiling,
@@ -113,11 +115,15 @@ def map_nest(
     nest = arranged(nest, tuple(f.member for f in outer), asked)
     grid = replace(plain(p, nest, outer), name=name, registers=_registers(device, asked))
     if not nest.parallel:
-        attended = attend(grid, nest, device, asked) if asked.care < 3 else None
-        return attended or hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
+        copying = attend(grid, nest, device, asked) if asked.care < 3 else None
+        return copying or hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
     chosen = tiling(grid, device)
     made = _tiled(grid, chosen, device, asked)
+    narrow = narrower(grid, chosen, device) if is_swept(made) and not asked.care else None
+    if narrow is not None and not any(map(asked.find, ("tile", "threads", "attend"))):
+        swept = _tiled(grid, narrow, device, asked)
+        made = swept if len(swept.computing) < len(swept.axes) else made
     if not is_crowded(made, device) or asked.care >= 3 or asked.find("tile") or asked.find("threads"):
         return made
     tries = [made, *(_tiled(grid, t, device, asked) for t in fewer_threads(chosen, device))]
@@ -213,9 +219,11 @@ def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     grid = _made(grid, _access(device, asked), device, asked, "wide")
     strip = _strip(grid, t, asked)
     grid = _made(grid, strip, device, asked, "loads", "buffer")
-    held = hold(grid, asked)  # of the nest as it is: what is staged is none of it
     staged = _made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer")
     staged = _rings(staged)
+    axes = attended(staged, t.attending, device, asked)
+    held = hold(replace(grid, axes=axes), asked)  # of the nest as it is: what is staged is none of it
+    staged = replace(staged, axes=axes)
     return held.apply(_made(staged, _scale(staged, asked), device, asked, "scale"))
 
 

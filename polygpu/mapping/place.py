@@ -18,6 +18,7 @@ from polygpu.mapping.apart import meets_stores
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, untouched, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
+from polygpu.mapping.results import Result, results
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
 from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import Decision, Value
@@ -61,7 +62,7 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
     if decision is not None:
         _check_levels(m, decision, asked)
         _check_all(m, decision, found, taken, asked)
-        return Stage(_named([c.staging for c in found]), keep)
+        return _with_results(m, Stage(_named([c.staging for c in found]), keep), device, decision)
     chosen: list[Staging] = []
     left = room(device)
     for candidate in found:
@@ -71,7 +72,31 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
             chosen.append(candidate.staging)
         elif asked.find("tile") or asked.find("buffer"):
             chosen.append(candidate.staging)  # which is refused
-    return Stage(_named(chosen), keep)
+    return _with_results(m, Stage(_named(chosen), keep), device, None)
+
+
+def _with_results(m: Grid, stage: Stage, device: Device, decision: Decision | None) -> Stage:
+    """With what is written in the tiles of a ring gathered there, too, as long as there is room; with a
+    `decision` what it names.
+    """
+    if m.attending or m.buffering != "ring":
+        return stage
+    left = room(device) - sum(bytes_of(m, s) for s in stage.boxes)
+    copied = {s.part for s in stage.boxes if s.stepped}
+    chosen: list[Result] = []
+    for found in results(m) if left > 0 else ():
+        made = found.stored.box
+        size = bytes_of(m, Staging(made, found.part, False))
+        if found.part in copied and size <= left and (decision is None or _names_result(m, made, decision)):
+            left -= size
+            chosen.append(found)
+    return replace(stage, results=tuple(chosen))
+
+
+def _names_result(m: Grid, made: Box, decision: Decision) -> bool:
+    mine = ((s, a) for s in m.statements for a in m.p.statement(s).accesses)
+    names = (n for s, a in mine for n in names_in_box(m, made, s, a))
+    return bool({*names} & {"".join(name.split()) for name, _ in decision.items})
 
 
 def _changing(m: Grid) -> set[str]:
@@ -111,9 +136,11 @@ def _check_levels(m: Grid, decision: Decision, asked: Wanted) -> None:
 def _check_all(m: Grid, decision: Decision, found: list[Candidate], taken: set[str], asked: Wanted) -> None:
     """Raises RefusedError where a name of the decision means an array of the nest, and nothing is staged."""
     mine = [(s, a) for s in m.statements for a in m.p.statement(s).accesses]
+    gathered = [r.stored.box for r in results(m)]
     for name in decision.names:
         meant = [(s, a) for s, a in mine if name in names_of_access(m, s, a)]
         staged = any(name in names_of_access(m, s, a) for c in found for s, a in c.accesses)
+        staged |= any(name in names_in_box(m, made, s, a) for made in gathered for s, a in meant)
         if staged or not (meant or decision.place):
             continue
         written = any(array_tuple(a.reference) in taken for _, a in meant)

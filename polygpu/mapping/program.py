@@ -65,6 +65,8 @@ class Axis:
 
     The first tile begins at a multiple of `anchor`, a divisor of the stride, or of the stride itself.
 
+    Of the threads along an axis that `copies`, which has one point, all but the first only copy boxes.
+
     A tile is a block's, or with `loop`, the name of a loop over tiles around, each block goes through all:
 
         i = block_x * tile + thread_x   ->   for (loop = 0; loop < n; loop += tile) i = loop + thread_x
@@ -78,6 +80,7 @@ class Axis:
     overlap: tuple[int, int] = (0, 0)
     loop: str = ""
     anchor: int = 0
+    copies: bool = False
 
     @property
     def tile(self) -> int:
@@ -418,6 +421,11 @@ class Grid:
         return self.axes[0].threads if single else 0
 
     @property
+    def computing(self) -> tuple[Axis, ...]:
+        """The axes but for the one whose threads only copy."""
+        return tuple(a for a in self.axes if not a.copies)
+
+    @property
     def parts(self) -> tuple[Block, ...]:
         """The blocks that follow each other in the whole kernel."""
         return self.block.blocks if isinstance(self.block, Series) else (self.block,)
@@ -476,7 +484,7 @@ class Grid:
     @property
     def dealt(self) -> tuple[Axis, ...]:
         """The axes whose tiles are dealt to blocks."""
-        return tuple(a for a in self.axes if not a.loop)
+        return tuple(a for a in self.computing if not a.loop)
 
     def points(self) -> tuple[Fixed, ...]:
         return tuple(Fixed(a.member, a.name) for a in self.axes)
@@ -622,8 +630,11 @@ def series(blocks: Iterable[Block]) -> Block:
 
 def _boxes(block: Block, tiles: Tiles | None) -> Iterator[tuple[Box, Tiles | None]]:
     match block:
-        case Copied(boxes, inner) | Filled(boxes, inner):
+        case Copied(boxes, inner):
             yield from ((box, tiles) for box in boxes)
+            yield from _boxes(inner, tiles)
+        case Filled(boxes, inner):
+            yield from ((box, None) for box in boxes)
             yield from _boxes(inner, tiles)
         case Tiles():
             yield from _boxes(block.block, block)

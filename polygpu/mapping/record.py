@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
+from math import prod
 
 from polygpu.analysis.expand import Expansion, decided_for, loops_of, whole
 from polygpu.analysis.places import holds, names_statement, place_of
@@ -188,9 +189,9 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     outermost = (
         b.node.members[0] for b in walk(grid.block) if isinstance(b, Run) and isinstance(b.node, Band)
     )
-    members = [*(a.member for a in grid.axes), *outermost]
+    members = [*(a.member for a in grid.computing), *outermost]
     names = labels(grid.p, members)
-    axes = names[: len(grid.axes)]
+    axes = names[: len(grid.computing)]
     steps = [(n, t) for n, m in zip(names, members, strict=True) for t in loops if t.member is m]
     inner = tuple((name, None) for name in order_inside(grid.p, grid.node))
     if inner:
@@ -198,7 +199,9 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     if grid.attending:
         yield "attend", (("", grid.attending),)
     elif grid.axes:
-        pairs = list(zip(axes, grid.axes, strict=True))
+        pairs = list(zip(axes, grid.computing, strict=True))
+        if len(pairs) < len(grid.axes):
+            yield "attend", (("", prod(grid.shape)),)
         yield "order", tuple((f"-{n}" if runs_backwards(a.member) else n, None) for n, a in pairs)
         tiles = [(n, a.tile) for n, a in pairs] + [(n, t.width) for n, t in steps]
         yield "tile", tuple(dict(tiles).items())  # parts of a statement have its loops' names

@@ -182,7 +182,8 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
 @dataclass(frozen=True)
 class Tiling:
     """The shapes of the axes, the `step` of strip-mined loops and how their tiles follow each other; what
-    a thread may have of `registers`, 0 for as many as it needs, so that so many blocks are `resident`.
+    a thread may have of `registers`, 0 for as many as it needs, so that so many blocks are `resident`; with
+    more threads `attending` than compute the others copy.
 
     It is `sure` where measurements say so: a model that errs more than it differs from others has no say.
     """
@@ -194,6 +195,7 @@ class Tiling:
     resident: int = 1
     sure: bool = False
     stages: int = Tiles.stages
+    attending: int = 0
 
     def tiles(self) -> tuple[int, ...]:
         return tuple(threads * points for threads, points, _ in self.shapes)
@@ -269,6 +271,23 @@ def _points_along(m: Grid, axis: int) -> int | None:
 def is_sure(m: Grid, device: Device) -> bool:
     """Whether measurements say that what rules made of the nest is about as fast as the chip."""
     return bool(m.axes) and not m.reductions and tiling(m, device).sure
+
+
+_ATTENDING, _NARROWEST = 128, 8
+
+
+def narrower(m: Grid, t: Tiling, device: Device) -> Tiling | None:
+    """The tiling of a nest of one axis with fewer points a block, so that each multiprocessor has one, and
+    threads that copy for these: what a point runs is a chain, of which a chip has few. None where there are
+    enough blocks, or it is not known how many.
+    """
+    points = _points_along(m, 0) if len(m.axes) == 1 else None
+    (threads, *_), *_ = t.shapes
+    if points is None or points > threads * (device.multiprocessors - 1):
+        return None
+    while threads > _NARROWEST and points <= threads * (device.multiprocessors - 1):
+        threads //= 2
+    return replace(t, shapes=[(threads, 1, 1)], attending=_ATTENDING)
 
 
 def fewer_threads(t: Tiling, device: Device) -> Iterator[Tiling]:

@@ -148,7 +148,7 @@ def traffic(m: Grid) -> Traffic:
         for array in dict.fromkeys(array_tuple(f.access.reference) for f in mine):
             uses = [f for f in mine if array_tuple(f.access.reference) == array]
             counts[array] = _union(m, uses, lines)
-    return Traffic(m.axes, loads, stores, *_extents(m))
+    return Traffic(m.computing, loads, stores, *_extents(m))
 
 
 @dataclass(frozen=True)
@@ -169,13 +169,13 @@ class Lines:
 
 def _lines(m: Grid, statement: str) -> Lines | None:
     """None where a bound has no expression."""
-    points = [a.member.rows[statement] for a in m.axes]
+    points = [a.member.rows[statement] for a in m.computing]
     inner = inner_rows(m, statement)
     values = [_image(m, statement, [row]) for row in inner]
     found = [line for line in map(_line, values) if line is not None]
     if len(found) < len(inner):
         return None
-    axes = (Line(symbol(a.origin), tile_size(a)) for a in m.axes)
+    axes = (Line(symbol(a.origin), tile_size(a)) for a in m.computing)
     whole = _image(m, statement, [*points, *inner])
     dealt = _image(m, statement, points)
     return Lines((*axes, *found), _has_full_tiles(dealt) and _fills(dealt, values, whole))
@@ -218,12 +218,14 @@ def _line(values: isl.Set) -> Line | None:
 
 def _extents(m: Grid) -> tuple[tuple[sympy.Expr, ...], bool]:
     """Iterations along each axis, named where no expression says how many, and whether they are a box."""
-    each = (_image(m, s, [a.member.rows[s] for a in m.axes]) for s in m.statements)
-    points, count = reduce(isl.Set.union, each), len(m.axes)
+    each = (_image(m, s, [a.member.rows[s] for a in m.computing]) for s in m.statements)
+    points, axes = reduce(isl.Set.union, each), m.computing
+    count = len(axes)
     sides = [points.project_out(D.set, k + 1, count - k - 1).project_out(D.set, 0, k) for k in range(count)]
     lines = [_line(side) for side in sides]
     extents = (
-        symbol(f"N_{a.name}") if line is None else line.length for a, line in zip(m.axes, lines, strict=True)
+        symbol(f"N_{a.name}") if line is None else line.length
+        for a, line in zip(m.computing, lines, strict=True)
     )
     return tuple(extents), _fills(isl.Set("{ [] }"), sides, points)
 

@@ -17,15 +17,20 @@ from polygpu.mapping.program import (
     Box,
     Buffering,
     Copied,
+    Filled,
     Grid,
     Held,
     HeldArray,
+    Meet,
     Run,
+    Series,
+    Stored,
     Tiles,
     children,
     series,
     with_children,
 )
+from polygpu.mapping.results import Result
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES, Expr
 from polygpu.schedule.tree import Band, Member, single_iterator
@@ -248,6 +253,7 @@ class Stage:
 
     boxes: tuple[Staging, ...]
     keep: frozenset[int] = frozenset()  # parts whose tiles stay even if nothing is copied in them
+    results: tuple[Result, ...] = ()  # of parts in whose tiles something is copied
 
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
         left = room(device)
@@ -269,10 +275,15 @@ class Stage:
         mine = [s for s in self.boxes if s.part == number]
         stepped = tuple(s.box for s in mine if s.stepped)
         if isinstance(part, Tiles):
-            inner = Copied(stepped, part.block) if stepped else part.block
+            inner = Copied(stepped, self._filled(number, part.block)) if stepped else part.block
             part = with_children(part, (inner,)) if stepped or number in self.keep else part.block
         whole = tuple(s.box for s in mine if not s.stepped)
         return Copied(whole, part) if whole else part
+
+    def _filled(self, number: int, block: Block) -> Block:
+        stored = tuple(r.stored for r in self.results if r.part == number)
+        boxes = tuple(s.box for s in stored)
+        return Filled(boxes, Stored(stored, Series((block, Meet())))) if stored else block
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ KEYS = {
     "pad": Key("elements of padding on the rows of staged arrays", "pad(A: 1)", "array", ("auto",), least=0),
     "registers": Key("registers of a thread, instead of the estimate", "registers(10)", "", ("auto",),
                      least=1),
-    "attend": Key("threads of a block that copy for the one that computes, where no loop is parallel",
+    "attend": Key("threads of a block that copy for those that compute, where one loop is parallel at most",
                   "attend(256)", least=1),
     "launch": Key("whether the launches in a loop of the host are one, where the grids fit the chip",
                   "launch(one)", "", ("one", "each")),

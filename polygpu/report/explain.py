@@ -152,7 +152,7 @@ def _division(expr: Expr) -> Expr | None:
 
 def _tile(grid: Grid, names: dict[str, str]) -> str:
     """`128 j x 64 i, staged 16 iterations at a time, the next ones fetched ahead`."""
-    tile = " x ".join(f"{a.tile} {names.get(a.name, a.name)}" for a in reversed(grid.axes))
+    tile = " x ".join(f"{a.tile} {names.get(a.name, a.name)}" for a in reversed(grid.computing))
     tiles = next((t for t in walk(grid.block) if isinstance(t, Tiles)), None)
     if tiles is None:
         return tile
@@ -172,8 +172,9 @@ def _mapping(grid: Grid, names: dict[str, str]) -> Iterator[str]:
             each = f"{axis.threads} {name}" if axis.threads > 1 else f"each {name}"
             yield f"{name} shared by {axis.threads} threads" if axis.loop else f"a block for {each}"
         return
-    for axis, letter in zip(reversed(grid.axes), "xyz", strict=False):
+    for axis, letter in zip(reversed(grid.computing), "xyz", strict=False):
         yield _dealt(axis, names.get(axis.name, axis.name), letter)
+    yield from (f"{a.threads} threads for each copy" for a in grid.axes if a.copies)
 
 
 def _dealt(axis: Axis, name: str, letter: str) -> str:

@@ -109,7 +109,7 @@ def _kernel(
     sizes: Mapping[str, int],
 ) -> KernelPapers:
     found = references(grid)
-    names = [r.polyhedra.source_names().get(a.name, a.name) for a in grid.axes]
+    names = [r.polyhedra.source_names().get(a.name, a.name) for a in grid.computing]
     mine = [a for a in accesses if a.kernel == kernel.name]
     launch = typical_launch(r.region, kernel.name, sizes)
     values = dict(launch.values) if launch is not None else {}
@@ -117,7 +117,7 @@ def _kernel(
         kernel.name,
         tuple(_named(found, names, mine, device)) if names else (),
         tuple(_mappings(found, names, device, registers_of(kernel, device))) if names else (),
-        tuple((str(tile_size(a)), a.tile) for a in grid.axes),
+        tuple((str(tile_size(a)), a.tile) for a in grid.computing),
         {n: v for n, v in values.items() if n in r.polyhedra.parameters or n in {f.name for f in grid.outer}},
         tuple(_traffic(grid, values)),
     )

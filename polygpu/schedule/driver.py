@@ -30,12 +30,13 @@ from polygpu.schedule.tree import (
     Member,
     Nest,
     Node,
+    Sequence,
     band,
     between,
     sequence,
 )
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import STEPS_A_SECOND, isl_name, steps, union_set_of
+from polygpu.support.isl_idioms import STEPS_A_SECOND, D, isl_name, pieces, steps, union_set_of
 from polygpu.support.recent import Recent
 
 _SOLVED: Recent[AdjacencySolution | None] = Recent(256)  # what a component has does not depend on others
@@ -142,9 +143,27 @@ def _component(
         return plain, None, cut or steps() >= deadline
     node = _node(p, names, solution)
     scope = _scope(p, inside)
-    if _parallelism(node, scope) < _parallelism(plain, scope):
+    if (*_parallelism(node, scope), -_stretch(node)) < (*_parallelism(plain, scope), -_stretch(plain)):
         return plain, solution, cut
     return node, solution, False
+
+
+def _stretch(node: Node) -> int:
+    """The largest coefficient of an iterator, 1 at least: iterations of loops that are 3i run a statement in
+    three, by tests, and a value that one passes to the next is in memory by then.
+    """
+    match node:
+        case Band(members, _, child):
+            affs = (aff for m in members for row in m.rows.values() for _, aff in pieces(row))
+            own = (
+                abs(aff.get_coefficient_val(D.in_, k).to_python())
+                for aff in affs
+                for k in range(aff.dim(D.in_))
+            )
+            return max(1, _stretch(child), *own)
+        case Sequence(children):
+            return max(map(_stretch, children))
+    return 1
 
 
 def isl_schedule(

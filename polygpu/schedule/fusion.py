@@ -185,11 +185,16 @@ def _scattered_of(nest: Nest, scope: Scope) -> tuple[int, int]:
     """Accesses that are not adjacent along the best lanes, those of loops weighing more, and of how many
     arrays there are tiles in shared memory, since loops read them by columns.
 
-    Only arrays that nothing in the nest writes have tiles, and weigh less. Those in registers do not count.
+    Only arrays that nothing in the nest writes have tiles, and weigh less. Those in registers do not count,
+    nor do values that an iteration has from itself or the one before.
     """
     held = _held(nest, scope)
     written = {array_tuple(a.reference) for a in _accesses(nest, scope) if a.write}
-    found = [p for p in _patterns(nest, scope) if array_tuple(p.access.reference) not in held]
+    found = [
+        p
+        for p in _patterns(nest, scope)
+        if array_tuple(p.access.reference) not in held and not _is_carried(nest, scope, p)
+    ]
 
     def of_lane(lane: int) -> tuple[int, int]:
         mine = [p for p in found if p.kind(lane) in ("strided", "reverse")]
@@ -200,6 +205,44 @@ def _scattered_of(nest: Nest, scope: Scope) -> tuple[int, int]:
         return (16 if array_tuple(p.access.reference) in written else 4) << 2 * min(p.depth, 3)
 
     return min(map(of_lane, range(len(nest.parallel))), default=(0, 0))
+
+
+def _is_carried(nest: Nest, scope: Scope, p: Pattern) -> bool:
+    """Whether it reads what the same iteration of the innermost loop writes, or the one before."""
+    array, loops = array_tuple(p.access.reference), members_on(nest.body, p.statement)
+    if p.access.write or not loops or not p.access.reference.subscripts:
+        return False
+    sources = [
+        (s, a)
+        for s in nest.statements
+        for a in scope.statements[s].accesses
+        if a.write
+        and array_tuple(a.reference) == array
+        and any(m is loops[-1] for m in members_on(nest.body, s)[-1:])
+    ]
+    return bool(sources) and all(_from_before(nest, scope, p, s, a, loops) for s, a in sources)
+
+
+def _from_before(
+    nest: Nest, scope: Scope, p: Pattern, source: str, write: PolyAccess, loops: list[Member]
+) -> bool:
+    statements = scope.statements
+    found = isl.UnionMap.from_map(
+        write.relation.intersect_domain(statements[source].domain).apply_range(
+            p.access.relation.intersect_domain(statements[p.statement].domain).reverse()
+        )
+    )
+    *outer, last = loops
+    try:
+        with bounded(_STEPS):
+            for member in scope.around:
+                found = found.eq_at_multi_union_pw_aff(member.function())
+            if not all(has_zero_distance(found, m, m) for m in (*nest.parallel, *outer)):
+                return False
+            distances = found.apply_domain(last.relation()).apply_range(last.relation()).deltas()
+            return bool(distances.is_subset(isl.UnionSet("{ [d] : 0 <= d <= 1 }")))
+    except isl.Error:
+        return False
 
 
 def _accesses(nest: Nest, scope: Scope) -> Iterator[PolyAccess]:

@@ -78,7 +78,7 @@ def _split(r: CompiledRegion) -> Iterator[Decision]:
     """Nests with several loops, cut between two of these."""
     for grid in filter(_are_parallel, r.grids):
         order = list(in_order(grid.node))
-        looped = [k for k, s in enumerate(order) if _depth(grid, s) > len(grid.axes) + len(grid.outer)]
+        looped = [k for k, s in enumerate(order) if _depth(grid, s) > len(grid.computing) + len(grid.outer)]
         for first, second in pairwise(looped):
             yield from (_decision(r, "split", order[k : k + 1]) for k in range(first + 1, second + 1))
 

@@ -55,6 +55,33 @@ def test_the_value_of_the_iteration_before() -> None:
     assert carried(loop(NEXT, upper=Int(8))) == (load, replace(inner, upper=Int(8)))
 
 
+def test_other_statements_have_the_value_too() -> None:
+    """Before the element is written from its register, behind it from what that was before."""
+    register, old = Name("a_c", "float"), Name("a_b", "float")
+    before, behind = (Assign(element(name, J), term(element("a", T, plus(J, -1)))) for name in "cd")
+    written = (Assign(register, term(register)), Assign(element("a", T, J), register))
+    first, kept = replace(before, value=term(register)), Declare("a_b", "float", register)
+    load = Declare("a_c", "float", element("a", T, Int(0)), mutable=True)
+    found = carried(loop(before, NEXT, upper=Int(8)))
+    assert found == (load, loop(first, *written, upper=Int(8)))
+    found = carried(loop(before, NEXT, behind, upper=Int(8)))
+    last = replace(behind, value=term(old))
+    assert found == (load, loop(first, kept, *written, last, upper=Int(8)))
+
+
+def test_a_statement_of_its_own_may_be_all_that_reads_it() -> None:
+    register = Name("a_c", "float")
+    reader = Assign(element("c", J), element("a", T, plus(J, -1)))
+    writer = Assign(element("a", T, J), element("b", J))
+    load = Declare("a_c", "float", element("a", T, Int(0)), mutable=True)
+    inner = (
+        replace(reader, value=register),
+        replace(writer, target=register),
+        replace(writer, value=register),
+    )
+    assert carried(loop(reader, writer, upper=Int(8))) == (load, loop(*inner, upper=Int(8)))
+
+
 def test_a_test_is_not_made_twice() -> None:
     test = Binary("<", Int(1), N)
     (found,) = carried(If(test, (loop(NEXT),), (), uniform=True))

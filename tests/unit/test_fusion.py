@@ -52,8 +52,11 @@ def test_sums_of_one_nest_share_their_loop() -> None:
         ("for (int j = 0; j < m; j++) { B[i][j] = A[i][j]; C[j][i] = 3; }",
          ["kernel [S0: i | S0: j] S0", "kernel [S1: j | S1: i] S1"]),
         # written by columns in one kernel, A could not be read by way of shared memory
-        ("for (int j = 1; j < m; j++) { A[i][j] = 2 * A[i][j - 1]; B[i][j] = B[i][j - 1] + A[i][j - 1]; }",
+        ("for (int j = 2; j < m; j++) { A[i][j] = 2 * A[i][j - 1]; B[i][j] = B[i][j - 1] + A[i][j - 2]; }",
          ["kernel [S0: i] loop [S0: j] S0", "kernel [S1: i] loop [S1: j] S1"]),
+        # what the iteration before has left of it is in a register
+        ("for (int j = 1; j < m; j++) { A[i][j] = 2 * A[i][j - 1]; B[i][j] = B[i][j - 1] + A[i][j - 1]; }",
+         ["kernel [S0: i; S1: i] loop [S0: j; S1: j] S0 S1"]),
         # what is read of another thread
         ("for (int j = 0; j < m; j++) { B[i][j] = A[i][j]; if (i > 0) A[i - 1][j] = 3; }",
          ["kernel [S0: i | S0: j] S0", "kernel [S1: i | S1: j] S1"]),
