@@ -89,8 +89,10 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             # a loop over tiles that copies has a barrier before anything is used
             meet = () if isinstance(inner, Tiles) and isinstance(inner.block, Copied) else (Barrier(),)
             return (*_copies(c, boxes, around), *meet, *code(c, inner, around))
-        case Filled(_, inner):
-            return code(c, inner, around)
+        case Filled(boxes, inner):
+            zeros = tuple(s for box in boxes if box.zeros for s in _copy(c, box, around).zeros())
+            meet = (Barrier(),) if zeros and not isinstance(inner, Copied) else ()
+            return (*zeros, *meet, *code(c, inner, around))
         case Stored(boxes, inner):
             return (*code(c, inner, around), *(s for box in boxes for s in _stored(c, box, around)))
         case Mirrored(mirrors, inner):
@@ -106,8 +108,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return tuple(s for b in blocks for s in code(c, b, around))
         case Meet():
             return (Barrier(),)
-        case Run(node, within):
-            return RunCode(c, node, _fixed(around), within).code()
+        case Run(node, within, beyond):
+            return RunCode(c, node, _fixed(around), within, beyond).code()
 
 
 def _inside(c: KernelContext, tiles: Tiles, inner: Block, around: Around) -> Code:

@@ -18,18 +18,23 @@ from polygpu.model.scop import Action, Branch, Let, Repeat, Store
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance of a statement; `guarded` says whether tests keep points outside the nest from it."""
+    """One instance of a statement; `guarded` says whether tests keep points outside the nest from it.
+
+    It is `claimed` only where that holds.
+    """
 
     c: KernelContext
     leaf: ScanLeaf
     guarded: bool
     part: Part = field(default_factory=dict)
+    claimed: Expr | None = None
 
     def code(self) -> tuple[Statement, ...]:
         s = self.c.m.p.statement(self.leaf.statement)
         values = dict(zip(s.iterators, self.leaf.arguments, strict=True))
         arguments = tuple(simplify(a) for a in self.leaf.arguments)
         inside = None if self.guarded else self._inside(arguments)
+        inside = conjunction([test for test in (inside, self.claimed) if test is not None])
         code = [(number, out) for number, a in enumerate(s.body) for out in self._action(a, values)]
         copies = tuple(
             copy for a in actions(s.body) if isinstance(a, Store) for copy in self._copies(a, values)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from polygpu.lower.context import KernelContext, several
+from polygpu.lower.context import KernelContext, local_index, several
 from polygpu.lower.registers import zero
 from polygpu.lower.versions import is_copied
 from polygpu.mapping.program import Axis, Mirror, reference_key
-from polygpu.model.expr import Expr, Int, Reference
+from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, DeclareArray, If, Statement
-from polygpu.model.linear import add, multiply
+from polygpu.model.linear import add
 
 Part = Mapping[str, range]
 """Points of a thread, by axis."""
@@ -74,18 +74,11 @@ def _is_read(mirror: Mirror, point: tuple[int, ...], shape: list[int]) -> bool:
     return False
 
 
-def _thread(c: KernelContext, k: int) -> Expr:
-    return c.points.thread(k)
-
-
 def own(c: KernelContext, mirror: Mirror) -> tuple[Reference, Reference]:
     """A point's element in shared memory, and its register."""
     axes = c.m.axes
-    inside = [c.points.register_index(a) if a.per_thread > 1 else Int(0) for a in axes]
-    local = [
-        add(multiply(_thread(c, k), a.per_thread), r)
-        for k, (a, r) in enumerate(zip(axes, inside, strict=True))
-    ]
+    sides = zip(axes, mirror.box.sides, strict=True)
+    local = [local_index(c, Name(a.name), side.offset) for a, side in sides]
     here = _register(c, mirror, tuple(c.points.register_index(a) for a in several(axes)))
     return Reference(
         mirror.box.name, tuple(local[k] for k in mirror.box.order), here.type, site=here.site

@@ -55,6 +55,7 @@ class RunCode:
     node: Node
     steps: tuple[Fixed, ...]
     within: isl.Set | None = None
+    beyond: bool = False
     part: Part = field(default_factory=dict)
 
     def code(self) -> tuple[Statement, ...]:
@@ -62,7 +63,8 @@ class RunCode:
         steps = tuple(step for step in self.steps if step.name not in points)
         fixed = (*self.c.m.points(), *steps)
         order = flatten(self.c.m, self.node, fixed, shift=steps)
-        order = order if self.within is None else order.intersect_params(self.within)
+        only = self.within if not self.beyond else None
+        order = order if only is None else order.intersect_params(only)
         context = self.c.points.hull
         for k, step in enumerate(self.steps):
             if step not in steps:
@@ -110,7 +112,7 @@ class RunCode:
 
     def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
         """Where all statements run, if conditions say where, and threads hold their points in registers."""
-        if self.within is None or not self.c.mirrors:
+        if self.within is None or self.beyond or not self.c.mirrors:
             return None
         places = [domain.params() for domain in sets(order.domain())]
         inside = coalesced(reduce(isl.Set.intersect, places))
@@ -289,7 +291,8 @@ class RunCode:
             case ScanLeaf():
                 if pending:
                     return self._open(tree, guards, pending, (), guarded, uniform)
-                return Instance(self.c, tree, guards, self.part).code()
+                claimed = test_of(self.within, self.c.block_context()) if self.beyond else None
+                return Instance(self.c, tree, guards, self.part, claimed).code()
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
         return tuple(a for a in pending if a.name in names)

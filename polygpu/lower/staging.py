@@ -15,6 +15,7 @@ from math import prod
 from typing import TypeAlias
 
 from polygpu.lower.buffers import Layout
+from polygpu.lower.registers import zero
 from polygpu.lower.rows import in_a_row
 from polygpu.lower.tidy import substituted
 from polygpu.lower.versions import Choice, Only
@@ -182,8 +183,16 @@ class Copy:
             there = Assign(self._target(local, None), self._made(other))
             copy = there if test is None else If(test, (there,), (copy,), uniform=False)
         if self.only is not None:
-            copy = If(self.only.at(self._element(local)), (copy,), (), uniform=False)
+            other = self._zero(local, turn) if self.s.zeros else ()
+            copy = If(self.only.at(self._element(local)), (copy,), other, uniform=False)
         return (copy,)
+
+    def zeros(self) -> tuple[Statement, ...]:
+        """The box without anything in it."""
+        return (Comment(f"{self.s.name} = 0 ({self.s.reason})"), *self._deal(self._zero))
+
+    def _zero(self, local: Local, _: Expr) -> tuple[Statement, ...]:
+        return (Assign(self._target(local, None), zero(self.type)),)
 
     def _made(self, element: Expr) -> Expr:
         """What the box holds of an element."""

@@ -137,7 +137,7 @@ class Box:
     one of the `versions` are copied from there, and of others `only` those, `without` those. With axes to
     go `along`, one a dimension, each is dealt to the threads along its axis; else rows are, to all of them.
     With a `form`, an expression of ELEMENT, that is what the box holds of each, and what references stand in
-    is found there.
+    is found there. Elements that are not copied begin as `zeros` where points beyond those of use read them.
     """
 
     array: str
@@ -153,6 +153,7 @@ class Box:
     only: isl.Set | None = None
     without: isl.Set | None = None
     along: tuple[str, ...] = ()
+    zeros: bool = False
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -312,10 +313,12 @@ class Run:
     """Code without barriers: `node` of the schedule, at the points of a thread.
 
     Only at those `within` a set, a condition on the names of points, of tiles' origins and of loops around.
+    With `beyond` the other points of the tile run it too: what they compute is used by none.
     """
 
     node: Node
     within: isl.Set | None = None
+    beyond: bool = False
 
 
 Block: TypeAlias = Held | Copied | Filled | Stored | Mirrored | Reduced | Tiles | Series | Meet | Run

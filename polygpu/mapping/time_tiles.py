@@ -74,6 +74,7 @@ class TimeTile:
     step: Fixed
     time: str
     held: frozenset[str] = frozenset()
+    beyond: bool = True
 
     def block(self) -> Block:
         boxes = [(self._box(c), c) for c in self.steps.carried]
@@ -85,20 +86,24 @@ class TimeTile:
         if mirrors and any(axis.per_thread > 1 for axis in self.axes):
             loop = Mirrored(mirrors, loop)
         found: Block = Stored(tuple(s for box, c in boxes for s in self._stored(box, c)), loop)
-        found = Filled(filled, found) if filled else found
-        return Copied(copied, found) if copied else found
+        found = Copied(copied, found) if copied else found
+        return Filled(filled, found) if filled else found
 
     def _phases(self) -> Iterator[Block]:
         for phase in self.steps.phases:
             if phase.meets:
                 yield Meet()
-            yield Run(Leaf((phase.statement,)), self._within(phase))
+            yield Run(Leaf((phase.statement,)), self._within(phase), self.beyond)
         yield Meet()
 
     def _box(self, c: Carried) -> Box:
         mine = [(s.statement, a) for s in self.steps.phases for a in self.p.statement(s.statement).accesses]
         keys = frozenset(reference_key(s, a.reference) for s, a in mine if a.reference.array == c.array)
-        sides = tuple(Side(self._value(axis.origin), axis.tile) for axis in self.axes)
+        rims = c.reach if self.beyond else ((0, 0),) * len(self.axes)
+        sides = tuple(
+            Side(self._value(axis.origin).add_constant_val(isl.Val(-before)), axis.tile + before + behind)
+            for axis, (before, behind) in zip(self.axes, rims, strict=True)
+        )
         before = self._version(c, c.elements.intersect_params(self._parity(1))) if c.live else None
         return Box(
             c.array,
@@ -112,6 +117,7 @@ class TimeTile:
             only=c.used,
             without=None if c.live else c.elements,
             along=tuple(axis.name for axis in self.axes),
+            zeros=not c.live and any(map(any, rims)),
         )
 
     def _mirror(self, box: Box, c: Carried) -> Mirror:

@@ -322,7 +322,11 @@ class Cone:
         apart = {(s, a.reference.subscripts): self._distance(s, a) for s, a in reads}
         constant = all(len(line) == 1 for d in apart.values() for line in d)
         distances = {key: tuple(line[0] for line in d) for key, d in apart.items()} if constant else {}
-        return Carried(array, elements, used, live, self._is_kept(array), distances, other)
+        lines = [[d[k] for d in apart.values()] for k in range(self.rank)]
+        reach = tuple(
+            (max(0, *(-d.start for d in line), 0), max(0, *(d.stop - 1 for d in line), 0)) for line in lines
+        )
+        return Carried(array, elements, used, live, self._is_kept(array), distances, reach, other)
 
     def _is_live(self, array: str) -> bool:
         """Whether steps read what those before them wrote, or what was there before the loop."""
