@@ -19,10 +19,10 @@ from polygpu.lower.mirrors import stores as mirror_stores
 from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
 from polygpu.lower.runs import RunCode
-from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
 from polygpu.lower.staging import Copy
 from polygpu.lower.tidy import substituted
-from polygpu.lower.versions import choices, needed, stored, target
+from polygpu.lower.versions import choices, needed, stored, target, whole
 from polygpu.mapping.footprint import Side
 from polygpu.mapping.owned import written_arrays
 from polygpu.mapping.program import (
@@ -139,9 +139,21 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
     ahead = [x for x in plain if x.loads and x.single and len(copies) > 1]
     return (
         *(s for x in ahead for s in (x.registers(), *x.fetch())),
-        *(s for x in copies if x not in ahead for s in x.direct()),
+        *(s for x in copies if x not in ahead for s in _direct(c, x, around)),
         *(s for x in ahead for s in x.put()),
     )
+
+
+def _direct(c: KernelContext, copy: Copy, around: Around) -> Code:
+    """The copy, without tests in blocks whose elements all come from one place."""
+    places = _copy_context(c, around, 0)
+    found = whole(c, copy.s, places) if c.m.mirrors else None
+    test = test_of(found, places) if found is not None else None
+    if found is None or test is None:
+        return copy.direct()
+    there = (True,) * len(copy.sizes)
+    alike = replace(copy, choices=choices(c, copy.s, found), only=needed(c, copy.s, found), inside=there)
+    return (If(test, alike.direct(), copy.direct(), uniform=True),)
 
 
 def _stored(c: KernelContext, s: StoredBox, around: Around) -> Iterable[Statement]:

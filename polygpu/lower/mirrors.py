@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+import islpy as isl
+
 from polygpu.lower.context import KernelContext, local_index, several
 from polygpu.lower.registers import zero
-from polygpu.lower.versions import is_copied
+from polygpu.lower.scan import test_of
+from polygpu.lower.versions import in_box, is_copied, whole
 from polygpu.mapping.program import Axis, Mirror, reference_key
-from polygpu.model.expr import Expr, Name, Reference
+from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, DeclareArray, If, Statement
 from polygpu.model.linear import add
 
@@ -87,16 +90,30 @@ def own(c: KernelContext, mirror: Mirror) -> tuple[Reference, Reference]:
 
 def loads(c: KernelContext, mirror: Mirror) -> Iterator[Statement]:
     """The registers, with what was copied to the box."""
-    element, mine = own(c, mirror)
+    _, mine = own(c, mirror)
     yield DeclareArray(mirror.name, mine.type, tuple(a.per_thread for a in several(c.m.axes)))
-    body: tuple[Statement, ...] = (Assign(mine, element),)
+    places, axes = c.block_context(), several(c.m.axes)
+    every = whole(c, mirror.box, places) if mirror.loaded else None
+    test = test_of(every, places) if every is not None else None
+    body = c.points.open(axes, _loaded(c, mirror, places), guarded=False)
+    if every is not None and test is not None:
+        alike = c.points.open(axes, _loaded(c, mirror, every), guarded=False)
+        body = (If(test, alike, body, uniform=True),)
+    yield from body
+
+
+def _loaded(c: KernelContext, mirror: Mirror, places: isl.Set) -> tuple[Statement, ...]:
+    """A point's register, in blocks at `places`."""
+    element, mine = own(c, mirror)
     nothing = Assign(mine, zero(mine.type))
     if not mirror.loaded:
-        body = (nothing,)
-    else:
-        test = is_copied(mirror.box, [a.name for a in c.m.axes], c.block_context())
-        body = body if test is None else (If(test, body, (nothing,), uniform=False),)
-    yield from c.points.open(several(c.m.axes), body, guarded=False)
+        return (nothing,)
+    names = [a.name for a in c.m.axes]
+    test = is_copied(mirror.box, names, places.intersect(in_box(mirror.box, names)))
+    if test == Int(0):
+        return (nothing,)
+    copied = Assign(mine, element)
+    return (copied,) if test is None else (If(test, (copied,), (nothing,), uniform=False),)
 
 
 def stores(c: KernelContext, mirrors: tuple[Mirror, ...]) -> Iterator[Statement]:

@@ -184,6 +184,8 @@ class Copy:
             copy = there if test is None else If(test, (there,), (copy,), uniform=False)
         if self.only is not None:
             other = self._zero(local, turn) if self.s.zeros else ()
+            if self.only.test == Int(0):
+                return other
             copy = If(self.only.at(self._element(local)), (copy,), other, uniform=False)
         return (copy,)
 

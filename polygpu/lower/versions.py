@@ -15,7 +15,7 @@ from polygpu.model.expr import Expr, Int, Reference, Unary
 from polygpu.model.kernel import Assign, Statement
 from polygpu.model.linear import conjunction
 from polygpu.model.rewrite import substitute
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, coalesced, coordinate, single_space
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,55 @@ class Only:
         return substitute(self.test, dict(zip(self.indices, element, strict=True)))
 
 
+def _names(box: Box) -> tuple[str, ...]:
+    """Those of an element's subscripts."""
+    return tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
+
+
 def choices(c: KernelContext, box: Box, places: isl.Set) -> tuple[Choice, ...]:
     """Where elements of the box come from instead of its array, where it is copied at `places`."""
-    names = tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
-    return tuple(_choice(c, box, version, names, places) for version in box.versions)
+    mine = places.intersect(in_box(box, _names(box)))
+    return tuple(_choice(c, box, version, _names(box), mine) for version in box.versions)
 
 
 def needed(c: KernelContext, box: Box, places: isl.Set) -> Only | None:
     """Which elements of the box are copied; None for all."""
-    names = tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
-    test = is_copied(box, names, places)
-    return Only(names, test) if test is not None else None
+    test = is_copied(box, _names(box), places.intersect(in_box(box, _names(box))))
+    return Only(_names(box), test) if test is not None else None
+
+
+def whole(c: KernelContext, box: Box, places: isl.Set) -> isl.Set | None:
+    """Of `places` those where all elements of a box are copied alike; None where that is nowhere, or all."""
+    names = _names(box)
+    loops = [f.name for f in c.m.outer]  # in which all elements change their places, or none
+    kinds = [k for k in (box.only, box.without, *(v.where for v in box.versions)) if k is not None]
+    inside = in_box(box, names)
+    found = places
+    for kind in kinds:
+        others = inside.subtract(_without(here(kind, names).params(), loops))
+        found = found.subtract(_without(others, names))
+    found = coalesced(found)
+    return None if not kinds or found.is_empty() or places.is_subset(found) else found
+
+
+def _without(condition: isl.Set, names: Iterable[str]) -> isl.Set:
+    """A condition on parameters for some values of those with these names."""
+    for name in names:
+        position = condition.find_dim_by_name(D.param, name)
+        condition = condition.project_out(D.param, position, 1) if position >= 0 else condition
+    return condition
+
+
+def in_box(box: Box, names: Sequence[str]) -> isl.Set:
+    """That the names are subscripts of an element of the box."""
+    found = isl.Set.universe(isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0))
+    for name, side in zip(names, box.sides, strict=True):
+        space = single_space(side.offset.get_domain_space().params(), name)
+        place = isl.PwAff.from_aff(coordinate(space, name))
+        apart = place.sub(side.offset.align_params(space))
+        last = apart.neg().add_constant_val(isl.Val(side.size - 1))
+        found = found.intersect(apart.nonneg_set().params()).intersect(last.nonneg_set().params())
+    return found
 
 
 def is_copied(box: Box, names: Sequence[str], places: isl.Set) -> Expr | None:
