@@ -28,7 +28,7 @@ from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
 from polygpu.schedule.tree import Member, Node, single_iterator
 from polygpu.support.diagnostics import Diagnostic
-from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets
+from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets, single_space
 
 Code: TypeAlias = tuple[Statement, ...]
 
@@ -85,7 +85,8 @@ class RunCode:
         if inside is not None:
             untested = scan(order, context.intersect(inside), self._loop_names())
             whole = self._emit(untested, True, self.c.m.axes, False, uniform)
-            return self._whole_thread(inside, context, whole, body)
+            body = self._where_any(order, context, body) if self.beyond else body
+            return self._where_all(inside, context, whole, body)
         full = self._full_tile() if guarded else None
         if full is None:
             return body
@@ -111,29 +112,45 @@ class RunCode:
         return (If(test, whole, part, uniform=True),) if test is not None else whole
 
     def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
-        """Where all statements run, if conditions say where, and threads hold their points in registers."""
-        if self.within is None or self.beyond or not self.c.mirrors:
+        """Where all statements run, if conditions say where, and threads hold their points in registers, or
+        those beyond compute too.
+        """
+        if self.within is None or not (self.beyond or self.c.mirrors):
             return None
         places = [domain.params() for domain in sets(order.domain())]
         inside = coalesced(reduce(isl.Set.intersect, places))
         parts = inside.get_basic_sets()
         return inside if len(parts) == 1 and not parts[0].dim(D.div) else None
 
-    def _whole_thread(self, inside: isl.Set, context: isl.Set, whole: Code, body: Code) -> Code:
-        """`whole` in threads whose points are all `inside`, a convex set, and `body` in others."""
-        first: dict[str, Expr] = {}
-        for axis in self.c.registers():
-            groups, group = axis.per_thread // axis.group, axis.group
-            last = (groups - 1) * axis.threads * group + group - 1
-            inside = inside.intersect(_ahead(inside, axis.name, last))
-            first[axis.name] = self.c.points.first_point(axis)
-        for axis in self.c.m.axes:  # what holds of points of the nest is to be tested
+    def _where_any(self, order: isl.UnionMap, context: isl.Set, body: Code) -> Code:
+        """`body` in blocks that have a point at which a statement runs."""
+        places = reduce(isl.Set.union, (domain.params() for domain in sets(order.domain())))
+        for axis in self.c.m.axes:
+            places = places.align_params(single_space(places.get_space(), axis.name))
+        test = test_of(self.c.points.origins_of(places), self._of_block(context))
+        return (If(test, body, (), uniform=True),) if test is not None else body
+
+    def _of_block(self, context: isl.Set) -> isl.Set:
+        """Without what holds of points of the nest only, which is to be tested."""
+        for axis in self.c.m.axes:
             position = context.find_dim_by_name(D.param, axis.name)
             context = context.project_out(D.param, position, 1) if position >= 0 else context
-        test = test_of(inside, context)
-        if test is None:
-            return whole
-        return (If(simplify(substitute(test, first)), whole, body, uniform=False),)
+        return context.intersect(self.c.block_context())
+
+    def _where_all(self, inside: isl.Set, context: isl.Set, whole: Code, body: Code) -> Code:
+        """`whole` where all points are `inside`, a convex set, and `body` elsewhere: points of a thread, or
+        of the block where all of it computes.
+        """
+        first: dict[str, Expr] = {}
+        for axis in self.c.m.axes if self.beyond else self.c.registers():
+            groups, group = axis.per_thread // axis.group, axis.group
+            last = axis.tile - 1 if self.beyond else (groups - 1) * axis.threads * group + group - 1
+            inside = inside.intersect(_ahead(inside, axis.name, last))
+            first[axis.name] = Name(axis.origin) if self.beyond else self.c.points.first_point(axis)
+        test = test_of(inside, self._of_block(context))
+        if test is None or test == Int(0):
+            return whole if test is None else body
+        return (If(simplify(substitute(test, first)), whole, body, uniform=self.beyond),)
 
     def _full_tile(self) -> Expr | None:
         """Whether all points of the block are inside the nest, where threads have several of them.
