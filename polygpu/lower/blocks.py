@@ -15,6 +15,7 @@ import islpy as isl
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
 from polygpu.lower.mirrors import loads as mirror_loads
+from polygpu.lower.mirrors import puts, stored_directly
 from polygpu.lower.mirrors import stores as mirror_stores
 from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
@@ -34,6 +35,7 @@ from polygpu.mapping.program import (
     Grid,
     Held,
     Meet,
+    Mirror,
     Mirrored,
     Reduced,
     Run,
@@ -96,7 +98,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
         case Stored(boxes, inner):
             return (*code(c, inner, around), *(s for box in boxes for s in _stored(c, box, around)))
         case Mirrored(mirrors, inner):
-            before = (s for mirror in mirrors for s in mirror_loads(c, mirror))
+            before = tuple(s for mirror in mirrors for s in _mirrored(c, mirror, around))
+            before = (*before, Barrier()) if any(mirror.rims for mirror in mirrors) else before
             return (*before, *code(c, inner, around), *mirror_stores(c, mirrors))
         case Reduced():
             return reduced(c, block, code(c, block.block, around), bool(around))
@@ -144,6 +147,29 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
     )
 
 
+def _mirrored(c: KernelContext, mirror: Mirror, around: Around) -> Iterable[Statement]:
+    yield from mirror_loads(c, mirror)
+    if mirror.rims:
+        yield from puts(c, mirror)
+        for sides, skipped in _rims(mirror):
+            box = replace(mirror.box, sides=sides, versions=(), only=None, without=None)
+            yield from _copy(c, box, around).zeros(skipped)
+
+
+def _rims(mirror: Mirror) -> Iterable[tuple[tuple[Side, ...], tuple[Expr, ...]]]:
+    """The sides of each rim of a box, and what is before it along each dimension; none meets another."""
+    outer = [(0, side.size) for side in mirror.box.sides]
+    for k, (before, behind) in enumerate(mirror.rims):
+        size = mirror.box.sides[k].size
+        for rim in ((0, before), (size - behind, behind)):
+            lines = [*outer[:k], rim, *outer[k + 1 :]]
+            pairs = zip(mirror.box.sides, lines, strict=True)
+            sides = (Side(s.offset.add_constant_val(isl.Val(first)), count) for s, (first, count) in pairs)
+            if rim[1]:
+                yield tuple(sides), tuple(Int(first) for first, _ in lines)
+        outer[k] = (before, size - before - behind)
+
+
 def _direct(c: KernelContext, copy: Copy, around: Around) -> Code:
     """The copy, without tests in blocks whose elements all come from one place."""
     places = _copy_context(c, around, 0)
@@ -159,6 +185,9 @@ def _direct(c: KernelContext, copy: Copy, around: Around) -> Code:
 def _stored(c: KernelContext, s: StoredBox, around: Around) -> Iterable[Statement]:
     if not s.sides:
         return stored(c, (s,))
+    mirror = c.mirrors.get(s.box.name)
+    if mirror is not None and mirror.rims:
+        return stored_directly(c, s, mirror, _copy_context(c, around, 0))
     part = _copy(c, replace(s.box, sides=s.sides, versions=(), only=None), around)
     pairs = zip(s.sides, s.box.sides, strict=True)
     skipped = tuple(subtract(c.offset(inner.offset), c.offset(outer.offset)) for inner, outer in pairs)

@@ -13,11 +13,11 @@ import islpy as isl
 from polygpu.lower.context import KernelContext, local_index, several
 from polygpu.lower.registers import zero
 from polygpu.lower.scan import test_of
-from polygpu.lower.versions import in_box, is_copied, whole
-from polygpu.mapping.program import Axis, Mirror, reference_key
-from polygpu.model.expr import Expr, Int, Name, Reference
+from polygpu.lower.versions import Choice, choice, in_box, is_copied, part_of, target, whole
+from polygpu.mapping.program import Axis, Mirror, StoredBox, reference_key
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, DeclareArray, If, Statement
-from polygpu.model.linear import add
+from polygpu.model.linear import add, conjunction
 
 Part = Mapping[str, range]
 """Points of a thread, by axis."""
@@ -109,16 +109,64 @@ def _loaded(c: KernelContext, mirror: Mirror, places: isl.Set) -> tuple[Statemen
     if not mirror.loaded:
         return (nothing,)
     names = [a.name for a in c.m.axes]
-    test = is_copied(mirror.box, names, places.intersect(in_box(mirror.box, names)))
+    places = places.intersect(in_box(mirror.box, names))
+    test = is_copied(mirror.box, names, places)
     if test == Int(0):
         return (nothing,)
-    copied = Assign(mine, element)
+    copied: Statement = Assign(mine, element)
+    if mirror.rims:
+        copied = _from_array(c, mirror, mine, places)
     return (copied,) if test is None else (If(test, (copied,), (nothing,), uniform=False),)
+
+
+def _from_array(c: KernelContext, mirror: Mirror, mine: Reference, places: isl.Set) -> Statement:
+    """A point's element of the array, or of the version that has it."""
+    names = [a.name for a in c.m.axes]
+    point = tuple(map(Name, names))
+    found: Statement = Assign(mine, Reference(mirror.box.array, point, mine.type, site=mine.site))
+    for version in mirror.box.versions:
+        test, there = choice(c, mirror.box, version, names, places).at(point)
+        other = Assign(mine, there)
+        found = other if test is None else If(test, (other,), (found,), uniform=False)
+    return found
+
+
+def puts(c: KernelContext, mirror: Mirror) -> Iterator[Statement]:
+    """What other threads read of the registers, to shared memory."""
+    element, mine = own(c, mirror)
+    for part in parts(c, several(c.m.axes)):
+        if is_read_by_others(c, mirror, part):
+            yield from c.points.open(several(c.m.axes), (Assign(element, mine),), False, part)
+
+
+def stored_directly(c: KernelContext, s: StoredBox, mirror: Mirror, places: isl.Set) -> Iterator[Statement]:
+    """Registers to the array, or to the version that gets them, without tests in blocks that store all."""
+    every = whole(c, part_of(s), places)
+    test = test_of(every, places) if every is not None else None
+    there = target(c, s, places)
+    body = _stored_part(c, s, mirror, there)
+    if every is not None and test is not None:
+        alike = _stored_part(c, s, mirror, target(c, s, every))
+        body = (If(test, alike, body, uniform=True),)
+    yield from body if there.block is None else (If(there.block, body, (), uniform=True),)
+
+
+def _stored_part(c: KernelContext, s: StoredBox, mirror: Mirror, there: Choice) -> tuple[Statement, ...]:
+    _, mine = own(c, mirror)
+    test, element = there.at(tuple(Name(a.name) for a in c.m.axes))
+    tests = [] if test is None else [test]
+    for axis, side in zip(c.m.axes, s.sides, strict=True):
+        local = local_index(c, Name(axis.name), side.offset)
+        tests += [Binary(">=", local, Int(0)), Binary("<", local, Int(side.size))] if any(axis.overlap) else []
+    store: Statement = Assign(element, mine)
+    inside = conjunction(tests)
+    store = If(inside, (store,), (), uniform=False) if inside is not None else store
+    return c.points.open(several(c.m.axes), (store,), guarded=False)
 
 
 def stores(c: KernelContext, mirrors: tuple[Mirror, ...]) -> Iterator[Statement]:
     """What is only in registers, to shared memory."""
-    kept = [mirror for mirror in mirrors if mirror.stored]
+    kept = [mirror for mirror in mirrors if mirror.stored and not mirror.rims]
     for mirror in kept:
         element, mine = own(c, mirror)
         for part in parts(c, several(c.m.axes)):

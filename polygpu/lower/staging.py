@@ -189,9 +189,14 @@ class Copy:
             copy = If(self.only.at(self._element(local)), (copy,), other, uniform=False)
         return (copy,)
 
-    def zeros(self) -> tuple[Statement, ...]:
-        """The box without anything in it."""
-        return (Comment(f"{self.s.name} = 0 ({self.s.reason})"), *self._deal(self._zero))
+    def zeros(self, skipped: tuple[Expr, ...] = ()) -> tuple[Statement, ...]:
+        """Nothing in the box, or in a part of it behind what is `skipped`."""
+
+        def one(local: Local, turn: Expr) -> tuple[Statement, ...]:
+            inside = (add(index, first) for index, first in zip(local, skipped or local, strict=True))
+            return self._zero(tuple(inside) if skipped else local, turn)
+
+        return (Comment(f"{self.s.name} = 0 ({self.s.reason})"), *self._deal(one))
 
     def _zero(self, local: Local, _: Expr) -> tuple[Statement, ...]:
         return (Assign(self._target(local, None), zero(self.type)),)

@@ -57,7 +57,7 @@ def _names(box: Box) -> tuple[str, ...]:
 def choices(c: KernelContext, box: Box, places: isl.Set) -> tuple[Choice, ...]:
     """Where elements of the box come from instead of its array, where it is copied at `places`."""
     mine = places.intersect(in_box(box, _names(box)))
-    return tuple(_choice(c, box, version, _names(box), mine) for version in box.versions)
+    return tuple(choice(c, box, version, _names(box), mine) for version in box.versions)
 
 
 def needed(c: KernelContext, box: Box, places: isl.Set) -> Only | None:
@@ -109,7 +109,7 @@ def is_copied(box: Box, names: Sequence[str], places: isl.Set) -> Expr | None:
     return conjunction([t for t in (inside, Unary("!", out) if out is not None else Int(0)) if t is not None])
 
 
-def _choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...], places: isl.Set) -> Choice:
+def choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...], places: isl.Set) -> Choice:
     test = test_of(here(version.where, names).params(), places)
     place = values(version.place, names, places)
     ctype = c.layouts[version.array].buffer.type
@@ -118,16 +118,22 @@ def _choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...]
 
 def target(c: KernelContext, s: StoredBox, places: isl.Set) -> Choice:
     """Where elements of a box are stored, in terms of their subscripts, by blocks at `places`."""
-    names = tuple(f"{s.box.name}_{k}" for k in range(len(s.box.sides)))
+    names = _names(s.box)
     everywhere = isl.Set.universe(s.points.get_space())
     version = s.version or Version(s.box.array, everywhere, s.element)
     place = values(_on_points(version.place), names, places)
     ctype, site = c.layouts[s.box.array].buffer.type, c.site(s.box.tuple_name)
     mine = _points(s)
     block = mine.project_out(D.set, 0, len(names)).params()
-    test = test_of(here(mine, names).params(), places.intersect(block))
+    inside = in_box(part_of(s), names) if s.sides else block
+    test = test_of(here(mine, names).params(), places.intersect(block).intersect(inside))
     there = Reference(version.array, place, ctype, site=site)
     return Choice(names, test, there, test_of(block, places))
+
+
+def part_of(s: StoredBox) -> Box:
+    """The part of a box that is stored, of which those elements are that it stores."""
+    return replace(s.box, sides=s.sides, only=_points(s), without=None, versions=())
 
 
 def _on_points(place: isl.PwMultiAff) -> isl.PwMultiAff:

@@ -221,7 +221,9 @@ class Mirror:
 
     Only the thread itself writes them, and it reads them there: shared memory has what other threads read,
     and all of them after the block if they are `stored`. References are at the `distances` from the point,
-    one a dimension. What is copied to the box is `loaded` before.
+    one a dimension. What is copied to the box is `loaded` before. With `rims`, the elements of the box before
+    and behind the points along each dimension, threads load and store their own ones from and to the array
+    themselves: the box gets what others read, and in its rims zeros.
     """
 
     box: Box
@@ -229,6 +231,7 @@ class Mirror:
     distances: Mapping[ReferenceKey, tuple[int, ...]]
     loaded: bool
     stored: bool
+    rims: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from polygpu.mapping.program import (
     Version,
     reference_key,
 )
+from polygpu.model.expr import SIZES
 from polygpu.schedule.tree import Carried, Leaf, Phase, Steps
 from polygpu.support.isl_idioms import D, identifier, single_space
 
@@ -46,6 +47,7 @@ threads have registers for them, along lanes one or an odd number, which meets a
 """
 STEPS: Mapping[int, int] = {1: 16, 2: 3}
 """Of a tile; single steps of three dimensions are faster than tiles with their rims on an H100."""
+_SECTOR = 32  # bytes that memory is read in
 SMALL = 5 * 2**13
 """Bytes of tiles that leave enough blocks resident for shared memory alone to be faster than registers beside
 it: 23 ms against 35 for jacobi-2d of two arrays on an H100, where fdtd-2d with three is faster in registers.
@@ -78,16 +80,23 @@ class TimeTile:
 
     def block(self) -> Block:
         boxes = [(self._box(c), c) for c in self.steps.carried]
-        copied = tuple(box for box, c in boxes if c.copied)
-        filled = tuple(box for box, c in boxes if not c.copied)
+        copied = tuple(box for box, c in boxes if c.copied and not self._is_direct(c))
+        filled = tuple(box for box, c in boxes if box not in copied)
         loop: Block = Tiles(self.steps.member, self.time, 1, Series(tuple(self._phases())))
-        held = [(box, c) for box, c in boxes if c.array in self.held and c.distances]
-        mirrors = tuple(self._mirror(box, c) for box, c in held)
-        if mirrors and any(axis.per_thread > 1 for axis in self.axes):
-            loop = Mirrored(mirrors, loop)
+        mirrors = tuple(self._mirror(box, c) for box, c in boxes if self._is_held(c))
+        loop = Mirrored(mirrors, loop) if mirrors else loop
         found: Block = Stored(tuple(s for box, c in boxes for s in self._stored(box, c)), loop)
         found = Copied(copied, found) if copied else found
         return Filled(filled, found) if filled else found
+
+    def _is_held(self, c: Carried) -> bool:
+        several = any(axis.per_thread > 1 for axis in self.axes)
+        return several and c.array in self.held and bool(c.distances)
+
+    def _is_direct(self, c: Carried) -> bool:
+        """Whether threads load and store their own elements, of which a sector of memory has all in a row."""
+        size = SIZES.get(self.p.array(c.array).element, _SECTOR)
+        return self.beyond and self._is_held(c) and size * self.axes[-1].per_thread <= _SECTOR
 
     def _phases(self) -> Iterator[Block]:
         for phase in self.steps.phases:
@@ -117,12 +126,13 @@ class TimeTile:
             only=c.used,
             without=None if c.live else c.elements,
             along=tuple(axis.name for axis in self.axes),
-            zeros=not c.live and any(map(any, rims)),
+            zeros=not c.live and any(map(any, rims)) and not self._is_direct(c),
         )
 
     def _mirror(self, box: Box, c: Carried) -> Mirror:
         distances = {(s, box.tuple_name, subscripts): d for (s, subscripts), d in c.distances.items()}
-        return Mirror(box, f"{c.array}_r", distances, c.copied, c.live or c.kept)
+        rims = c.reach if self._is_direct(c) else ()
+        return Mirror(box, f"{c.array}_r", distances, c.copied, c.live or c.kept, rims)
 
     def _stored(self, box: Box, c: Carried) -> Iterator[StoredBox]:
         """Even tiles store the other version, odd ones the array; what only one step needs, the last one."""

@@ -299,6 +299,8 @@ def _is_of_same_element(use: Use) -> bool:
         return False
     meant = use.slot.relation.reset_tuple_id(D.out)
     found = use.address.reverse().apply_range(use.instances).apply_range(meant)
+    if found.dim(D.in_) != found.dim(D.out):
+        return False
     return bool(found.is_subset(isl.Map.identity(found.get_space())))
 
 
