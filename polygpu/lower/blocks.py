@@ -15,7 +15,7 @@ import islpy as isl
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
 from polygpu.lower.mirrors import loads as mirror_loads
-from polygpu.lower.mirrors import puts, stored_directly
+from polygpu.lower.mirrors import of_statements, puts, stored_directly
 from polygpu.lower.mirrors import stores as mirror_stores
 from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
@@ -99,7 +99,7 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return (*code(c, inner, around), *(s for box in boxes for s in _stored(c, box, around)))
         case Mirrored(mirrors, inner):
             before = tuple(s for mirror in mirrors for s in _mirrored(c, mirror, around))
-            before = (*before, Barrier()) if any(mirror.rims for mirror in mirrors) else before
+            before = (*before, Barrier()) if any(mirror.direct for mirror in mirrors) else before
             return (*before, *code(c, inner, around), *mirror_stores(c, mirrors))
         case Reduced():
             return reduced(c, block, code(c, block.block, around), bool(around))
@@ -112,7 +112,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
         case Meet():
             return (Barrier(),)
         case Run(node, within, beyond):
-            return RunCode(c, node, _fixed(around), within, beyond).code()
+            before, behind = of_statements(c, node.statements)
+            return (*before, *RunCode(c, node, _fixed(around), within, beyond).code(), *behind)
 
 
 def _inside(c: KernelContext, tiles: Tiles, inner: Block, around: Around) -> Code:
@@ -149,7 +150,7 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
 
 def _mirrored(c: KernelContext, mirror: Mirror, around: Around) -> Iterable[Statement]:
     yield from mirror_loads(c, mirror)
-    if mirror.rims:
+    if mirror.direct:
         yield from puts(c, mirror)
         for sides, skipped in _rims(mirror):
             box = replace(mirror.box, sides=sides, versions=(), only=None, without=None)
@@ -159,7 +160,7 @@ def _mirrored(c: KernelContext, mirror: Mirror, around: Around) -> Iterable[Stat
 def _rims(mirror: Mirror) -> Iterable[tuple[tuple[Side, ...], tuple[Expr, ...]]]:
     """The sides of each rim of a box, and what is before it along each dimension; none meets another."""
     outer = [(0, side.size) for side in mirror.box.sides]
-    for k, (before, behind) in enumerate(mirror.rims):
+    for k, (before, behind) in enumerate(mirror.reach):
         size = mirror.box.sides[k].size
         for rim in ((0, before), (size - behind, behind)):
             lines = [*outer[:k], rim, *outer[k + 1 :]]
@@ -186,7 +187,7 @@ def _stored(c: KernelContext, s: StoredBox, around: Around) -> Iterable[Statemen
     if not s.sides:
         return stored(c, (s,))
     mirror = c.mirrors.get(s.box.name)
-    if mirror is not None and mirror.rims:
+    if mirror is not None and mirror.direct:
         return stored_directly(c, s, mirror, _copy_context(c, around, 0))
     part = _copy(c, replace(s.box, sides=s.sides, versions=(), only=None), around)
     pairs = zip(s.sides, s.box.sides, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -10,9 +10,8 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.checked_scan import scan
-from polygpu.lower.context import KernelContext, local_index, several
+from polygpu.lower.context import KernelContext, local_index
 from polygpu.lower.instances import Instance
-from polygpu.lower.mirrors import Part, parts
 from polygpu.lower.points import names_in
 from polygpu.lower.rows import in_a_row, loop_length
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, rewritten, test_of
@@ -56,7 +55,6 @@ class RunCode:
     steps: tuple[Fixed, ...]
     within: isl.Set | None = None
     beyond: bool = False
-    part: Part = field(default_factory=dict)
 
     def code(self) -> tuple[Statement, ...]:
         points = {a.loop for a in self.c.m.axes}  # of these loops' tiles, points say all there is to say
@@ -309,7 +307,7 @@ class RunCode:
                 if pending:
                     return self._open(tree, guards, pending, (), guarded, uniform)
                 claimed = test_of(self.within, self.c.block_context()) if self.beyond else None
-                return Instance(self.c, tree, guards, self.part, claimed).code()
+                return Instance(self.c, tree, guards, claimed).code()
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
         return tuple(a for a in pending if a.name in names)
@@ -323,14 +321,10 @@ class RunCode:
         guarded: bool,
         uniform: frozenset[str],
     ) -> tuple[Statement, ...]:
-        mine = several(axes) if self.c.mirrors and not self.part.keys() & {a.name for a in axes} else ()
-        if mine:
-            made = (replace(self, part={**self.part, **part}) for part in parts(self.c, mine))
-            return tuple(s for run in made for s in run._open(tree, guards, axes, rest, guarded, uniform))
         inner = self._emit(tree, guards, rest, guarded, uniform)
         if guarded and not rest and self.c.points.corner_test is not None:
             inner = (If(self.c.points.corner_test, inner, (), uniform=False),)
-        return self.c.points.open(axes, inner, guarded, self.part)
+        return self.c.points.open(axes, inner, guarded)
 
     def _loop(self, loop: For) -> tuple[Statement, ...]:
         """A loop over a step's tile: unrolled when the tile is full, with its own bound when not.

@@ -221,9 +221,8 @@ class Mirror:
 
     Only the thread itself writes them, and it reads them there: shared memory has what other threads read,
     and all of them after the block if they are `stored`. References are at the `distances` from the point,
-    one a dimension. What is copied to the box is `loaded` before. With `rims`, the elements of the box before
-    and behind the points along each dimension, threads load and store their own ones from and to the array
-    themselves: the box gets what others read, and in its rims zeros.
+    one a dimension. What is copied to the box is `loaded` before. Where that is `direct`, threads load and
+    store their own elements from and to the array themselves, and the box is zero around the tile.
     """
 
     box: Box
@@ -231,7 +230,14 @@ class Mirror:
     distances: Mapping[ReferenceKey, tuple[int, ...]]
     loaded: bool
     stored: bool
-    rims: tuple[tuple[int, int], ...] = ()
+    direct: bool = False
+
+    @cached_property
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """How far before and behind a point threads read, along each dimension."""
+        lines = zip(*self.distances.values(), strict=True)
+        found = tuple((max(0, -min(line)), max(0, *line, 0)) for line in lines)
+        return found or ((0, 0),) * len(self.box.sides)
 
 
 @dataclass(frozen=True)

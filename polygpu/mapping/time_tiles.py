@@ -108,7 +108,8 @@ class TimeTile:
     def _box(self, c: Carried) -> Box:
         mine = [(s.statement, a) for s in self.steps.phases for a in self.p.statement(s.statement).accesses]
         keys = frozenset(reference_key(s, a.reference) for s, a in mine if a.reference.array == c.array)
-        rims = c.reach if self.beyond else ((0, 0),) * len(self.axes)
+        held = self._is_held(c)
+        rims = c.reach if self.beyond or held else ((0, 0),) * len(self.axes)
         sides = tuple(
             Side(self._value(axis.origin).add_constant_val(isl.Val(-before)), axis.tile + before + behind)
             for axis, (before, behind) in zip(self.axes, rims, strict=True)
@@ -126,13 +127,13 @@ class TimeTile:
             only=c.used,
             without=None if c.live else c.elements,
             along=tuple(axis.name for axis in self.axes),
-            zeros=not c.live and any(map(any, rims)) and not self._is_direct(c),
+            zeros=(held or not c.live) and any(map(any, rims)) and not self._is_direct(c),
         )
 
     def _mirror(self, box: Box, c: Carried) -> Mirror:
         distances = {(s, box.tuple_name, subscripts): d for (s, subscripts), d in c.distances.items()}
-        rims = c.reach if self._is_direct(c) else ()
-        return Mirror(box, f"{c.array}_r", distances, c.copied, c.live or c.kept, rims)
+        kept = c.live or c.kept
+        return Mirror(box, f"{c.array}_r", distances, c.copied, kept, self._is_direct(c))
 
     def _stored(self, box: Box, c: Carried) -> Iterator[StoredBox]:
         """Even tiles store the other version, odd ones the array; what only one step needs, the last one."""
