@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, parameter_space
+from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, parameter_space
 from polygpu.mapping.footprint import Side
 from polygpu.mapping.program import (
     Axis,
@@ -33,7 +33,9 @@ from polygpu.mapping.program import (
     Version,
     reference_key,
 )
-from polygpu.model.expr import SIZES
+from polygpu.model.expr import COMPARISONS, SIZES, Binary, Expr, Unary, is_floating, type_of
+from polygpu.model.rewrite import references, walk
+from polygpu.model.scop import Let, Store
 from polygpu.schedule.tree import Carried, Leaf, Phase, Steps
 from polygpu.support.isl_idioms import D, identifier, single_space
 
@@ -76,7 +78,6 @@ class TimeTile:
     step: Fixed
     time: str
     held: frozenset[str] = frozenset()
-    beyond: bool = True
 
     def block(self) -> Block:
         boxes = [(self._box(c), c) for c in self.steps.carried]
@@ -88,6 +89,11 @@ class TimeTile:
         found: Block = Stored(tuple(s for box, c in boxes for s in self._stored(box, c)), loop)
         found = Copied(copied, found) if copied else found
         return Filled(filled, found) if filled else found
+
+    @cached_property
+    def beyond(self) -> bool:
+        """Whether all points of a tile compute, those at its rim of what is no value."""
+        return all(_is_harmless(self.p.statement(phase.statement)) for phase in self.steps.phases)
 
     def _is_held(self, c: Carried) -> bool:
         several = any(axis.per_thread > 1 for axis in self.axes)
@@ -195,6 +201,21 @@ class TimeTile:
         return isl.PwAff.from_aff(
             isl.Aff.var_on_domain(local, D.param, self._space.find_dim_by_name(D.param, name))
         )
+
+
+def _is_harmless(s: PolyStatement) -> bool:
+    """Whether garbage does no harm: floating-point numbers and comparisons are all that comes of data."""
+    plain = [a for a in s.body if isinstance(a, Store | Let)]
+    if len(plain) < len(s.body) or not all(a.affine for a in s.accesses):
+        return False
+    made = (part for a in plain for part in (*([a.target] if isinstance(a, Store) else ()), *walk(a.value)))
+    return all(is_floating(type_of(e)) or _compares(e) for e in made if references(e)) and not any(
+        isinstance(a, Let) and not is_floating(a.type) for a in plain
+    )
+
+
+def _compares(e: Expr) -> bool:
+    return (isinstance(e, Unary) and e.op == "!") or (isinstance(e, Binary) and e.op in COMPARISONS)
 
 
 def _renamed(elements: isl.Set, source: str, target: str) -> isl.PwMultiAff:
