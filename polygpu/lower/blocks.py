@@ -113,7 +113,7 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return (Barrier(),)
         case Run(node, within, beyond):
             before, behind = of_statements(c, node.statements)
-            return (*before, *RunCode(c, node, _fixed(around), within, beyond).code(), *behind)
+            return (*RunCode(c, node, _fixed(around), within, beyond, tuple(before)).code(), *behind)
 
 
 def _inside(c: KernelContext, tiles: Tiles, inner: Block, around: Around) -> Code:

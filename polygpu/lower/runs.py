@@ -55,8 +55,18 @@ class RunCode:
     steps: tuple[Fixed, ...]
     within: isl.Set | None = None
     beyond: bool = False
+    before: Code = ()
 
     def code(self) -> tuple[Statement, ...]:
+        """The code behind what is to be `before` it."""
+        made = self._code()
+        match made:
+            case (If(test, then, otherwise, uniform=True),) if self.beyond and otherwise:
+                # in each branch: between it and the code the target's compiler can move nothing across tests
+                return (If(test, (*self.before, *then), (*self.before, *otherwise), uniform=True),)
+        return (*self.before, *made)
+
+    def _code(self) -> tuple[Statement, ...]:
         points = {a.loop for a in self.c.m.axes}  # of these loops' tiles, points say all there is to say
         steps = tuple(step for step in self.steps if step.name not in points)
         fixed = (*self.c.m.points(), *steps)

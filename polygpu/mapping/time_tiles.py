@@ -7,7 +7,7 @@ after:   for step: a block of 256 points, of which 240 are its own
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -36,24 +36,47 @@ from polygpu.mapping.program import (
 from polygpu.model.expr import COMPARISONS, SIZES, Binary, Expr, Unary, is_floating, type_of
 from polygpu.model.rewrite import references, walk
 from polygpu.model.scop import Let, Store
+from polygpu.schedule.time_tiles import Cone
 from polygpu.schedule.tree import Carried, Leaf, Phase, Steps
 from polygpu.support.isl_idioms import D, identifier, single_space
 
-SHAPES: Mapping[int, tuple[tuple[int, int], ...]] = {
-    1: ((256, 15),),
-    2: ((8, 8), (64, 1)),
-    3: ((1, 16), (16, 1), (32, 1)),
-}
-"""Threads along each axis, and points of a thread, which are one piece: so many that two blocks of 512
-threads have registers for them, along lanes one or an odd number, which meets all banks.
-"""
-STEPS: Mapping[int, int] = {1: 16, 2: 3}
+STEPS: Mapping[int, int] = {1: 25, 2: 6}
 """Of a tile; single steps of three dimensions are faster than tiles with their rims on an H100."""
 _SECTOR = 32  # bytes that memory is read in
-SMALL = 5 * 2**13
-"""Bytes of tiles that leave enough blocks resident for shared memory alone to be faster than registers beside
-it: 23 ms against 35 for jacobi-2d of two arrays on an H100, where fdtd-2d with three is faster in registers.
-"""
+_REGISTERS = 96  # of a thread for its own elements of all arrays: two blocks of 256 threads are resident then
+_WORD = 4  # bytes of a register
+
+
+def shape(rank: int, words: int) -> tuple[tuple[int, int], ...]:
+    """Threads along each axis and points of a thread, which are one piece: of arrays of so many words.
+
+    Along lanes they are one or an odd number, which meets all banks.
+    """
+    most = max(_REGISTERS // words, 1)
+    if rank == 1:
+        return ((256, min(15, most - 1 + most % 2)),)
+    if rank == 2:
+        return (8, min(16, max(most // 3, 1))), (32, 3)
+    return (1, 16), (16, 1), (32, 1)
+
+
+def words(p: Polyhedra, arrays: Iterable[str]) -> int:
+    """What an element of each of the arrays takes of registers."""
+    return sum(-(-SIZES.get(p.array(name).element, _WORD) // _WORD) for name in arrays)
+
+
+def usual(cone: Cone) -> int:
+    """The steps of a tile where nobody decides: fewer where each loses many points; 0 for none."""
+    tile = [threads * points for threads, points in shape(cone.rank, words(cone.p, cone.arrays))]
+    margins = cone.margins.values()
+    for count in range(STEPS.get(cone.rank, 0), 0, -1):
+        lost = (
+            max(m[k][0].at(count - 1) for m in margins) + max(m[k][1].at(count - 1) for m in margins)
+            for k in range(cone.rank)
+        )
+        if all(3 * overlap <= size for overlap, size in zip(lost, tile, strict=True)):
+            return count
+    return 0
 
 
 def overlaps(steps: Steps) -> tuple[tuple[int, int], ...]:
