@@ -112,8 +112,8 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
         case Meet():
             return (Barrier(),)
         case Run(node, within, beyond):
-            before, behind = of_statements(c, node.statements)
-            return (*RunCode(c, node, _fixed(around), within, beyond, tuple(before)).code(), *behind)
+            fetched, put = of_statements(c, node.statements)
+            return (*RunCode(c, node, _fixed(around), within, beyond, fetched).code(), *put)
 
 
 def _inside(c: KernelContext, tiles: Tiles, inner: Block, around: Around) -> Code:

@@ -87,12 +87,14 @@ def puts(c: KernelContext, mirror: Mirror) -> Iterator[Statement]:
         zone[axis.name] = range(low, high)
 
 
-def of_statements(c: KernelContext, names: tuple[str, ...]) -> tuple[list[Statement], list[Statement]]:
+def of_statements(
+    c: KernelContext, names: tuple[str, ...]
+) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
     """What comes before and behind code of statements: what it reads of others' elements, and they of its."""
-    before = [s for mirror in c.m.mirrors for s in fetches(c, mirror, names)]
+    before = tuple(s for mirror in c.m.mirrors for s in fetches(c, mirror, names))
     keys = {reference_key(s, a.reference) for s in names for a in c.m.p.statement(s).accesses if a.write}
     written = [mirror for mirror in c.m.mirrors if keys & mirror.box.references]
-    return before, [s for mirror in written for s in puts(c, mirror)]
+    return before, tuple(s for mirror in written for s in puts(c, mirror))
 
 
 def _own(c: KernelContext, mirror: Mirror) -> tuple[Reference, Reference]:
@@ -135,7 +137,7 @@ def _loaded(c: KernelContext, mirror: Mirror, places: isl.Set) -> tuple[Statemen
 
 def _from_array(c: KernelContext, mirror: Mirror, mine: Reference, places: isl.Set) -> Statement:
     """A point's element of the array, or of the version that has it."""
-    names = [a.name for a in c.m.axes]
+    names = tuple(a.name for a in c.m.axes)
     point = tuple(map(Name, names))
     found: Statement = Assign(mine, Reference(mirror.box.array, point, mine.type, site=mine.site))
     for version in mirror.box.versions:

@@ -316,7 +316,8 @@ class RunCode:
             case ScanLeaf():
                 if pending:
                     return self._open(tree, guards, pending, (), guarded, uniform)
-                claimed = test_of(self.within, self.c.block_context()) if self.beyond else None
+                within = self.within if self.beyond else None
+                claimed = test_of(within, self.c.block_context()) if within is not None else None
                 return Instance(self.c, tree, guards, claimed).code()
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:

@@ -183,10 +183,10 @@ class Copy:
             there = Assign(self._target(local, None), self._made(other))
             copy = there if test is None else If(test, (there,), (copy,), uniform=False)
         if self.only is not None:
-            other = self._zero(local, turn) if self.s.zeros else ()
+            nothing = self._zero(local, turn) if self.s.zeros else ()
             if self.only.test == Int(0):
-                return other
-            copy = If(self.only.at(self._element(local)), (copy,), other, uniform=False)
+                return nothing
+            copy = If(self.only.at(self._element(local)), (copy,), nothing, uniform=False)
         return (copy,)
 
     def zeros(self, skipped: tuple[Expr, ...] = ()) -> tuple[Statement, ...]:
