@@ -89,6 +89,10 @@ DECIDED = [
     ("tmv", "h100", "tile(i: 128) threads(i: 32) deal(blocked)"),
     ("transpose", "8800gtx", "pad(0)"),
     ("jacobi-2d", "gtx285", "tile(i: 8, j: 32) threads(i: 4, j: 32) deal(cyclic)"),
+    ("jacobi-1d", "h100", "steps(t: 3) tile(i: 60) threads(i: 4)"),
+    ("jacobi-2d", "h100", "steps(t: 2) tile(i: 16, j: 24) threads(i: 4, j: 8)"),
+    ("jacobi-2d", "h100", "steps(t: 2) tile(i: 16, j: 24) threads(i: 4, j: 8) hold()"),
+    ("fdtd-2d", "h100", "steps(t: 2) tile(i: 16, j: 24) threads(i: 4, j: 24)"),
     ("trmm", "8800gtx", "unroll(3) loads(2)"),
     ("syrk", "h100", "tile(i: 16, j: 16, k: 4) buffer(ring)"),
     (
