@@ -2,7 +2,10 @@
 
 before:  for t { kernel(i) S0; kernel(i) S1; }             four of these in a tile, by `schedule.time_tiles`
 after:   for step: a block of 256 points, of which 240 are its own
-             Copied A_s Filled B_s Stored { for t: Run S0 within 254 - 4t points; Meet; Run S1 ...; Meet }
+             Filled B_s Copied A_s Stored { for t: Run S0 within 254 - 4t points; Meet; Run S1 ...; Meet }
+
+Where numbers are floating-point ones, all points of a tile run all steps, those beyond the cone on garbage: in
+blocks inside of the arrays no thread tests anything.
 """
 
 from __future__ import annotations
@@ -40,8 +43,8 @@ from polygpu.schedule.time_tiles import Cone
 from polygpu.schedule.tree import Carried, Leaf, Phase, Steps
 from polygpu.support.isl_idioms import D, identifier, single_space
 
-STEPS: Mapping[int, int] = {1: 25, 2: 6}
-"""Of a tile; single steps of three dimensions are faster than tiles with their rims on an H100."""
+STEPS: Mapping[int, int] = {1: 25, 2: 8}
+"""Of a tile, at most; single steps of three dimensions are faster than tiles with their rims on an H100."""
 _SECTOR = 32  # bytes that memory is read in
 _REGISTERS = 96  # of a thread for its own elements of all arrays: two blocks of 256 threads are resident then
 _WORD = 4  # bytes of a register
@@ -66,7 +69,7 @@ def words(p: Polyhedra, arrays: Iterable[str]) -> int:
 
 
 def usual(cone: Cone) -> int:
-    """The steps of a tile where nobody decides: fewer where each loses many points; 0 for none."""
+    """The steps of a tile where nobody decides: so many that a quarter of each side is lost; 0 for none."""
     tile = [threads * points for threads, points in shape(cone.rank, words(cone.p, cone.arrays))]
     margins = cone.margins.values()
     for count in range(STEPS.get(cone.rank, 0), 0, -1):
@@ -74,7 +77,7 @@ def usual(cone: Cone) -> int:
             max(m[k][0].at(count - 1) for m in margins) + max(m[k][1].at(count - 1) for m in margins)
             for k in range(cone.rank)
         )
-        if all(3 * overlap <= size for overlap, size in zip(lost, tile, strict=True)):
+        if all(4 * overlap <= size for overlap, size in zip(lost, tile, strict=True)):
             return count
     return 0
 
@@ -92,7 +95,7 @@ def overlaps(steps: Steps) -> tuple[tuple[int, int], ...]:
 class TimeTile:
     """The block of a nest of steps, in tiles along `axes`; `step` is the loop over tiles of time.
 
-    Threads hold their own elements of the arrays `held` in registers.
+    Threads hold their own elements of the arrays `held` in registers, and what is around them of others'.
     """
 
     p: Polyhedra
