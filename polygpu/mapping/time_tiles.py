@@ -4,8 +4,8 @@ before:  for t { kernel(i) S0; kernel(i) S1; }             four of these in a ti
 after:   for step: a block of 256 points, of which 240 are its own
              Filled B_s Copied A_s Stored { for t: Run S0 within 254 - 4t points; Meet; Run S1 ...; Meet }
 
-Where numbers are floating-point ones, all points of a tile run all steps, those beyond the cone on garbage: in
-blocks inside of the arrays no thread tests anything.
+Where numbers are floating-point ones, all points of a tile run all steps, those beyond the cone on garbage:
+in blocks inside of the arrays no thread tests anything.
 """
 
 from __future__ import annotations
