@@ -15,14 +15,15 @@ import islpy as isl
 from polygpu.lower.buffers import Layout
 from polygpu.lower.context import KernelContext
 from polygpu.lower.mirrors import loads as mirror_loads
+from polygpu.lower.mirrors import of_statements, puts, stored_directly
 from polygpu.lower.mirrors import stores as mirror_stores
 from polygpu.lower.reductions import reduced
 from polygpu.lower.registers import loads, stores
 from polygpu.lower.runs import RunCode
-from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
+from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
 from polygpu.lower.staging import Copy
 from polygpu.lower.tidy import substituted
-from polygpu.lower.versions import choices, needed, stored, target
+from polygpu.lower.versions import choices, needed, stored, target, whole
 from polygpu.mapping.footprint import Side
 from polygpu.mapping.owned import written_arrays
 from polygpu.mapping.program import (
@@ -34,6 +35,7 @@ from polygpu.mapping.program import (
     Grid,
     Held,
     Meet,
+    Mirror,
     Mirrored,
     Reduced,
     Run,
@@ -89,12 +91,15 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             # a loop over tiles that copies has a barrier before anything is used
             meet = () if isinstance(inner, Tiles) and isinstance(inner.block, Copied) else (Barrier(),)
             return (*_copies(c, boxes, around), *meet, *code(c, inner, around))
-        case Filled(_, inner):
-            return code(c, inner, around)
+        case Filled(boxes, inner):
+            zeros = tuple(s for box in boxes if box.zeros for s in _copy(c, box, around).zeros())
+            meet = (Barrier(),) if zeros and not isinstance(inner, Copied) else ()
+            return (*zeros, *meet, *code(c, inner, around))
         case Stored(boxes, inner):
             return (*code(c, inner, around), *(s for box in boxes for s in _stored(c, box, around)))
         case Mirrored(mirrors, inner):
-            before = (s for mirror in mirrors for s in mirror_loads(c, mirror))
+            before = tuple(s for mirror in mirrors for s in _mirrored(c, mirror, around))
+            before = (*before, Barrier()) if any(mirror.direct for mirror in mirrors) else before
             return (*before, *code(c, inner, around), *mirror_stores(c, mirrors))
         case Reduced():
             return reduced(c, block, code(c, block.block, around), bool(around))
@@ -106,8 +111,9 @@ def code(c: KernelContext, block: Block, around: Around = ()) -> Code:
             return tuple(s for b in blocks for s in code(c, b, around))
         case Meet():
             return (Barrier(),)
-        case Run(node, within):
-            return RunCode(c, node, _fixed(around), within).code()
+        case Run(node, within, beyond):
+            fetched, put = of_statements(c, node.statements)
+            return (*RunCode(c, node, _fixed(around), within, beyond, fetched).code(), *put)
 
 
 def _inside(c: KernelContext, tiles: Tiles, inner: Block, around: Around) -> Code:
@@ -137,14 +143,52 @@ def _copies(c: KernelContext, boxes: Iterable[Box], around: Around) -> Code:
     ahead = [x for x in plain if x.loads and x.single and len(copies) > 1]
     return (
         *(s for x in ahead for s in (x.registers(), *x.fetch())),
-        *(s for x in copies if x not in ahead for s in x.direct()),
+        *(s for x in copies if x not in ahead for s in _direct(c, x, around)),
         *(s for x in ahead for s in x.put()),
     )
+
+
+def _mirrored(c: KernelContext, mirror: Mirror, around: Around) -> Iterable[Statement]:
+    yield from mirror_loads(c, mirror)
+    if mirror.direct:
+        yield from puts(c, mirror)
+        for sides, skipped in _rims(mirror):
+            box = replace(mirror.box, sides=sides, versions=(), only=None, without=None)
+            yield from _copy(c, box, around).zeros(skipped)
+
+
+def _rims(mirror: Mirror) -> Iterable[tuple[tuple[Side, ...], tuple[Expr, ...]]]:
+    """The sides of each rim of a box, and what is before it along each dimension; none meets another."""
+    outer = [(0, side.size) for side in mirror.box.sides]
+    for k, (before, behind) in enumerate(mirror.reach):
+        size = mirror.box.sides[k].size
+        for rim in ((0, before), (size - behind, behind)):
+            lines = [*outer[:k], rim, *outer[k + 1 :]]
+            pairs = zip(mirror.box.sides, lines, strict=True)
+            sides = (Side(s.offset.add_constant_val(isl.Val(first)), count) for s, (first, count) in pairs)
+            if rim[1]:
+                yield tuple(sides), tuple(Int(first) for first, _ in lines)
+        outer[k] = (before, size - before - behind)
+
+
+def _direct(c: KernelContext, copy: Copy, around: Around) -> Code:
+    """The copy, without tests in blocks whose elements all come from one place."""
+    places = _copy_context(c, around, 0)
+    found = whole(c, copy.s, places) if c.m.mirrors else None
+    test = test_of(found, places) if found is not None else None
+    if found is None or test is None:
+        return copy.direct()
+    there = (True,) * len(copy.sizes)
+    alike = replace(copy, choices=choices(c, copy.s, found), only=needed(c, copy.s, found), inside=there)
+    return (If(test, alike.direct(), copy.direct(), uniform=True),)
 
 
 def _stored(c: KernelContext, s: StoredBox, around: Around) -> Iterable[Statement]:
     if not s.sides:
         return stored(c, (s,))
+    mirror = c.mirrors.get(s.box.name)
+    if mirror is not None and mirror.direct:
+        return stored_directly(c, s, mirror, _copy_context(c, around, 0))
     part = _copy(c, replace(s.box, sides=s.sides, versions=(), only=None), around)
     part = replace(part, widest=0)  # element by element
     pairs = zip(s.sides, s.box.sides, strict=True)

@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import replace
 
 from polygpu.lower.context import KernelContext, local_index
-from polygpu.lower.mirrors import Part, is_read_by_others, own_register
+from polygpu.lower.mirrors import found_in
 from polygpu.lower.scan import ScanLeaf
 from polygpu.mapping.program import ELEMENT
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, If, Origin, Statement, While
 from polygpu.model.linear import conjunction, simplify
-from polygpu.model.rewrite import actions, references, rewrite, substitute
+from polygpu.model.rewrite import references, rewrite, substitute
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
 from polygpu.support.dataclass import dataclass
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance of a statement; `guarded` says whether tests keep points outside the nest from it."""
+    """One instance of a statement; `guarded` says whether tests keep points outside the nest from it.
+
+    It is `claimed` only where that holds.
+    """
 
     c: KernelContext
     leaf: ScanLeaf
     guarded: bool
-    part: Part = field(default_factory=dict)
+    claimed: Expr | None = None
 
     def code(self) -> tuple[Statement, ...]:
         s = self.c.m.p.statement(self.leaf.statement)
         values = dict(zip(s.iterators, self.leaf.arguments, strict=True))
         arguments = tuple(simplify(a) for a in self.leaf.arguments)
         inside = None if self.guarded else self._inside(arguments)
+        inside = conjunction([test for test in (inside, self.claimed) if test is not None])
         code = [(number, out) for number, a in enumerate(s.body) for out in self._action(a, values)]
-        copies = tuple(
-            copy for a in actions(s.body) if isinstance(a, Store) for copy in self._copies(a, values)
-        )
         if s.combines or s.copies:
             return tuple(out for _, out in code)
-        return (
-            *(
-                replace(out, origin=Origin(s.whole or s.name, number, arguments, inside))
-                for number, out in code
-            ),
-            *copies,
+        return tuple(
+            replace(out, origin=Origin(s.whole or s.name, number, arguments, inside)) for number, out in code
         )
-
-    def _copies(self, store: Store, values: dict[str, Expr]) -> Iterator[Assign]:
-        """What other threads read of an element that the thread keeps in a register."""
-        place, element = self._place(store.target, values), self._place(store.target, values, False)
-        found = self.c.box_of(self.leaf.statement, store.target)
-        mirror = self.c.mirrors.get(found[0].name) if found is not None else None
-        if mirror is not None and is_read_by_others(self.c, mirror, self.part):
-            assert isinstance(element, Reference)
-            yield Assign(element, place)
 
     def _inside(self, arguments: tuple[Expr, ...]) -> Expr | None:
         """Whether the point is one of the nest's, as far as `arguments` leave that open."""
@@ -98,7 +85,7 @@ class Instance:
         same = form is not None and substitute(form, {ELEMENT: read[0]}) == expr
         return self._place(read[0], values) if same else None
 
-    def _place(self, r: Reference, values: dict[str, Expr], mirrored: bool = True) -> Expr:
+    def _place(self, r: Reference, values: dict[str, Expr]) -> Expr:
         """Where `r` lives in this kernel: a register, a shared or a global element."""
         held = self.c.held_for(self.leaf.statement, r)
         if held is not None:
@@ -112,10 +99,9 @@ class Instance:
             return replace(r, subscripts=subscripts)
         box, tiles = found
         local = [local_index(self.c, s, side.offset) for s, side in zip(subscripts, box.sides, strict=True)]
-        mirror = self.c.mirrors.get(box.name) if mirrored else None
-        mine = own_register(self.c, mirror, self.leaf.statement, r, self.part) if mirror is not None else None
-        if mine is not None:
-            return replace(mine, site=r.site)
+        mirror = self.c.mirrors.get(box.name)
+        if mirror is not None:
+            return replace(found_in(self.c, mirror, self.leaf.statement, r), site=r.site)
         stored = tuple(local[k] for k in box.order)
         if tiles is not None and self.c.slots(tiles) > 1:
             stored = (Name(tiles.slot), *stored)

@@ -31,6 +31,7 @@ from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
 from polygpu.schedule.coordinates import coordinate_tests
 from polygpu.schedule.prepare import Prepared
+from polygpu.schedule.time_tiles import never
 from polygpu.schedule.tree import Nest
 from polygpu.support.child import patience
 from polygpu.support.dataclass import dataclass
@@ -142,7 +143,7 @@ class Realiser:
     def _in_time_tiles(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
         """That of the region with tiles of time; None where there are none."""
         mine = tuple(d for d in decisions if d.key in ("steps", *OF_ONE_THREAD))
-        usual = time_tiles.STEPS if self.device.rule == "sector" else {}
+        usual = time_tiles.usual if self.device.rule == "sector" else never
 
         def made() -> Realiser | None:
             found = self.passes.run("steps", lambda: prepared.in_time_tiles(mine, usual))

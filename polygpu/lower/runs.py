@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -10,9 +10,8 @@ import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.lower.checked_scan import scan
-from polygpu.lower.context import KernelContext, local_index, several
+from polygpu.lower.context import KernelContext, local_index
 from polygpu.lower.instances import Instance
-from polygpu.lower.mirrors import Part, parts
 from polygpu.lower.points import names_in
 from polygpu.lower.rows import in_a_row, loop_length
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, rewritten, test_of
@@ -29,7 +28,7 @@ from polygpu.perf.cost import rolled_loops
 from polygpu.schedule.tree import Member, Node, single_iterator
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
-from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets
+from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets, single_space
 
 Code: TypeAlias = tuple[Statement, ...]
 
@@ -56,14 +55,25 @@ class RunCode:
     node: Node
     steps: tuple[Fixed, ...]
     within: isl.Set | None = None
-    part: Part = field(default_factory=dict)
+    beyond: bool = False
+    before: Code = ()
 
     def code(self) -> tuple[Statement, ...]:
+        """The code behind what is to be `before` it."""
+        made = self._code()
+        match made:
+            case (If(test, then, otherwise, uniform=True),) if self.beyond and otherwise:
+                # in each branch: between it and the code the target's compiler can move nothing across tests
+                return (If(test, (*self.before, *then), (*self.before, *otherwise), uniform=True),)
+        return (*self.before, *made)
+
+    def _code(self) -> tuple[Statement, ...]:
         points = {a.loop for a in self.c.m.axes}  # of these loops' tiles, points say all there is to say
         steps = tuple(step for step in self.steps if step.name not in points)
         fixed = (*self.c.m.points(), *steps)
         order = flatten(self.c.m, self.node, fixed, shift=steps)
-        order = order if self.within is None else order.intersect_params(self.within)
+        only = self.within if not self.beyond else None
+        order = order if only is None else order.intersect_params(only)
         context = self.c.points.hull
         for k, step in enumerate(self.steps):
             if step not in steps:
@@ -84,7 +94,8 @@ class RunCode:
         if inside is not None:
             untested = scan(order, context.intersect(inside), self._loop_names())
             whole = self._emit(untested, True, self.c.m.axes, False, uniform)
-            return self._whole_thread(inside, context, whole, body)
+            body = self._where_any(order, context, body) if self.beyond else body
+            return self._where_all(inside, context, whole, body)
         full = self._full_tile() if guarded else None
         if full is None:
             return body
@@ -110,29 +121,45 @@ class RunCode:
         return (If(test, whole, part, uniform=True),) if test is not None else whole
 
     def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
-        """Where all statements run, if conditions say where, and threads hold their points in registers."""
-        if self.within is None or not self.c.mirrors:
+        """Where all statements run, if conditions say where, and threads hold their points in registers, or
+        those beyond compute too.
+        """
+        if self.within is None or not (self.beyond or self.c.mirrors):
             return None
         places = [domain.params() for domain in sets(order.domain())]
         inside = coalesced(reduce(isl.Set.intersect, places))
         parts = inside.get_basic_sets()
         return inside if len(parts) == 1 and not parts[0].dim(D.div) else None
 
-    def _whole_thread(self, inside: isl.Set, context: isl.Set, whole: Code, body: Code) -> Code:
-        """`whole` in threads whose points are all `inside`, a convex set, and `body` in others."""
-        first: dict[str, Expr] = {}
-        for axis in self.c.registers():
-            groups, group = axis.per_thread // axis.group, axis.group
-            last = (groups - 1) * axis.threads * group + group - 1
-            inside = inside.intersect(_ahead(inside, axis.name, last))
-            first[axis.name] = self.c.points.first_point(axis)
-        for axis in self.c.m.axes:  # what holds of points of the nest is to be tested
+    def _where_any(self, order: isl.UnionMap, context: isl.Set, body: Code) -> Code:
+        """`body` in blocks that have a point at which a statement runs."""
+        places = reduce(isl.Set.union, (domain.params() for domain in sets(order.domain())))
+        for axis in self.c.m.axes:
+            places = places.align_params(single_space(places.get_space(), axis.name))
+        test = test_of(self.c.points.origins_of(places), self._of_block(context))
+        return (If(test, body, (), uniform=True),) if test is not None else body
+
+    def _of_block(self, context: isl.Set) -> isl.Set:
+        """Without what holds of points of the nest only, which is to be tested."""
+        for axis in self.c.m.axes:
             position = context.find_dim_by_name(D.param, axis.name)
             context = context.project_out(D.param, position, 1) if position >= 0 else context
-        test = test_of(inside, context)
-        if test is None:
-            return whole
-        return (If(simplify(substitute(test, first)), whole, body, uniform=False),)
+        return context.intersect(self.c.block_context())
+
+    def _where_all(self, inside: isl.Set, context: isl.Set, whole: Code, body: Code) -> Code:
+        """`whole` where all points are `inside`, a convex set, and `body` elsewhere: points of a thread, or
+        of the block where all of it computes.
+        """
+        first: dict[str, Expr] = {}
+        for axis in self.c.m.axes if self.beyond else self.c.registers():
+            groups, group = axis.per_thread // axis.group, axis.group
+            last = axis.tile - 1 if self.beyond else (groups - 1) * axis.threads * group + group - 1
+            inside = inside.intersect(_ahead(inside, axis.name, last))
+            first[axis.name] = Name(axis.origin) if self.beyond else self.c.points.first_point(axis)
+        test = test_of(inside, self._of_block(context))
+        if test is None or test == Int(0):
+            return whole if test is None else body
+        return (If(simplify(substitute(test, first)), whole, body, uniform=self.beyond),)
 
     def _full_tile(self) -> Expr | None:
         """Whether all points of the block are inside the nest, where threads have several of them.
@@ -290,7 +317,9 @@ class RunCode:
             case ScanLeaf():
                 if pending:
                     return self._open(tree, guards, pending, (), guarded, uniform)
-                return Instance(self.c, tree, guards, self.part).code()
+                within = self.within if self.beyond else None
+                claimed = test_of(within, self.c.block_context()) if within is not None else None
+                return Instance(self.c, tree, guards, claimed).code()
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
         return tuple(a for a in pending if a.name in names)
@@ -304,14 +333,10 @@ class RunCode:
         guarded: bool,
         uniform: frozenset[str],
     ) -> tuple[Statement, ...]:
-        mine = several(axes) if self.c.mirrors and not self.part.keys() & {a.name for a in axes} else ()
-        if mine:
-            made = (replace(self, part={**self.part, **part}) for part in parts(self.c, mine))
-            return tuple(s for run in made for s in run._open(tree, guards, axes, rest, guarded, uniform))
         inner = self._emit(tree, guards, rest, guarded, uniform)
         if guarded and not rest and self.c.points.corner_test is not None:
             inner = (If(self.c.points.corner_test, inner, (), uniform=False),)
-        return self.c.points.open(axes, inner, guarded, self.part)
+        return self.c.points.open(axes, inner, guarded)
 
     def _loop(self, loop: For) -> tuple[Statement, ...]:
         """A loop over a step's tile: unrolled when the tile is full, with its own bound when not.

@@ -14,6 +14,7 @@ from math import prod
 from typing import TypeAlias
 
 from polygpu.lower.buffers import Layout
+from polygpu.lower.registers import zero
 from polygpu.lower.rows import in_a_row
 from polygpu.lower.tidy import substituted
 from polygpu.lower.versions import Choice, Only
@@ -182,8 +183,23 @@ class Copy:
             there = Assign(self._target(local, None), self._made(other))
             copy = there if test is None else If(test, (there,), (copy,), uniform=False)
         if self.only is not None:
-            copy = If(self.only.at(self._element(local)), (copy,), (), uniform=False)
+            nothing = self._zero(local, turn) if self.s.zeros else ()
+            if self.only.test == Int(0):
+                return nothing
+            copy = If(self.only.at(self._element(local)), (copy,), nothing, uniform=False)
         return (copy,)
+
+    def zeros(self, skipped: tuple[Expr, ...] = ()) -> tuple[Statement, ...]:
+        """Nothing in the box, or in a part of it behind what is `skipped`."""
+
+        def one(local: Local, turn: Expr) -> tuple[Statement, ...]:
+            inside = (add(index, first) for index, first in zip(local, skipped or local, strict=True))
+            return self._zero(tuple(inside) if skipped else local, turn)
+
+        return (Comment(f"{self.s.name} = 0 ({self.s.reason})"), *self._deal(one))
+
+    def _zero(self, local: Local, _: Expr) -> tuple[Statement, ...]:
+        return (Assign(self._target(local, None), zero(self.type)),)
 
     def _made(self, element: Expr) -> Expr:
         """What the box holds of an element."""

@@ -16,7 +16,7 @@ from polygpu.model.kernel import Assign, Statement
 from polygpu.model.linear import conjunction
 from polygpu.model.rewrite import substitute
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, coordinate
+from polygpu.support.isl_idioms import D, coalesced, coordinate, single_space
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,55 @@ class Only:
         return substitute(self.test, dict(zip(self.indices, element, strict=True)))
 
 
+def _names(box: Box) -> tuple[str, ...]:
+    """Those of an element's subscripts."""
+    return tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
+
+
 def choices(c: KernelContext, box: Box, places: isl.Set) -> tuple[Choice, ...]:
     """Where elements of the box come from instead of its array, where it is copied at `places`."""
-    names = tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
-    return tuple(_choice(c, box, version, names, places) for version in box.versions)
+    mine = places.intersect(in_box(box, _names(box)))
+    return tuple(choice(c, box, version, _names(box), mine) for version in box.versions)
 
 
 def needed(c: KernelContext, box: Box, places: isl.Set) -> Only | None:
     """Which elements of the box are copied; None for all."""
-    names = tuple(f"{box.name}_{k}" for k in range(len(box.sides)))
-    test = is_copied(box, names, places)
-    return Only(names, test) if test is not None else None
+    test = is_copied(box, _names(box), places.intersect(in_box(box, _names(box))))
+    return Only(_names(box), test) if test is not None else None
+
+
+def whole(c: KernelContext, box: Box, places: isl.Set) -> isl.Set | None:
+    """Of `places` those where all elements of a box are copied alike; None where that is nowhere, or all."""
+    names = _names(box)
+    loops = [f.name for f in c.m.outer]  # in which all elements change their places, or none
+    kinds = [k for k in (box.only, box.without, *(v.where for v in box.versions)) if k is not None]
+    inside = in_box(box, names)
+    found = places
+    for kind in kinds:
+        others = inside.subtract(_without(here(kind, names).params(), loops))
+        found = found.subtract(_without(others, names))
+    found = coalesced(found)
+    return None if not kinds or found.is_empty() or places.is_subset(found) else found
+
+
+def _without(condition: isl.Set, names: Iterable[str]) -> isl.Set:
+    """A condition on parameters for some values of those with these names."""
+    for name in names:
+        position = condition.find_dim_by_name(D.param, name)
+        condition = condition.project_out(D.param, position, 1) if position >= 0 else condition
+    return condition
+
+
+def in_box(box: Box, names: Sequence[str]) -> isl.Set:
+    """That the names are subscripts of an element of the box."""
+    found = isl.Set.universe(isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0))
+    for name, side in zip(names, box.sides, strict=True):
+        space = single_space(side.offset.get_domain_space().params(), name)
+        place = isl.PwAff.from_aff(coordinate(space, name))
+        apart = place.sub(side.offset.align_params(space))
+        last = apart.neg().add_constant_val(isl.Val(side.size - 1))
+        found = found.intersect(apart.nonneg_set().params()).intersect(last.nonneg_set().params())
+    return found
 
 
 def is_copied(box: Box, names: Sequence[str], places: isl.Set) -> Expr | None:
@@ -72,7 +110,7 @@ def is_copied(box: Box, names: Sequence[str], places: isl.Set) -> Expr | None:
     return conjunction([t for t in (inside, Unary("!", out) if out is not None else Int(0)) if t is not None])
 
 
-def _choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...], places: isl.Set) -> Choice:
+def choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...], places: isl.Set) -> Choice:
     test = test_of(here(version.where, names).params(), places)
     place = values(version.place, names, places)
     ctype = c.layouts[version.array].buffer.type
@@ -81,7 +119,7 @@ def _choice(c: KernelContext, box: Box, version: Version, names: tuple[str, ...]
 
 def target(c: KernelContext, s: StoredBox, places: isl.Set) -> Choice:
     """Where elements of a box are stored, in terms of their subscripts, by blocks at `places`."""
-    names = tuple(f"{s.box.name}_{k}" for k in range(len(s.box.sides)))
+    names = _names(s.box)
     everywhere = isl.Set.universe(s.points.get_space())
     version = s.version or Version(s.box.array, everywhere, s.element)
     place = values(_on_points(version.place), names, places)
@@ -89,6 +127,8 @@ def target(c: KernelContext, s: StoredBox, places: isl.Set) -> Choice:
     mine = _points(s)
     block = mine.project_out(D.set, 0, len(names)).params()
     test = test_of(here(mine, names).params(), _within(s, names, places.intersect(block)))
+    inside = in_box(part_of(s), names) if s.sides else block
+    test = test_of(here(mine, names).params(), places.intersect(block).intersect(inside))
     there = Reference(version.array, place, ctype, site=site)
     return Choice(names, test, there, test_of(block, places))
 
@@ -102,6 +142,11 @@ def _within(s: StoredBox, names: tuple[str, ...], places: isl.Set) -> isl.Set:
         last = side.offset.add_constant_val(isl.Val(side.size - 1))
         places = places.intersect(index.ge_set(side.offset)).intersect(index.le_set(last))
     return places
+
+
+def part_of(s: StoredBox) -> Box:
+    """The part of a box that is stored, of which those elements are that it stores."""
+    return replace(s.box, sides=s.sides, only=_points(s), without=None, versions=())
 
 
 def _on_points(place: isl.PwMultiAff) -> isl.PwMultiAff:

@@ -155,7 +155,8 @@ def _in_time(
     p: Polyhedra, nest: Nest, steps: Steps, outer: tuple[Fixed, ...], device: Device, asked: Wanted
 ) -> Grid:
     """The grid of a nest that runs several steps."""
-    usual = time_tiles.SHAPES[len(nest.parallel)]
+    words = time_tiles.words(p, (c.array for c in steps.carried))
+    usual = time_tiles.shape(len(nest.parallel), words)
     sizes = [(threads, points, points) for threads, points in usual]
     grid = replace(plain(p, nest, outer), reuse=Access.REUSE)
     grid = _made(grid, _deal(grid, sizes, asked), device, asked, "threads", "tile")
@@ -174,10 +175,8 @@ def _in_time(
     held = frozenset(
         c.array for c in steps.carried if hold is None or {c.array, sources[c.array]} & {*hold.names}
     )
-    tile = TimeTile(p, steps, axes, outer[-1], time, frozenset())
+    tile = TimeTile(p, steps, axes, outer[-1], time, held)
     made = replace(grid, axes=axes, block=tile.block())
-    if held and (hold is not None or shared_bytes(made) > time_tiles.SMALL):
-        made = replace(made, block=replace(tile, held=held).block())
     if shared_bytes(made) > device.shared_per_block:
         why = (
             f"a tile takes {shared_bytes(made)} bytes of shared memory; a block has {device.shared_per_block}"

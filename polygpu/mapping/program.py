@@ -141,7 +141,7 @@ class Box:
     one of the `versions` are copied from there, and of others `only` those, `without` those. With axes to
     go `along`, one a dimension, each is dealt to the threads along its axis; else rows are, to all of them.
     With a `form`, an expression of ELEMENT, that is what the box holds of each, and what references stand in
-    is found there.
+    is found there. Elements that are not copied begin as `zeros` where points beyond those of use read them.
     """
 
     array: str
@@ -157,6 +157,7 @@ class Box:
     only: isl.Set | None = None
     without: isl.Set | None = None
     along: tuple[str, ...] = ()
+    zeros: bool = False
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -224,7 +225,8 @@ class Mirror:
 
     Only the thread itself writes them, and it reads them there: shared memory has what other threads read,
     and all of them after the block if they are `stored`. References are at the `distances` from the point,
-    one a dimension. What is copied to the box is `loaded` before.
+    one a dimension. What is copied to the box is `loaded` before. Where that is `direct`, threads load and
+    store their own elements from and to the array themselves, and the box is zero around the tile.
     """
 
     box: Box
@@ -232,6 +234,14 @@ class Mirror:
     distances: Mapping[ReferenceKey, tuple[int, ...]]
     loaded: bool
     stored: bool
+    direct: bool = False
+
+    @cached_property
+    def reach(self) -> tuple[tuple[int, int], ...]:
+        """How far before and behind a point threads read, along each dimension."""
+        lines = zip(*self.distances.values(), strict=True)
+        found = tuple((max(0, -min(line)), max(0, *line, 0)) for line in lines)
+        return found or ((0, 0),) * len(self.box.sides)
 
 
 @dataclass(frozen=True)
@@ -316,10 +326,12 @@ class Run:
     """Code without barriers: `node` of the schedule, at the points of a thread.
 
     Only at those `within` a set, a condition on the names of points, of tiles' origins and of loops around.
+    With `beyond` the other points of the tile run it too: what they compute is used by none.
     """
 
     node: Node
     within: isl.Set | None = None
+    beyond: bool = False
 
 
 Block: TypeAlias = Held | Copied | Filled | Stored | Mirrored | Reduced | Tiles | Series | Meet | Run

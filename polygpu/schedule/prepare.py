@@ -32,7 +32,7 @@ from polygpu.schedule.driver import Lack, Scheduled, improves, lacks, original, 
 from polygpu.schedule.nests import looped, nests
 from polygpu.schedule.sharing import sharing
 from polygpu.schedule.step_tiles import StepTiles
-from polygpu.schedule.time_tiles import TimeTiles
+from polygpu.schedule.time_tiles import Cone, TimeTiles
 from polygpu.schedule.tree import Member
 from polygpu.support.child import patience
 from polygpu.support.dataclass import dataclass
@@ -111,8 +111,8 @@ class Prepared:
         scheduled = replace(self.scheduled, host=host)
         return replace(self, polyhedra=made.p, scheduled=scheduled, shares=True)
 
-    def in_time_tiles(self, decisions: tuple[Decision, ...], usual: Mapping[int, int]) -> Prepared:
-        """The same with tiles of time, of `usual` lengths by the dimensions of arrays; itself where none are.
+    def in_time_tiles(self, decisions: tuple[Decision, ...], usual: Callable[[Cone], int]) -> Prepared:
+        """The same with tiles of time, of `usual` lengths where nobody decides; itself where none are.
 
         Raises Diagnosed for a loop that is asked for and has none.
         """

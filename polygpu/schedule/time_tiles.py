@@ -13,7 +13,7 @@ to that, odd ones the other way round, since blocks read what their neighbours o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Row
 from dataclasses import replace
 from functools import cached_property, reduce
@@ -56,14 +56,19 @@ class RefusedStepsError(Exception):
     """Why the steps of a loop cannot be tiled."""
 
 
+def never(_: Cone) -> int:
+    """No tiles of time where nobody asks for them."""
+    return 0
+
+
 @dataclass(frozen=True)
 class TimeTiles:
-    """Loops of a region in tiles of so many steps: what decisions say, or `usual` for a rank of arrays."""
+    """Loops of a region in tiles of so many steps: what decisions say, or as many as `usual`."""
 
     p: Polyhedra
     dependences: Dependences
     decisions: Row[Decision]
-    usual: Mapping[int, int]
+    usual: Callable[[Cone], int]
 
     def host(self, host: Host) -> tuple[Polyhedra, Host]:
         """The region with tiles of time; the same values where there are none.
@@ -104,7 +109,7 @@ class TimeTiles:
             named = {name.partition("@")[0].removeprefix("-") for name in d.names} & loops
             if any(holds(d.place, self.p, s) for s in cone.order) if d.place is not None else named:
                 return 0
-        return self.usual.get(cone.rank, 0)
+        return self.usual(cone)
 
     def _asked(self, loop: HostLoop) -> tuple[Decision | None, int | None]:
         """The steps of a tile that a decision wants, and the decision."""
@@ -323,7 +328,11 @@ class Cone:
         apart = {(s, a.reference.subscripts): self._distance(s, a) for s, a in reads}
         constant = all(len(line) == 1 for d in apart.values() for line in d)
         distances = {key: tuple(line[0] for line in d) for key, d in apart.items()} if constant else {}
-        return Carried(array, elements, used, live, self._is_kept(array), distances, other)
+        lines = [[d[k] for d in apart.values()] for k in range(self.rank)]
+        reach = tuple(
+            (max(0, *(-d.start for d in line), 0), max(0, *(d.stop - 1 for d in line), 0)) for line in lines
+        )
+        return Carried(array, elements, used, live, self._is_kept(array), distances, reach, other)
 
     def _is_live(self, array: str) -> bool:
         """Whether steps read what those before them wrote, or what was there before the loop."""

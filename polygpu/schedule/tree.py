@@ -137,7 +137,8 @@ class Carried:
 
     Where it is `live` from step to step, odd tiles read its version `other`, and even ones store there. Else
     only the last tile stores it, if it is `kept`. The `distances` of references from the point
-    that reads them, one a dimension, are by statement and subscripts, if they are constant.
+    that reads them, one a dimension, are by statement and subscripts, if they are constant; all are within
+    `reach` before and behind it.
     """
 
     array: str
@@ -146,6 +147,7 @@ class Carried:
     live: bool
     kept: bool
     distances: Mapping[tuple[str, tuple[Expr, ...]], tuple[int, ...]]
+    reach: tuple[tuple[int, int], ...]
     other: str = ""
 
     @property

@@ -255,7 +255,11 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
     writes = session.source.writes_of(load.slot.array)
     if not session.demand.matters(load.slot):
         return
-    if not temporary:
+    if temporary:
+        alike = all(map(_is_of_same_element, (load, *stores))) and not _reads_fresh(session, load)
+        if alike and _stored(session, load, stores):
+            return
+    else:
         all_of = partial(_all_stored, session, writes, stores)
         these = partial(_stored, session, load, stores)
         many = sum(s.instances.n_basic_map() for s in stores) >= _PIECES_STORED
@@ -287,6 +291,23 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
             (found.position(load.slot),),
         )
     )
+
+
+def _is_of_same_element(use: Use) -> bool:
+    """Whether a temporary's element has the subscripts of that of the source's array it stands for."""
+    if use.slot.relation is None:
+        return False
+    meant = use.slot.relation.reset_tuple_id(D.out)
+    found = use.address.reverse().apply_range(use.instances).apply_range(meant)
+    if found.dim(D.in_) != found.dim(D.out):
+        return False
+    return bool(found.is_subset(isl.Map.identity(found.get_space())))
+
+
+def _reads_fresh(session: Session, load: Use) -> bool:
+    """Whether the source reads anything there that nothing has written before."""
+    fresh = session.source.writers(load.slot)[1]
+    return not load.stood_for.is_disjoint(fresh)
 
 
 def _all_stored(session: Session, writes: tuple[Slot, ...], stores: list[Use]) -> bool:
