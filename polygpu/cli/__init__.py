@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from polygpu import __version__
-from polygpu.cli import console, versions
+from polygpu.cli import console
 
 COMMANDS = ("compile", "run", "verify", "inspect", "tune", "devices", "explain", "doctor")
 
@@ -69,7 +69,6 @@ def main() -> NoReturn:
     that the end of the process does not.
     """
     gc.set_threshold(100_000)
-    versions.install()
     status = invoke()
     sys.stdout.flush()
     sys.stderr.flush()

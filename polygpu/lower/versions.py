@@ -126,27 +126,10 @@ def target(c: KernelContext, s: StoredBox, places: isl.Set) -> Choice:
     ctype, site = c.layouts[s.box.array].buffer.type, c.site(s.box.tuple_name)
     mine = _points(s)
     block = mine.project_out(D.set, 0, len(names)).params()
-    test = test_of(here(mine, names).params(), _within(s, names, places.intersect(block)))
     inside = in_box(part_of(s), names) if s.sides else block
     test = test_of(here(mine, names).params(), places.intersect(block).intersect(inside))
     there = Reference(version.array, place, ctype, site=site)
     return Choice(names, test, there, test_of(block, places))
-
-
-def _within(s: StoredBox, names: tuple[str, ...], places: isl.Set) -> isl.Set:
-    """`places` where an element of these names is in the part of the box that threads store together."""
-    for name, side in zip(names, s.sides, strict=False):
-        if places.find_dim_by_name(D.param, name) < 0:
-            places = places.add_dims(D.param, 1).set_dim_name(D.param, places.dim(D.param), name)
-        index = isl.PwAff.from_aff(coordinate(places.get_space(), name))
-        last = side.offset.add_constant_val(isl.Val(side.size - 1))
-        places = places.intersect(index.ge_set(side.offset)).intersect(index.le_set(last))
-    return places
-
-
-def part_of(s: StoredBox) -> Box:
-    """The part of a box that is stored, of which those elements are that it stores."""
-    return replace(s.box, sides=s.sides, only=_points(s), without=None, versions=())
 
 
 def _on_points(place: isl.PwMultiAff) -> isl.PwMultiAff:

@@ -254,23 +254,6 @@ def test_compile_does_not_import_what_only_reports_need(project: Path) -> None:
     assert in_process_of_its_own(code, project) == "0 set()\n"
 
 
-def test_a_version_is_found_without_what_reads_all_there_is_of_a_package(project: Path) -> None:
-    code = """
-import sys
-from polygpu.cli import versions
-versions.install()
-import islpy
-print({"email", "socket", "zipfile"} & set(sys.modules))
-from importlib.metadata import PackageNotFoundError, metadata, version
-try:
-    version("no-package")
-except PackageNotFoundError:
-    print([metadata(name)["version"] == version(name) for name in ("islpy", "click", "pytest-xdist")])
-print(islpy.__version__ == metadata("islpy")["version"])
-"""
-    assert in_process_of_its_own(code, project) == "set()\n[True, True, True]\nTrue\n"
-
-
 def test_help_does_not_import_the_compiler(project: Path) -> None:
     code = COMMAND.format(["--help"]) + "print('islpy' in sys.modules, 'polygpu.pipeline' in sys.modules)"
     assert in_process_of_its_own(code, project).endswith("False False\n")
