@@ -115,12 +115,10 @@ def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldA
     for use in uses[1:]:
         elements = elements.union(point_elements(m, use))
     elements = coalesced(elements)
-    if not _exist(m, uses, elements):
-        return None
     if not elements.is_single_valued() or not elements.is_injective():
         return None
     function = isl.PwMultiAff.from_map(elements)
-    if function.n_piece() != 1:
+    if function.n_piece() != 1 or not _exist(m, uses, elements):
         return None
     first = uses[0][1].reference.array
     old = _reads_old(m, uses)

@@ -51,6 +51,7 @@ from polygpu.schedule.tree import (
     sequence,
     single_iterator,
 )
+from polygpu.support.child import patience
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, c_name, coalesced
 
@@ -59,6 +60,7 @@ FEW = 2048  # threads
 SHORT = 64  # terms that a thread adds up by itself
 LEAST, MOST = 2048, 1 << 14  # terms of a block
 BLOCKS = 2048
+_SECONDS = 5.0  # for dependences, as they take at most before a schedule is found
 
 
 @dataclass
@@ -77,7 +79,8 @@ class Sharing:
     @cached_property
     def dependences(self) -> isl.UnionMap:
         """Those that are left where terms come in any order."""
-        return relaxed(self.p, self.found)
+        with patience(_SECONDS):
+            return relaxed(self.p, self.found)
 
     def host(self, host: Host, outer: tuple[Member, ...] = ()) -> Host:
         """`host` with nests whose terms are shared; itself where there are none."""

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import reduce
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import array_tuple
-from polygpu.model.expr import COMPARISONS, Binary, Cast, Expr, Int, Name, Reference, type_of
-from polygpu.model.rewrite import children, with_children
+from polygpu.model.expr import (
+    COMPARISONS,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Int,
+    Name,
+    Reference,
+    Select,
+    Unary,
+    common_type,
+    limits,
+    type_of,
+)
+from polygpu.model.rewrite import children, walk, with_children
 from polygpu.support.dataclass import dataclass
-from polygpu.verify.affine import Scope
+from polygpu.verify.affine import UNIVERSE, Scope, constant
 from polygpu.verify.events import Leaf, Place
 
 
@@ -86,10 +101,10 @@ class Matcher:
         """Whether both are affine; raises MismatchError where they differ."""
         if isinstance(source, Binary) and source.op in COMPARISONS:
             return False  # part by part: of unsigned values it is not what it is of integers
-        expected = self.there.affine(source)
+        expected = _integer(self.there, source)
         if expected is None:
             return False
-        found = self.here.affine(kernel)
+        found = _integer(self.here, kernel)
         if found is None and (type_of(source) != "int" or _typed_alike(source, kernel)):
             return False  # computed as in the source, with its conversions
         if found is None:
@@ -119,6 +134,40 @@ class Matcher:
             raise MismatchError("the operations differ from the source's")
         for a, b in zip(ours, theirs, strict=True):
             self.match(a, b)
+            if isinstance(source, Unary | Binary | Select) and type_of(a) != type_of(b):
+                raise MismatchError("the operations have other types than the source's")
+
+
+def _integer(scope: Scope, expr: Expr) -> isl.PwAff | None:
+    """The value of an affine expression, None where one of its parts wraps around as an unsigned one."""
+    value = scope.affine(expr)
+    return None if value is None or any(_wraps(scope, e) for e in walk(expr)) else value
+
+
+def _wraps(scope: Scope, expr: Expr) -> bool:
+    """Whether an operation on unsigned values may be another one than that on integers: where any of these,
+    or the result, is no value of the type.
+    """
+    if not isinstance(expr, Unary | Binary | Call):
+        return False
+    operands = children(expr)
+    ctype = reduce(common_type, map(type_of, operands), "int")
+    if not ctype.startswith("unsigned"):
+        return False
+    low, high = limits(ctype)
+    values = [scope.value(e) for e in (expr, *operands)]
+    beyond = (v.lt_set(constant(low)).union(v.gt_set(constant(high))) for v in values)
+    return not all(scope.never(b.intersect(_of_types(scope, expr))) for b in beyond)
+
+
+def _of_types(scope: Scope, expr: Expr) -> isl.Set:
+    """The values that names may have by their types."""
+    found = isl.Set(UNIVERSE)
+    for name in (e for e in walk(expr) if isinstance(e, Name)):
+        low, high = limits(name.type)
+        value = scope.value(name)
+        found = found.intersect(value.ge_set(constant(low))).intersect(value.le_set(constant(high)))
+    return found
 
 
 def _typed_alike(source: Expr, kernel: Expr) -> bool:

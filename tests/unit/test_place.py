@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from polygpu import devices
-from tests.unit.middle import MATRICES, VECTORS, mapped
+from polygpu.mapping.owned import promote
+from polygpu.mapping.program import Axis, Grid, Run, single_member
+from polygpu.schedule.tree import Leaf
+from polygpu.support.isl_idioms import steps
+from tests.unit.middle import MATRICES, VECTORS, analysed, mapped
 
 TWO = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 CUBE = "int n, int m, float A[restrict n][m], float B[restrict m][m], float C[restrict n][m]"
@@ -121,3 +125,22 @@ def test_a_tile_that_is_asked_for_is_staged_where_all_of_the_rows_would_fit(
     )
     found = {s.name: s.extents for s, _ in mapped(known, body, decisions=decisions).boxes}
     assert found["A_s"] == extents
+
+
+def test_what_no_point_owns_alone_need_not_exist() -> None:
+    """What isl needs to tell that it does takes sixty times as long where subscripts are like these."""
+    parameters = "int n, int m, char A[restrict 94][145], char *restrict B"
+    body = """
+        for (int i = 0; i < n && i < m; i++)
+            for (int j = i + 1; j < 31; j += 2)
+                for (int k = n - 1; k >= 1; k--)
+                    if (B[((2 * k - 1) * 63 + i - k + n + 2) * 94 + i + 1]
+                        <= B[((k + i + 1) * 63 + j + 1) * 94 + 2 * k + 2])
+                        B[((k - 1) * 63 + k - 1) * 94 + i + 1] ^= A[j][k - 1];
+    """
+    p = analysed(parameters, body)
+    names = tuple(s.name for s in p.statements)
+    grid = Grid(p, (Axis("one", single_member(p, names), 1, 1),), Run(Leaf(names)))
+    start = steps()
+    assert promote(grid) == ()
+    assert steps() - start < 20_000
