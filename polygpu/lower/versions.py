@@ -132,6 +132,11 @@ def target(c: KernelContext, s: StoredBox, places: isl.Set) -> Choice:
     return Choice(names, test, there, test_of(block, places))
 
 
+def part_of(s: StoredBox) -> Box:
+    """The part of a box that is stored, of which those elements are that it stores."""
+    return replace(s.box, sides=s.sides, only=_points(s), without=None, versions=())
+
+
 def _on_points(place: isl.PwMultiAff) -> isl.PwMultiAff:
     return isl.PwMultiAff.from_map(isl.Map.from_pw_multi_aff(place).reset_tuple_id(D.in_))
 
