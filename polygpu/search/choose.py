@@ -28,8 +28,8 @@ from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 
-BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**24)  # tens of milliseconds
-_MADE, LEFT = 3 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
+BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
+_MADE, LEFT = 3 * 10**6, 10**8  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
