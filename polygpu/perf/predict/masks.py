@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,6 +92,7 @@ class Compared:
         left = self.array
         found: list[Kinds] = []
         for axis in range(left.ndim - 1):
+            spend(left.size if left.shape[axis] > 1 else 0)
             first, number = _kinds(_hashed(left, axis))
             found.append((number, len(first)))
             if len(first) < len(number):
@@ -144,7 +144,7 @@ def joint(arrays: Sequence[Compared], axes: Sequence[Integers]) -> Joint:
         if len(weight) == 1 or not moving:
             weights[axis] = weight if len(weight) == 1 else weight.sum(keepdims=True)
             continue
-        spend(SORTED * len(weight) + sum(prod(shapes[k]) for k in moving))
+        spend((SORTED + len(moving)) * len(weight))
         first, number = _together([arrays[k].kinds[axis - rank + len(arrays[k].kinds)] for k in moving])
         if len(first) < len(number):
             weights[axis] = np.bincount(number, weight, len(first)).astype(np.int64)
