@@ -131,10 +131,7 @@ class Joint:
 
 
 def joint(arrays: Sequence[Compared], axes: Sequence[Integers]) -> Joint:
-    """`arrays` together; `axes` has how often each index of an axis counts.
-
-    That is so much to look at as if all were compared here.
-    """
+    """`arrays` together; `axes` has how often each index of an axis counts."""
     rank = len(axes)
     kept = [a.array.reshape((1,) * (rank + 1 - a.array.ndim) + a.array.shape) for a in arrays]
     shapes = [[*array.shape] for array in kept]
