@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -136,10 +136,10 @@ class Known:
                 builder = self._builder
                 value = builder.value(expr)
                 here = self._where(scalars_in(expr))
-                over = here.intersect(value.gt_set(builder.value(Int(high))))
-                under = here.intersect(value.lt_set(builder.value(Int(low))))
-                most = min(found[1], high) if over.is_empty() else found[1]
-                return (max(found[0], low) if under.is_empty() else found[0]), most
+                over = found[1] > high and value.gt_set(builder.value(Int(high)))
+                under = found[0] < low and value.lt_set(builder.value(Int(low)))
+                most = high if over and here.is_disjoint(over) else found[1]
+                return (low if under and here.is_disjoint(under) else found[0]), most
         except (isl.Error, ValueError):
             return found
 
@@ -164,17 +164,26 @@ class Known:
 
     def _intersected(self, names: frozenset[str]) -> isl.Set:
         builder = self._builder
-        here, left = isl.Set.universe(builder.space), list(self.tests)
-        while related := [t for t in left if names & scalars_in(t)]:
-            left = [t for t in left if t not in related]
-            for test in related:
-                names |= scalars_in(test)
-                here = here.intersect(builder.condition(test))
+        left, related = list(self.tests), list[Expr]()
+        while found := [t for t in left if names & scalars_in(t)]:
+            left = [t for t in left if t not in found]
+            names, related = names | scalars_in(*found), related + found
         for name in names & set(self.names):
             low, high = map(Int, self.names[name])
-            inside = Binary("&&", Binary("<=", low, Name(name)), Binary("<=", Name(name), high))
-            here = here.intersect(builder.condition(inside))
-        return here
+            related.append(Binary("&&", Binary("<=", low, Name(name)), Binary("<=", Name(name), high)))
+        conditions = sorted(
+            map(builder.condition, related), key=isl.Set.n_basic_set
+        )  # those of many pieces last
+        return reduce(isl.Set.intersect, conditions, isl.Set.universe(builder.space))
+
+    @cached_property
+    def _helping(self) -> dict[tuple[Expr, bool], list[Linear]]:
+        """The facts by their atoms, and whether these count as positive."""
+        found: dict[tuple[Expr, bool], list[Linear]] = {}
+        for fact in self.facts:
+            for atom, c in fact.terms:
+                found.setdefault((atom, c > 0), []).append(fact)
+        return found
 
     def _bound(self, sum_: Linear, most: int, count: int) -> int:
         """What `sum_` is at most: a sum s is at most s + f for facts f, up to `count` of them together."""
@@ -182,10 +191,9 @@ class Known:
         most = most if found is None else min(most, found)
         if not count:
             return most
-        terms = dict(sum_.terms)
-        for fact in self.facts:
-            if any(c * terms.get(atom, 0) < 0 for atom, c in fact.terms):
-                most = min(most, self._bound(sum_.plus(fact), most, count - 1))
+        opposite = (self._helping.get((atom, c < 0), ()) for atom, c in sum_.terms)
+        for fact in {id(f): f for facts in opposite for f in facts}.values():
+            most = min(most, self._bound(sum_.plus(fact), most, count - 1))
         return most
 
 

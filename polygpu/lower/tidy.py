@@ -5,7 +5,9 @@ What carries out an action of the source stays: `analysis.dead` has left out tho
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
+from typing import TypeAlias
 
 from polygpu.model.expr import Binary, Cast, Expr, Name
 from polygpu.model.kernel import Assign, Declare, For, If, Origin, Statement, While
@@ -18,34 +20,86 @@ from polygpu.model.kernel_walk import (
     reads,
     statements,
     with_bodies,
+    written,
 )
 from polygpu.model.linear import simplify
 from polygpu.model.rewrite import Change, rewrite, scalars_in, substitute
+from polygpu.support.dataclass import dataclass
+from polygpu.support.recent import Same
 
 
 def tidy(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """`body` without declarations nobody reads and branches with nothing in them."""
-    kept, _ = _backwards(body, frozenset())
+    kept, _ = _Backwards({}).body(body, frozenset())
     return _joined(kept)
 
 
-def _backwards(
-    body: tuple[Statement, ...], after: frozenset[str]
-) -> tuple[tuple[Statement, ...], frozenset[str]]:
-    """The statements that matter when `after` is read later, and the names read from the first one on."""
-    kept: list[Statement] = []
-    needed = set(after)
-    for s in reversed(body):
-        made = _statement(s, frozenset(needed))
-        if made is None:
-            kept = _without(s, kept)
-            continue
-        new, names = made
-        kept.append(new)
-        if isinstance(new, Declare):
-            needed.discard(new.name)
-        needed |= names
-    return tuple(reversed(kept)), frozenset(needed)
+Kept: TypeAlias = tuple[Statement, frozenset[str]] | None
+"""What is left of a statement, and the names it reads; None where nothing is."""
+
+
+@dataclass(frozen=True)
+class _Backwards:
+    """Goes over code from its end. `loops` are those it has been over, with what is read later of the names
+    that they give values: the body of a loop is gone over twice, and those of loops in it no more often.
+    """
+
+    loops: dict[tuple[Same, frozenset[str]], Kept]
+
+    def body(
+        self, body: tuple[Statement, ...], after: frozenset[str]
+    ) -> tuple[tuple[Statement, ...], frozenset[str]]:
+        """The statements that matter when `after` is read later, and the names read from the first one on."""
+        kept: list[Statement] = []
+        needed = set(after)
+        for s in reversed(body):
+            made = self.statement(s, needed)
+            if made is None:
+                kept = _without(s, kept)
+                continue
+            new, names = made
+            kept.append(new)
+            if isinstance(new, Declare):
+                needed.discard(new.name)
+            needed |= names
+        return tuple(reversed(kept)), frozenset(needed)
+
+    def statement(self, s: Statement, after: Set[str]) -> Kept:
+        match s:
+            case Declare(name=name, origin=None) | Assign(Name(name), origin=None) if name not in after:
+                return None
+            case For():
+                key = Same(s), frozenset(after & _given(s))
+                if key not in self.loops:
+                    self.loops[key] = self.loop(s, key[1])
+                return self.loops[key]
+            case If(origin=None):
+                return self.branch(s, frozenset(after))
+        if bodies(s):
+            return s, frozenset(free_names((s,)))
+        return s, scalars_in(*operands(s)) - ({s.name} if isinstance(s, Declare) else set())
+
+    def loop(self, s: For, after: frozenset[str]) -> Kept:
+        # a value assigned in one iteration may be read in the next: what the body reads is read "after" too
+        anywhere = (expr for inner in statements(s.body) for expr in reads(inner))
+        _, first = self.body(s.body, after | scalars_in(*anywhere))
+        body, needed = self.body(s.body, first)
+        if not body:
+            return None
+        return replace(s, body=body), (needed - {s.index}) | scalars_in(s.lower, s.upper)
+
+    def branch(self, s: If, after: frozenset[str]) -> Kept:
+        then, first = self.body(s.then, after)
+        otherwise, second = self.body(s.otherwise, after)
+        if not then and not otherwise:
+            return None
+        return replace(s, then=then, otherwise=otherwise), first | second | scalars_in(s.test)
+
+
+def _given(s: For) -> set[str]:
+    """The names that a loop's body gives values."""
+    found = (s.name if isinstance(s, Declare) else written(s) for s in statements(s.body))
+    return {n.name if isinstance(n, Name) else n for n in found if isinstance(n, Name | str)}
 
 
 def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
@@ -68,38 +122,6 @@ def _with_origin(s: Statement, put: Change) -> Statement:
 def _origin(origin: Origin, put: Change) -> Origin:
     inside = origin.inside if origin.inside is None else simplify(put(origin.inside))
     return replace(origin, arguments=tuple(simplify(put(a)) for a in origin.arguments), inside=inside)
-
-
-def _statement(s: Statement, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
-    match s:
-        case Declare(name=name, origin=None) | Assign(Name(name), origin=None) if name not in after:
-            return None
-        case For():
-            return _loop(s, after)
-        case If(origin=None):
-            return _branch(s, after)
-    if bodies(s):
-        return s, set(free_names((s,)))
-    declared = s.name if isinstance(s, Declare) else None
-    return s, {name for name in scalars_in(*operands(s)) if name != declared}
-
-
-def _loop(s: For, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
-    # a value assigned in one iteration may be read in the next: whatever the body reads is read "after" too
-    anywhere = (expr for inner in statements(s.body) for expr in reads(inner))
-    _, first = _backwards(s.body, after | scalars_in(*anywhere))
-    body, needed = _backwards(s.body, first)
-    if not body:
-        return None
-    return replace(s, body=body), (set(needed) - {s.index}) | scalars_in(s.lower, s.upper)
-
-
-def _branch(s: If, after: frozenset[str]) -> tuple[Statement, set[str]] | None:
-    then, first = _backwards(s.then, after)
-    otherwise, second = _backwards(s.otherwise, after)
-    if not then and not otherwise:
-        return None
-    return replace(s, then=then, otherwise=otherwise), set(first | second) | scalars_in(s.test)
 
 
 def _joined(body: tuple[Statement, ...]) -> tuple[Statement, ...]:

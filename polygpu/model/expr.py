@@ -16,6 +16,22 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.position import Position as Position  # noqa: PLC0414 - other modules import it from here
 
 
+class _Compound:
+    """An expression with parts, which keeps its hash: tables by expressions ask for it often."""
+
+    __slots__ = ("_hash",)
+    __match_args__: tuple[str, ...]
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash(tuple([getattr(self, name) for name in self.__match_args__]))
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
 class Int:
     """An integer constant of type int (long long where it does not fit)."""
@@ -40,16 +56,20 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(_Compound):
     """`op` is one of - + ! ~"""
+
+    __hash__ = _Compound.__hash__
 
     op: str
     operand: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(_Compound):
     """`op` is one of + - * / % << >> & | ^ && || == != < <= > >="""
+
+    __hash__ = _Compound.__hash__
 
     op: str
     left: Expr
@@ -57,8 +77,10 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(_Compound):
     """`test ? yes : no`"""
+
+    __hash__ = _Compound.__hash__
 
     test: Expr
     yes: Expr
@@ -66,7 +88,7 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Compound):
     """A call of a function without side effects.
 
     Integer `min` and `max` are calls too (any number of arguments); `floord(a, b)` is the quotient
@@ -74,25 +96,31 @@ class Call:
     functions of the user's file, which the device file repeats.
     """
 
+    __hash__ = _Compound.__hash__
+
     function: str
     arguments: tuple[Expr, ...]
     type: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(_Compound):
+    __hash__ = _Compound.__hash__
+
     type: str
     operand: Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(_Compound):
     """One array element, or with no subscripts a scalar in memory; read, or written when it is a target.
 
     `array` names a declared array; `subscripts` has one expression a dimension. `field` is the
     member path within a structure element ("", "x", "position.x"). `site` numbers the access in the
     source (-1: made by the compiler), shared by all copies of it, so that counters find their line.
     """
+
+    __hash__ = _Compound.__hash__
 
     array: str
     subscripts: tuple[Expr, ...]

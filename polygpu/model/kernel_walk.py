@@ -51,10 +51,15 @@ def with_bodies(s: Statement, new: Iterable[Body]) -> Statement:
 
 def statements(body: Iterable[Statement]) -> Iterator[Statement]:
     """All statements of `body`, those inside of one right behind it."""
-    for s in body:
+    left = [*body][::-1]
+    while left:
+        s = left.pop()
         yield s
-        for inner in bodies(s):
-            yield from statements(inner)
+        if isinstance(s, If):
+            left += s.otherwise[::-1]
+            left += s.then[::-1]
+        elif isinstance(s, For | While):
+            left += s.body[::-1]
 
 
 def operands(s: Statement) -> tuple[Expr, ...]:

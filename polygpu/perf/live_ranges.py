@@ -65,7 +65,7 @@ class _Use:
     `loads` are words on their way from memory, `together` those that arrive before any of them is used.
     """
 
-    live: tuple[str | Stream, ...]
+    live: Live
     loads: int
     addresses: int
     together: int
@@ -87,6 +87,7 @@ class _Liveness:
         self.unrolled: dict[str, int] = {}  # iterations
         self.values: dict[str, Expr] = {}  # of names that are given one only
         self.uses: dict[tuple[int, bool], _Use] = {}  # of the body's statements, by identity, in loops or not
+        self.blocks: dict[tuple[int, Live, bool, int], Live] = {}  # what is live before each, by identity
         self.most = self.least = 0
         self.ahead = 0  # words that are loaded for iterations to come
         self._declared(kernel.body)
@@ -114,7 +115,13 @@ class _Liveness:
                         self.unrolled[index] = _iterations(s)
 
     def block(self, body: Sequence[Statement], live: Live, looped: bool) -> Live:
-        """What is live before `body` when `live` is after it."""
+        """What is live before `body` when `live` is after it; loops ask again with what they found."""
+        key = id(body), live, looped, self.ahead
+        if key not in self.blocks:
+            self.blocks[key] = self.before(body, live, looped)
+        return self.blocks[key]
+
+    def before(self, body: Sequence[Statement], live: Live, looped: bool) -> Live:
         for s in reversed(body):
             match s:
                 case For():
@@ -214,7 +221,7 @@ class _Liveness:
                 else:
                     addresses += self.size(stream)
         live.extend(n for expr in operands(s) for n in self.names(expr, looped) if n in self.words)
-        return _Use(tuple(dict.fromkeys(live)), loads, addresses, together)
+        return _Use(frozenset(live), loads, addresses, together)
 
     def together(self, r: Reference, spread: Set[str]) -> int:
         """How many elements `r` stands for over `spread`; one if each is needed for one private element only.

@@ -6,7 +6,7 @@ statements are looked at first: they take the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from math import inf, log2
@@ -28,9 +28,10 @@ from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
+from polygpu.support.recent import Same
 
-BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**24)  # tens of milliseconds
-_MADE, LEFT = 3 * 10**6, 2 * 10**8  # elements looked at in the time a kernel is made; that a region may take
+BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
+_MADE, LEFT = 15 * 10**5, 10**8  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -52,13 +53,13 @@ def choose(
     if not realiser.device.calibrated or not any(_free(r, realiser.device)):
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
-    drawn, effort = (MANY, Effort(inf)) if thorough else (0, Effort(LEFT))
-    quick = Chooser(realiser, sizes, decisions, drawn, replace(effort), tested=False)
+    drawn, left = (MANY, inf) if thorough else (0, LEFT)
+    quick = Chooser(realiser, sizes, decisions, drawn, Effort(left), tested=False)
     found = quick.chosen(r)
     return (
         found
         if quick.fits(()) and quick.fits(found)
-        else replace(quick, effort=effort, tested=True).chosen(r)
+        else replace(quick, effort=Effort(left), tested=True).chosen(r)
     )
 
 
@@ -95,9 +96,17 @@ Chosen: TypeAlias = tuple[Nest, Found]
 
 @dataclass
 class Effort:
-    """Elements of arrays that may still be looked at to price choices: the same on all machines."""
+    """Elements of arrays that may still be looked at to price choices: the same on all machines. What is
+    `known` is not looked at again.
+    """
 
     left: float = inf
+    known: set[Hashable] = field(default_factory=set)
+
+    def spend(self, elements: int, what: Hashable) -> None:
+        if self.left < inf and what not in self.known:
+            self.known.add(what)
+            self.left -= elements
 
 
 @dataclass(frozen=True)
@@ -267,15 +276,18 @@ class Chooser:
         """The region with more decisions; None without effort left, or where it cannot be."""
         if self.effort.left <= 0:
             return None
-        self.effort.left -= _MADE
         try:
-            return self.realiser.realise((*more, *self.decisions), tested=self.tested)
+            made = self.realiser.realise((*more, *self.decisions), tested=self.tested)
         except Diagnosed:  # refused, or isl finds no code for it
+            self.effort.left -= _MADE
             return None
+        for kernel in made.region.kernels:
+            self.effort.spend(_MADE, Same(kernel))
+        return made
 
     def _seconds(self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int]) -> float:
         found = price(made, kernel, self.device, sizes, BRIEF)
-        self.effort.left -= found.looked_at
+        self.effort.spend(found.looked_at, (Same(made.region.kernels[kernel]), *sizes.items()))
         return found.seconds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -44,6 +45,19 @@ def test_a_time_loop_that_swaps_pointers_keeps_arrays(tmp_path: Path) -> None:
     assert text.startswith(f"x = 0; polygpu_keep(); for (int t = 0; t < 9; t++) {{ step(n, a, b); {SWAP} }}")
     assert "polygpu_host" not in text
     assert text.endswith('polygpu_release("the loop at line 15 ends"); } ')
+
+
+def test_a_tree_that_is_too_deep_to_copy_is_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deep(_: object) -> bytes:
+        raise RecursionError
+
+    body = f"for (int t = 0; t < 9; t++) {{ step(n, a, b); x += a[3]; {SWAP} }}"
+    expected = said(tmp_path, body)
+    assert "polygpu_keep" in expected
+    monkeypatch.setattr(pickle, "dumps", deep)
+    assert said(tmp_path, body) == expected
 
 
 def test_without_a_loop_nothing_is_kept(tmp_path: Path) -> None:

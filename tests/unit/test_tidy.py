@@ -5,6 +5,7 @@ from __future__ import annotations
 from polygpu.lower.tidy import substituted, tidy, typed
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference
 from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
+from polygpu.model.kernel_walk import statements
 
 IT, J, K = Name("i"), Name("j"), Name("k")
 ZERO = Literal("0.0f", "float")
@@ -127,3 +128,20 @@ def test_substitution_reaches_every_expression_that_is_read() -> None:
         loop(Assign(K, moved), upper=moved),
         branch(moved, STORE, otherwise=(Assign(at("x", moved), ZERO),)),
     )
+
+
+def test_what_a_later_loop_reads_stays_in_the_loop_before() -> None:
+    """One loop twice, of which only the first is followed by what reads its scalar."""
+    inner = loop(Assign(J, IT), Assign(at("x", IT), ZERO))
+    read = Assign(at("y", J), ZERO)
+    body = (Declare("j", "int", Int(0), True), inner, read, inner)
+    assert tidy(body) == (body[0], inner, read, loop(Assign(at("x", IT), ZERO)))
+
+
+def test_deep_nests_are_gone_over_once_a_loop() -> None:
+    """Going over each body twice takes 2**30 times as long for the innermost of 30 loops."""
+    body: Statement = Assign(at("x", IT), ZERO)
+    for depth in range(30):
+        body = loop(Declare(f"d{depth}", "int", IT), body, index=f"i{depth}")
+    (found,) = tidy((body,))
+    assert not any(isinstance(s, Declare) for s in statements((found,)))

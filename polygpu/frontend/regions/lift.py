@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +29,9 @@ from polygpu.frontend.text.clean import Clean, clean
 from polygpu.frontend.text.counting import count
 from polygpu.frontend.text.expansion import Expansion
 from polygpu.frontend.text.nodes import nodes
-from polygpu.frontend.text.preprocess import Preprocessed, preprocess, read_source
-from polygpu.frontend.text.recover import check_language, parse_tolerantly
+from polygpu.frontend.text.parse import parse
+from polygpu.frontend.text.preprocess import preprocess, read_source
+from polygpu.frontend.text.recover import Parsed, check_language, parse_tolerantly
 from polygpu.frontend.text.source import Source
 from polygpu.model.scop import Scop
 from polygpu.support.dataclass import dataclass
@@ -120,12 +122,12 @@ def _parsed(path: str, text: str, options: FrontendOptions) -> _Parsed:
     sources = _sources(path, text, cleaned.files)
     parsed = parse_tolerantly(path, cleaned, sources, options)
     expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
-    tree, cleaned = parsed.tree, parsed.clean
+    tree, cleaned, again = parsed.tree, parsed.clean, _copied(parsed, sources)
     count(tree.root)
     scope = file_scope(tree.root, _hidden(cleaned))
     context = FileContext(sources[path], expansion, tree.root, tree.positions, scope, options.part)
     told = (*preprocessed.diagnostics, *parsed.diagnostics)
-    keeps = partial(_kept, context, cache(partial(_as_written, path, options, preprocessed, sources)))
+    keeps = partial(_kept, context, cache(partial(_as_written, context, again, _hidden(cleaned))))
     return _Parsed(path, text, options, context, cleaned, sources, told, not parsed.diagnostics, keeps)
 
 
@@ -134,15 +136,18 @@ def _kept(context: FileContext, written: Callable[[], FileContext], regions: Seq
     return kept(written(), regions) if may_keep(context, regions) else Kept()
 
 
-def _as_written(
-    path: str, options: FrontendOptions, preprocessed: Preprocessed, sources: dict[str, Source]
-) -> FileContext:
-    cleaned = clean(preprocessed, path)
-    expansion = Expansion(sources[path], cleaned, partial(_again, path, options))
-    parsed = parse_tolerantly(path, cleaned, sources, options)
-    scope = file_scope(parsed.tree.root, _hidden(parsed.clean))
-    positions = parsed.tree.positions
-    return FileContext(sources[path], expansion, parsed.tree.root, positions, scope, options.part)
+def _as_written(context: FileContext, again: Callable[[], c_ast.FileAST], hidden: Hidden) -> FileContext:
+    root = again()
+    return replace(context, root=root, scope=file_scope(root, hidden))
+
+
+def _copied(parsed: Parsed, sources: dict[str, Source]) -> Callable[[], c_ast.FileAST]:
+    """What makes a copy of the tree as it is now; to parse again would take three times as long."""
+    try:
+        stored = pickle.dumps(parsed.tree.root)
+    except RecursionError:  # sums of hundreds of terms
+        return lambda: parse(parsed.clean, sources).root
+    return lambda: pickle.loads(stored)
 
 
 def _again(path: str, options: FrontendOptions, text: str) -> Clean:

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
 from functools import reduce
 from math import lcm
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from polygpu.perf.elements import Space
 from polygpu.perf.predict import requests
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
-from polygpu.perf.predict.masks import distinct_rows, joint
+from polygpu.perf.predict.masks import Compared, distinct_rows, joint
 from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, remembered, spend
 from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
@@ -60,7 +59,7 @@ class Costs:
         address: Value,
         size: int,
         space: Space,
-        masks: Sequence[Bits],
+        masks: Sequence[Compared],
         axes: Sequence[Integers],
         warps: int,
     ) -> Integers:
@@ -119,10 +118,10 @@ class Costs:
         found = np.bincount(place.reshape(-1), (times[:, None] * shares).reshape(-1), launches * partitions)
         return found.astype(np.int64).reshape(launches, partitions)
 
-    def _note(self, lines: set[int], address: Value, masks: Sequence[Bits]) -> None:
+    def _note(self, lines: set[int], address: Value, masks: Sequence[Compared]) -> None:
         found = address.whole() // self.texture.granule
-        shape = fitting(found.shape, *((*mask.shape, WARP) for mask in masks))
-        bits = reduce(np.bitwise_and, masks, np.asarray([ALL]))[..., None]
+        shape = fitting(found.shape, *((*mask.array.shape, WARP) for mask in masks))
+        bits = reduce(np.bitwise_and, (mask.array for mask in masks), np.asarray([ALL]))[..., None]
         taken = np.broadcast_to(bits >> np.arange(WARP, dtype=np.uint32) & 1, shape) != 0
         lines.update(np.unique(np.broadcast_to(found, shape)[taken]).tolist())
 
@@ -217,14 +216,19 @@ class _Requests:
 
 
 def _requests(
-    address: Value, masks: Sequence[Bits], axes: Sequence[Integers], warps: int, period: int, launches: int
+    address: Value,
+    masks: Sequence[Compared],
+    axes: Sequence[Integers],
+    warps: int,
+    period: int,
+    launches: int,
 ) -> _Requests:
     kinds = [_kinds(term) for term in address.threads]
     launch = np.arange(launches)[:, None]
-    numbers: list[npt.NDArray[Any]] = [launch, *masks, *(k.number for k in kinds)]
+    numbers = [Compared(launch), *masks, *(Compared(k.number) for k in kinds)]
     phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
-    phases, axes = _folded(phases, numbers, axes, period)
-    found = joint([*numbers, *phases], axes)
+    phases, axes = _folded(phases, [n.array for n in numbers], axes, period)
+    found = joint([*numbers, *map(Compared, phases)], axes)
     end = len(masks) + 1
     bits = combined([digits_of(a) for a in found.arrays[1:end]], np.bitwise_and, Digits.constant(ALL))
     rows = [digits_of(a, k.distances) for a, k in zip(found.arrays[end:], kinds, strict=False)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,11 @@ from polygpu.perf.predict.values import (
 )
 from polygpu.support.dataclass import dataclass
 
-Hashes = npt.NDArray[np.uint64]
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+Kinds: TypeAlias = tuple[npt.NDArray[np.intp], int]
+
+_CODES = 1 << 62  # kinds of several arrays that a number tells apart
+_WORDS = 1 << 12
 
 
 def lanes_where(test: Expr, values: Environment) -> Bits | None:
@@ -70,6 +75,35 @@ def _joined(parts: Sequence[Bits | None], every: bool) -> Bits | None:
     return reduce(np.bitwise_and if every else np.bitwise_or, known)
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """An array over points and warps, (some axes..., warps or 1), whose slices are compared once, whatever it
+    is put together with; those of `like` are alike where its are.
+    """
+
+    array: npt.NDArray[Any]
+    like: Compared | None = None
+
+    @cached_property
+    def kinds(self) -> tuple[Kinds, ...]:
+        """Along each axis, the kind of each index's slice, and how many kinds there are."""
+        if self.like is not None:
+            return self.like.kinds
+        left = self.array
+        found: list[Kinds] = []
+        for axis in range(left.ndim - 1):
+            spend(left.size if left.shape[axis] > 1 else 0)
+            first, number = _kinds(_hashed(left, axis))
+            found.append((number, len(first)))
+            if len(first) < len(number):
+                left = np.take(left, first, axis)
+        return tuple(found)
+
+    @property
+    def inverted(self) -> Compared:
+        return Compared(~self.array, self)
+
+
 @dataclass(frozen=True)
 class Joint:
     """Arrays over points and warps, shortened along axes where points are alike; `weights` counts those.
@@ -77,7 +111,7 @@ class Joint:
     All have the dimensions (axes..., warps or 1).
     """
 
-    arrays: tuple[npt.NDArray[np.generic], ...]
+    arrays: tuple[npt.NDArray[Any], ...]
     weights: tuple[Integers, ...]
 
     def weight(self) -> Integers:
@@ -96,47 +130,52 @@ class Joint:
         return self.weight().reshape(-1) @ wide
 
 
-def joint(arrays: Sequence[npt.NDArray[np.generic]], axes: Sequence[Integers]) -> Joint:
-    """`arrays`, (some axes..., warps or 1) each; `axes` has how often each index of an axis counts."""
+def joint(arrays: Sequence[Compared], axes: Sequence[Integers]) -> Joint:
+    """`arrays` together; `axes` has how often each index of an axis counts."""
     rank = len(axes)
-    kept = [a.reshape((1,) * (rank + 1 - a.ndim) + a.shape) for a in arrays]
+    kept = [a.array.reshape((1,) * (rank + 1 - a.array.ndim) + a.array.shape) for a in arrays]
+    shapes = [[*array.shape] for array in kept]
     weights = list(axes)
-    for axis in range(rank):
-        if len(weights[axis]) == 1:
+    for axis, weight in enumerate(axes):
+        moving = [k for k, shape in enumerate(shapes) if shape[axis] > 1]
+        if len(weight) == 1 or not moving:
+            weights[axis] = weight if len(weight) == 1 else weight.sum(keepdims=True)
             continue
-        moving = [a for a in kept if a.shape[axis] > 1]
-        if not moving:
-            weights[axis] = weights[axis].sum(keepdims=True)
-            continue
-        first, number = _alike(moving, axis, len(weights[axis]))
-        if len(first) == len(number):
-            continue
-        weights[axis] = np.bincount(number, weights[axis], len(first)).astype(np.int64)
-        kept = [np.take(a, first, axis) if a.shape[axis] > 1 else a for a in kept]
+        spend((SORTED + len(moving)) * len(weight))
+        first, number = _together([arrays[k].kinds[axis - rank + len(arrays[k].kinds)] for k in moving])
+        if len(first) < len(number):
+            weights[axis] = np.bincount(number, weight, len(first)).astype(np.int64)
+            for k in moving:
+                kept[k], shapes[k][axis] = np.take(kept[k], first, axis), len(first)
     return Joint(tuple(kept), tuple(weights))
 
 
-def _alike(
-    arrays: Sequence[npt.NDArray[np.generic]], axis: int, length: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The first index of each kind of slice, and every index's kind."""
-    spend(SORTED * length + sum(a.size for a in arrays))
-    mixed = np.zeros(length, np.uint64)
-    for number, array in enumerate(arrays):
-        rows = array.swapaxes(axis, 0).reshape(length, -1)
-        words = rows.view(np.uint64) if rows.dtype == np.int64 else rows.astype(np.uint64)
-        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + words @ random_words(number, rows.shape[1])
-    return _kinds(mixed)
+def _together(found: Sequence[Kinds]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The first index of each kind in all of the arrays, and every index's kind."""
+    code, radix = found[0]
+    for number, count in found[1:]:
+        if radix * count > _CODES:
+            first, code = _kinds(code)
+            radix = len(first)
+        code, radix = code * count + number, radix * count
+    return _kinds(code)
+
+
+def _hashed(array: npt.NDArray[Any], axis: int) -> Hashes:
+    """A word for each slice."""
+    rows = array.swapaxes(axis, 0).reshape(array.shape[axis], -1)
+    words = rows.view(np.uint64) if rows.dtype == np.int64 else rows.astype(np.uint64)
+    return words @ random_words(rows.shape[1])
 
 
 def distinct_rows(rows: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The first of each kind of row, and every row's kind."""
     spend(SORTED * len(rows) + rows.size)
-    mixed = rows.astype(np.uint64) @ random_words(0, rows.shape[1])
+    mixed = rows.astype(np.uint64) @ random_words(rows.shape[1])
     return _kinds(mixed)
 
 
-def _kinds(words: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _kinds(words: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The first place of each word, in the words' order, and the number of each place's word in that order.
 
     As np.unique, which takes five times as long for the few words that there often are.
@@ -150,21 +189,25 @@ def _kinds(words: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     return order[new], number
 
 
-@lru_cache(maxsize=64)
-def random_words(seed: int, count: int) -> Hashes:
+def random_words(count: int) -> Hashes:
     """Odd words: rows that differ have products with them that differ, but for a chance of 2**-63."""
-    return np.random.default_rng(seed).integers(0, 2**63, count, np.uint64) * np.uint64(2) + np.uint64(1)
+    return _random_words(max(_WORDS, 1 << (count - 1).bit_length()))[:count]
 
 
-def active(masks: Sequence[Bits]) -> Bits:
+@lru_cache(maxsize=8)
+def _random_words(count: int) -> Hashes:
+    return np.random.default_rng(0).integers(0, 2**63, count, np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def active(masks: Sequence[npt.NDArray[Any]]) -> Bits:
     """The lanes that all masks leave."""
     fitting(*(m.shape for m in masks))
     return reduce(np.bitwise_and, masks, np.asarray([ALL]))
 
 
-def executions(masks: Sequence[Bits], axes: Sequence[Integers], warps: int) -> Integers:
+def executions(masks: Sequence[Compared], axes: Sequence[Integers], warps: int) -> Integers:
     """How often each warp gets here with an active lane."""
-    found = joint(list(masks), axes)
-    bits = active(found.arrays)  # type: ignore[arg-type]
+    found = joint(masks, axes)
+    bits = active(found.arrays)
     fitting(bits.shape, (*found.shape, 1))
     return np.broadcast_to(found.sums(bits != 0), (warps,))

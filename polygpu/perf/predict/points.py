@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.model.device import WARP
-from polygpu.perf.predict.masks import executions
-from polygpu.perf.predict.values import Bits, Integers
+from polygpu.perf.predict.masks import Compared, executions
+from polygpu.perf.predict.values import Integers
 from polygpu.support.dataclass import dataclass
 
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples lie most evenly between the integers
@@ -22,15 +22,15 @@ class Context:
     """The points that get to a piece of code: all indices of `axes`, in the lanes that all `masks` leave."""
 
     warps: int
-    masks: tuple[Bits, ...]
+    masks: tuple[Compared, ...]
     axes: tuple[Integers, ...]
 
     @cached_property
     def executions(self) -> Integers:
         return executions(self.masks, self.axes, self.warps)
 
-    def where(self, *bits: Bits) -> Context:
-        return replace(self, masks=(*self.masks, *bits))
+    def where(self, *masks: Compared) -> Context:
+        return replace(self, masks=(*self.masks, *masks))
 
     def repeated(self, times: Integers) -> Context:
         """An axis more, whose indices count so many times each."""

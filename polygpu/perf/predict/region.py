@@ -21,12 +21,12 @@ from polygpu.perf.launches import Calls, Sizes, evaluated, host_values
 from polygpu.perf.lockstep import Lockstep
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
+from polygpu.perf.predict.masks import Compared
 from polygpu.perf.predict.places import Places
 from polygpu.perf.predict.points import Context
 from polygpu.perf.predict.values import (
     ALL,
     LARGEST,
-    Bits,
     Integers,
     TooLargeError,
     TooMuchError,
@@ -340,14 +340,14 @@ def _context(runs: list[_Launched], warps: int) -> Context:
     grids = np.asarray([r.grid for r in runs] or [(1, 1, 1)], np.int64)
     if grids.max() > LARGEST:
         raise TooLargeError
-    masks: list[Bits] = []
+    masks: list[Compared] = []
     axes = [times]
     for d in range(3):
         longest = int(grids[:, d].max())
         axes.insert(0, np.ones(longest, np.int64))
         if (grids[:, d] != longest).any():
             number = np.arange(longest).reshape(-1, *[1] * d, 1)
-            masks.append(np.where(number < grids[:, d], ALL, np.uint32(0))[..., None])
+            masks.append(Compared(np.where(number < grids[:, d], ALL, np.uint32(0))[..., None]))
     return Context(warps, tuple(masks), tuple(axes))
 
 

@@ -9,6 +9,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,10 +33,12 @@ from polygpu.perf.lockstep import (
 )
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
-from polygpu.perf.predict.masks import active, below, joint, lanes_where
+from polygpu.perf.predict.masks import Compared, active, below, joint, lanes_where
 from polygpu.perf.predict.places import Places
 from polygpu.perf.predict.points import Context, looked_at
 from polygpu.perf.predict.values import ALL, Bits, Integers, Value, binary, constant, evaluate, packed, plus
+
+Masks: TypeAlias = tuple[Compared, ...]
 
 _INDEX = " index"  # no name of the kernel
 
@@ -77,12 +80,12 @@ class Walk:
         found = {"thread_x": number % x, "thread_y": number // x % y, "thread_z": number // (x * y)}
         return {name: Value((), (value,)) for name, value in found.items()}
 
-    def whole_warps(self) -> tuple[Bits, ...]:
+    def whole_warps(self) -> tuple[Compared, ...]:
         """The lanes that exist."""
         threads = prod(self.tree.kernel.block)
         if threads % WARP == 0:
             return ()
-        return (packed((np.arange(self.counts.warps * WARP) < threads).reshape(-1, WARP)),)
+        return (Compared(packed((np.arange(self.counts.warps * WARP) < threads).reshape(-1, WARP))),)
 
     def charge(self, number: int, context: Context) -> None:
         self.counts.charge(self.tree.points[number], context.executions)
@@ -152,7 +155,7 @@ class Walk:
             self.loads(repeat.test.loads, context)
             self.nodes(repeat.body, context)
 
-    def iterations(self, s: For, context: Context) -> tuple[Context, Value | None, Bits | None]:
+    def iterations(self, s: For, context: Context) -> tuple[Context, Value | None, Compared | None]:
         """The points of a loop's body, its index there, and the lanes that run each iteration (None: all)."""
         self.forget(_assigned(s.body))
         lower, upper = self.evaluate(s.lower), self.evaluate(s.upper)
@@ -171,39 +174,45 @@ class Walk:
         assert bits is not None, "the upper bound is known"
         if trips < 1:
             bits = np.zeros((1,), np.uint32)
-        return inner.where(bits), index, bits
+        mask = Compared(bits)
+        return inner.where(mask), index, mask
 
-    def left(self, stage: int, context: Context, inner: Context, bits: Bits | None) -> None:
+    def left(self, stage: int, context: Context, inner: Context, mask: Compared | None) -> None:
         """Counts the iterations at whose start some of the lanes leave a loop, and others stay."""
-        if bits is None or bits.ndim != len(inner.axes) + 1:
+        if mask is None or mask.array.ndim != len(inner.axes) + 1:
             return
-        before = np.concatenate([np.full_like(bits[:1], ALL), bits[:-1]])
-        self.parted(stage, inner, context.masks, bits, before)
+        before = np.concatenate([np.full_like(mask.array[:1], ALL), mask.array[:-1]])
+        self.parted(stage, inner, context.masks, mask, before)
 
-    def parted(self, stage: int, context: Context, masks: tuple[Bits, ...], bits: Bits, before: Bits) -> None:
-        """Counts points with some lane of `masks` in `bits`, but not all of those in `before`."""
-        found = joint([*masks, bits, before], context.axes)
+    def parted(self, stage: int, context: Context, masks: Masks, mask: Compared, before: Bits) -> None:
+        """Counts points with some lane of `masks` in `mask`, but not all of those in `before`."""
+        found = joint([*masks, mask, Compared(before)], context.axes)
         *outer, now, then = found.arrays
-        lanes = active(outer)  # type: ignore[arg-type]
-        now, then = now & lanes, then & lanes  # type: ignore[operator]
+        lanes = active(outer)
+        now, then = now & lanes, then & lanes
         self.counts.add(stage, "divergent", found.sums((now != 0) & (now != then)))
 
     def branch(self, branch: Branch, context: Context) -> None:
         self.loads(branch.test.loads, context)
-        bits = lanes_where(branch.test.source, self.values)
-        sides = self.sides(bits, context)
-        if bits is not None and not branch.agreed:
-            self.parted(branch.stage, context, context.masks, bits, np.asarray([ALL]))
+        mask = self.where(branch.test.source)
+        sides = self.sides(mask, context)
+        if mask is not None and not branch.agreed:
+            self.parted(branch.stage, context, context.masks, mask, np.asarray([ALL]))
         for nodes, part in zip((branch.then, branch.otherwise), sides, strict=True):
             with self.scope():
                 self.nodes(nodes, part)
 
-    def sides(self, bits: Bits | None, context: Context) -> tuple[Context, Context]:
+    def where(self, test: Expr) -> Compared | None:
+        """The lanes in which `test` holds; None where data decide."""
+        bits = lanes_where(test, self.values)
+        return None if bits is None else Compared(bits)
+
+    def sides(self, mask: Compared | None, context: Context) -> tuple[Context, Context]:
         """The points of both sides of a test; all of them where data decide."""
-        if bits is None:
+        if mask is None:
             self.exact = False
             return context, context
-        return context.where(bits), context.where(~bits)
+        return context.where(mask), context.where(mask.inverted)
 
     def loads(self, loads: Sequence[Load], context: Context) -> None:
         for load in loads:
@@ -213,7 +222,7 @@ class Walk:
                 case Choice(_, test, then, otherwise):
                     self.loads(test.loads, context)
                     if then or otherwise:
-                        sides = self.sides(lanes_where(test.source, self.values), context)
+                        sides = self.sides(self.where(test.source), context)
                         self.loads(then, sides[0])
                         self.loads(otherwise, sides[1])
 
@@ -255,7 +264,7 @@ class Requesting(Walk):
     def stage(self, stage: Stage, context: Context) -> None:
         self.nodes(stage.steps, context)
 
-    def parted(self, stage: int, context: Context, masks: tuple[Bits, ...], bits: Bits, before: Bits) -> None:
+    def parted(self, stage: int, context: Context, masks: Masks, mask: Compared, before: Bits) -> None:
         pass
 
     def access(self, access: Access, context: Context) -> None:
