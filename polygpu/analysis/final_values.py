@@ -90,7 +90,7 @@ def copy_at(
     iterators: tuple[str, ...],
     text: str,
 ) -> PolyStatement:
-    """The statement that copies the element `source` in each instance, which has no place in any order yet."""
+    """The statement that copies the element `source` in each instance, without a place in any order yet."""
     target = replace(source, array=copy)
     accesses = (
         _access(p, space, domain, source, False, like),

@@ -87,7 +87,12 @@ class _Loop:
         return tuple(self.p.statement(name) for name in self.names)
 
     def writes(self, array: str) -> Iterator[tuple[PolyStatement, PolyAccess]]:
-        return ((s, a) for s in self.statements for a in s.accesses if a.write and array_tuple(a.reference) == array)
+        return (
+            (s, a)
+            for s in self.statements
+            for a in s.accesses
+            if a.write and array_tuple(a.reference) == array
+        )
 
     def step(self, instances: isl.Set) -> isl.Map:
         """From instances to their iterations of the loop, and of those around it."""
@@ -117,7 +122,7 @@ class _Loop:
         return found
 
     def _read(self, s: PolyStatement, a: PolyAccess) -> _Read | None:
-        """What is known of a read that later steps store over; None where it is no such, or has no version."""
+        """What is known of a read that later steps store over; None where it is none, or has no version."""
         writes = [*self.writes(array_tuple(a.reference))]
         if not _is_plain(s, a) or not all(w.affine for _, w in writes):
             return None
@@ -249,7 +254,9 @@ def _in_front(loop: _Loop, copy: PolyStatement) -> isl.Map:
     rest[0] = rest[0].set_constant_val(isl.Val(-1))
     for k in range(loop.depth, len(copy.iterators)):
         rest[2 * (k - loop.depth) + 1] = isl.Aff.var_on_domain(local, D.set, k)
-    return reduce(isl.Map.flat_range_product, map(isl.Map.from_aff, rest), order).intersect_domain(copy.domain)
+    return reduce(isl.Map.flat_range_product, map(isl.Map.from_aff, rest), order).intersect_domain(
+        copy.domain
+    )
 
 
 def _behind(loop: _Loop, v: _Version, copy: PolyStatement) -> isl.Map:

@@ -1,6 +1,6 @@
 """Copies of what arrays hold in the course of the region: temporaries that later launches read instead.
 
-    for t { a_then[e] = a[e]; ... a[i] = f(a[i]); ... b[i] = g(a_then[i]) }      source: b[i] = g(a[i]), earlier
+    for t { a_then[e] = a[e]; ... a[i] = f(a[i]); ... b[i] = g(a_then[i]) }    source: b[i] = g(a[i]), earlier
 
 What an instance reads of such a temporary was loaded from the array by what stored the copy: that load is the
 one that must bring what the source reads there. So that it does, an element gets one copy, once, before it is
@@ -37,7 +37,7 @@ class Passed:
     pairs: isl.Map
 
     def check_order(self, trace: Trace, load: Do, address: isl.Map) -> None:
-        """Raises UnanalysableError unless executions of a load of the temporary, at this address, find the copy."""
+        """Raises UnanalysableError unless a load of the temporary, at this address, finds the copy."""
         late = address.apply_range(self.address.reverse())
         here, there = self.store.point, load.point
         late = late.subtract(launches_before(here, there, WHOLE.dims(here), WHOLE.dims(there)).reverse())

@@ -385,8 +385,14 @@ class _Action:
         meant = slot.relation.reset_tuple_id(D.out)
         elements = users.reverse().apply_range(place).apply_range(p.address.reverse()).apply_range(loaded)
         if p.place.array != slot.array or not elements.is_subset(meant):
-            raise UnanalysableError(f"a copy of another element of '{p.place.array}' than the source's is read")
-        by = meant.intersect_domain(ordered_hull(users.range())).apply_range(loaded.reverse()).apply_range(p.pairs)
+            raise UnanalysableError(
+                f"a copy of another element of '{p.place.array}' than the source's is read"
+            )
+        by = (
+            meant.intersect_domain(ordered_hull(users.range()))
+            .apply_range(loaded.reverse())
+            .apply_range(p.pairs)
+        )
         address = self.session.address(p.load, p.place, WHOLE)
         use = Use(p.trace, p.load, p.place, address, by.reverse(), slot, False)
         if not any(use.is_part_of(other) for other in self.uses.found.get(p.place.array, ())):
