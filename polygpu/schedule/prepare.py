@@ -83,7 +83,8 @@ class Prepared:
         found = self._stepped(width, decisions)
         if found.batches or found.has_waves:
             return found
-        apart = self._with_step_versions()
+        asked = width > 1 or any(d.key == "batch" for d in decisions)
+        apart = self._with_step_versions() if asked else self
         other = apart._stepped(width, decisions) if apart is not self else self
         return other if other.batches else found
 

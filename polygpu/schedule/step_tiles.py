@@ -12,6 +12,7 @@ An instance belongs to the element that it writes. In a tile of steps values pas
 those with a subscript that is in the tile itself. Elements with no such subscript wait for the others, then
 each runs all steps of the tile by itself. What is left is divided again, where all but one subscript may
 differ without passing values, and so on, until it fits into a block, which runs it step by step.
+Where steps read what later ones of the tile store over, `analysis.step_versions` goes first.
 """
 
 from __future__ import annotations
