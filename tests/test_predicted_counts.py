@@ -22,7 +22,7 @@ DEVICES = ("8800gtx", "gtx285", "h100")
 EXTENTS = (37, 21, 29, 35, 19)  # no tile divides them
 LARGER = (131, 70, 45, 67, 83)
 LARGE = (91, 70, 45, 67, 83)  # for loops nested deeply
-# Which operand of ?: reads again is for data to say where tiles of steps are not full: "at most" is predicted.
+# Data say which operand of ?: reads again where tiles of steps are not full: "at most" is predicted.
 SINGLE = {("floyd-warshall", "h100"): (("batch(k: 1)",),)}
 EQUAL = tuple((n,) * 5 for n in (0, 1, 33, 64, 100))
 
