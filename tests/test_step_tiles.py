@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from polygpu.analysis import step_versions
+from polygpu.analysis.polyhedra import PolyAccess, PolyStatement
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.program import (
     Block,
@@ -100,24 +102,54 @@ IN_A_SCALAR = f"""
 #pragma endscop
 }}
 """
-SOURCES = {
-    "LU": LU,
-    "Cholesky": CHOLESKY,
-    "from the last row": BACKWARDS,
-    "a row below": BELOW,
-    "sums in a scalar": IN_A_SCALAR,
-}
-SLOW = {"Cholesky", "a row below", "sums in a scalar"}
+PATHS = f"""
+{HEAD}
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            C[i][j] = 0.37f * C[i][j] - 0.7f;
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                C[i][j] = C[i][j] < C[i][k] + C[k][j] ? C[i][j] : C[i][k] + C[k][j];
+#pragma endscop
+}}
+"""
+INVERTING = f"""
+{HEAD}
+    for (int i = 0; i < n; i++)
+        C[i][i] += 4 * n;
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++)
+            if (i != k)
+                for (int j = k + 1; j < n; j++)
+                    C[i][j] -= C[i][k] / C[k][k] * C[k][j];
+#pragma endscop
+}}
+"""
 SPREADING = f"""
 {HEAD}
 #pragma scop
     for (int k = 0; k < n; k++)
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++)
-                C[i][j] = C[i][j] + 0.5f * C[i][k] * C[k][j];
+                C[i][j] = 0.5f * C[i][j] + C[i][k] * C[k][j] / n;
 #pragma endscop
 }}
 """
+SOURCES = {
+    "LU": LU,
+    "Cholesky": CHOLESKY,
+    "from the last row": BACKWARDS,
+    "a row below": BELOW,
+    "sums in a scalar": IN_A_SCALAR,
+    "shortest paths": PATHS,
+    "rows above, too": INVERTING,
+    "sums in place": SPREADING,
+}
+SLOW = {"Cholesky", "a row below", "sums in a scalar", "shortest paths", "rows above, too", "sums in place"}
+VERSIONS = {"shortest paths": PATHS, "rows above, too": INVERTING}
 
 
 def made(source: str, directory: Path, width: int = 16) -> CompiledRegion:
@@ -146,9 +178,33 @@ def test_a_launch_runs_many_steps_by_rule(tmp_path: Path) -> None:
     assert not realiser(LU, tmp_path).realise(parse("batch(k: 1)")).prepared.batches
 
 
-@pytest.mark.parametrize("source", [IN_PLACE, SPREADING])
-def test_values_that_spread_to_all_elements_leave_no_tiles(source: str, tmp_path: Path) -> None:
-    assert not realiser(source, tmp_path).realise().prepared.batches
+def test_values_that_spread_to_all_elements_leave_no_tiles(tmp_path: Path) -> None:
+    assert not realiser(IN_PLACE, tmp_path).realise().prepared.batches
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_steps_read_versions_of_what_later_steps_store_over(name: str, tmp_path: Path) -> None:
+    region = made(VERSIONS[name], tmp_path)
+    assert any(a.startswith(("C_before", "C_after")) for g in region.grids for a in _read(g))
+    assert_as_the_original(region, tmp_path, 1, 2, 15, 16, 17, 33, 50)
+
+
+def _read(grid: Grid) -> set[str]:
+    accesses = (a for s in grid.statements for a in grid.p.statement(s).accesses)
+    return {a.reference.array for a in accesses if not a.write}
+
+
+@pytest.mark.slow
+def test_versions_of_another_time_are_not_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = step_versions._Loop._read
+
+    def wrong(loop: step_versions._Loop, s: PolyStatement, a: PolyAccess) -> step_versions._Read | None:
+        found = right(loop, s, a)
+        return replace(found, after=False) if found is not None and s.name == "S0_8" else found
+
+    monkeypatch.setattr(step_versions._Loop, "_read", wrong)
+    region = made(PATHS, tmp_path)
+    assert region.prepared.batches and certify(region, 600).failures
 
 
 def without_barrier(block: Block, number: int) -> Block:

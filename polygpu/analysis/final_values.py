@@ -73,17 +73,34 @@ def copy_before(p: Polyhedra, copy: str, reads: Sequence[PolyAccess]) -> PolySta
         .reset_tuple_id()
         .set_tuple_name(name)
     )
-    here = tuple(map(Name, elements))
-    source = replace(first.reference, subscripts=here)
+    source = replace(first.reference, subscripts=tuple(map(Name, elements)))
+    text = f"{first.reference.array} as it was"
+    made = copy_at(p, space, domain, source, copy, first, elements, text)
+    order = _alone(domain, p.statements[0].schedule.dim(D.out), len(elements), -1)
+    return replace(made, schedule=order)
+
+
+def copy_at(
+    p: Polyhedra,
+    space: isl.Space,
+    domain: isl.Set,
+    source: Reference,
+    copy: str,
+    like: PolyAccess,
+    iterators: tuple[str, ...],
+    text: str,
+) -> PolyStatement:
+    """The statement that copies the element `source` in each instance, without a place in any order yet."""
     target = replace(source, array=copy)
     accesses = (
-        _access(p, space, domain, source, False, first),
-        _access(p, space, domain, target, True, first),
+        _access(p, space, domain, source, False, like),
+        _access(p, space, domain, target, True, like),
     )
-    order = _alone(domain, p.statements[0].schedule.dim(D.out), len(elements), -1)
-    text = f"{first.reference.array} as it was"
-    body = (Store(target, source),)
-    return PolyStatement(name, elements, (), domain, order, body, accesses, first.position, text, copies=True)
+    name, body = domain.get_tuple_name(), (Store(target, source),)
+    nowhere = isl.Map.from_domain(domain)
+    return PolyStatement(
+        name, iterators, (), domain, nowhere, body, accesses, like.position, text, copies=True
+    )
 
 
 def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -> Polyhedra:

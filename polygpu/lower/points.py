@@ -286,6 +286,19 @@ class Points:
             tests.append(Binary("<", Name(axis.name), bounds.upper))
         return tests
 
+    def full_tile(self, axes: tuple[Axis, ...]) -> Expr | None:
+        """Whether the guards hold for all points of the block along `axes`; None where there are none."""
+        tests: list[Expr] = []
+        for axis in axes:
+            k = self.m.axes.index(axis)
+            origin, bounds = Name(axis.origin), self.bounds[k]
+            for test in self.guards(k):
+                if test == Binary(">=", Name(axis.name), bounds.lower):
+                    tests.append(Binary(">=", origin, bounds.lower))
+                else:
+                    tests.append(Binary("<=", add(origin, axis.tile), bounds.upper))
+        return conjunction(tests)
+
     @cached_property
     def block_test(self) -> Expr | None:
         """Whether a block of the grid has any point, where the grid's box is larger than the nest."""

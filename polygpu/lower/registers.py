@@ -63,7 +63,23 @@ def at_points(
         body: tuple[Statement, ...] = (action,)
     else:
         body = (If(test, (action,), (otherwise,) if otherwise else (), uniform=False),)
-    return c.points.open(several(axes), body, guarded=False)
+    tested = c.points.open(several(axes), body, guarded=False)
+    full = _full_tile(c, axes, mine.params()) if c.m.outer and several(axes) else None
+    if full is None:
+        return tested
+    # launches in a loop of the host have little else to do: loads behind tests would wait for each other
+    return (If(full, c.points.open(several(axes), (action,), guarded=False), tested, uniform=True),)
+
+
+def _full_tile(c: KernelContext, axes: tuple[Axis, ...], mine: isl.Set) -> Expr | None:
+    """Whether all of a block's points are inside the nest and among `mine`."""
+    guards = c.points.full_tile(axes)
+    outside = c.points.box.subtract(mine)
+    if outside.is_empty():
+        return guards
+    known = c.block_context()
+    inside = test_of(known.subtract(c.points.origins_of(outside)), known)
+    return conjunction([t for t in (guards, inside) if t is not None])
 
 
 def here(points: isl.Set, names: Sequence[str]) -> isl.Set:

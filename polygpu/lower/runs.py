@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -21,7 +21,7 @@ from polygpu.mapping.map import member_name
 from polygpu.mapping.program import Axis, Box, Fixed, in_waves
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, is_floating, type_of
 from polygpu.model.kernel import For, If, Statement
-from polygpu.model.linear import add, conjunction, linear, simplify
+from polygpu.model.linear import conjunction, linear, simplify
 from polygpu.model.rewrite import actions, repeats, substitute
 from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
@@ -104,7 +104,9 @@ class RunCode:
 
     def _is_uneven(self, tree: Scan) -> bool:
         """Whether bounds of loops depend on the point, of which a thread has several that may all run it."""
-        return bool(self.c.registers()) and not self._unconditional(tree) and self._is_harmless()
+        mine = [self.c.m.p.statement(s) for s in self.node.statements]
+        uneven = bool(self.c.registers()) and not self._unconditional(tree)
+        return uneven and all(map(self._harmless, mine)) and (not self._takes_over_any or self._can_be_full)
 
     def _in_common(
         self, order: isl.UnionMap, context: isl.Set, step: Fixed, uniform: frozenset[str]
@@ -116,8 +118,10 @@ class RunCode:
         uneven = Uneven(order, context, axes, at, step.width, self._loop_names())
         known = self.c.block_context().intersect(self.c.visits(step, self.steps[:-1]))
         test, tree = uneven.whole(known)
-        part = self._emit(uneven.in_common(), False, axes, False, uniform)
+        guarded = self._takes_over_any
+        part = self._emit(uneven.in_common(), guarded, axes, guarded, uniform)
         whole = self._emit(tree, False, axes, False, uniform)
+        test = conjunction([t for t in (self._full_tile() if guarded else None, test) if t is not None])
         return (If(test, whole, part, uniform=True),) if test is not None else whole
 
     def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
@@ -168,15 +172,7 @@ class RunCode:
         """
         if not self.c.registers() or self.c.points.corner_test is not None:
             return None
-        tests: list[Expr] = []
-        for k, axis in enumerate(self.c.m.axes):
-            origin, bounds = Name(axis.origin), self.c.points.bounds[k]
-            for test in self.c.points.guards(k):
-                if test == Binary(">=", Name(axis.name), bounds.lower):
-                    tests.append(Binary(">=", origin, bounds.lower))
-                else:
-                    tests.append(Binary("<=", add(origin, axis.tile), bounds.upper))
-        return conjunction(tests)
+        return self.c.points.full_tile(self.c.m.axes)
 
     def _uniform_names(self) -> set[str]:
         names = set(self.c.m.p.parameters) | {f.name for f in self.c.m.outer}
@@ -211,7 +207,16 @@ class RunCode:
 
     def _is_harmless(self) -> bool:
         mine = [self.c.m.p.statement(s) for s in self.node.statements]
-        return all(self._harmless(s) and not self._takes_over(s) for s in mine)
+        return all(map(self._harmless, mine)) and not self._takes_over_any
+
+    @cached_property
+    def _takes_over_any(self) -> bool:
+        return any(self._takes_over(self.c.m.p.statement(s)) for s in self.node.statements)
+
+    @property
+    def _can_be_full(self) -> bool:
+        """Whether bounds of axes say that all points of a block are inside the nest."""
+        return self.c.points.corner_test is None
 
     def _takes_over(self, s: PolyStatement) -> bool:
         """Whether points outside the nest run what other pieces of the same statement of the source do."""

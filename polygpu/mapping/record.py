@@ -21,7 +21,7 @@ from polygpu.mapping.wanted import (
 )
 from polygpu.model.decisions import KERNELS, SPACES, VALUES, Decision, Taken, Value
 from polygpu.model.kernel import Kernel
-from polygpu.schedule.loop_names import loop_names
+from polygpu.schedule.loop_names import loop_names, usual_name
 from polygpu.schedule.prepare import Prepared
 from polygpu.schedule.tree import Band, Steps
 
@@ -143,7 +143,7 @@ def _batch(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
     """How many steps of the loop of the host around the nest launches run at once."""
     found = next((prepared.batches[s] for s in grid.statements if s in prepared.batches), None)
     if found is not None:
-        yield "batch", ((min(loop_names(grid.p, found[0])), found[1]),)
+        yield "batch", ((usual_name(grid.p, found[0]), found[1]),)
 
 
 def _waves(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:

@@ -216,7 +216,8 @@ def tiling(m: Grid, device: Device) -> Tiling:
         return Tiling(*tile_sizes(count, kind, device), buffering(kind, count, device))
     found = replace(_PRODUCT, registers=_PRODUCT.registers if operands <= 2 else 0)
     larger = _LARGE_PRODUCT if _is_box(m) else _SQUARE_PRODUCT
-    if (operands <= 2 or larger is _SQUARE_PRODUCT) and _fills(m, larger, device):
+    # in a loop of the host, launches are short: much of their time goes into what blocks begin and end with
+    if not m.outer and (operands <= 2 or larger is _SQUARE_PRODUCT) and _fills(m, larger, device):
         found = replace(larger, sure=True)
     return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes])
 

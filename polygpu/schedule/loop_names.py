@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import islpy as isl
 
 from polygpu.analysis.patterns import coefficients
@@ -14,6 +16,12 @@ def loop_names(p: Polyhedra, loop: Member) -> frozenset[str]:
     moving = [s for s in loop.statements if any(coefficients(loop.rows[s]) or (1,))]
     names = {(_name(p, loop, s), p.statement(s).position.line) for s in moving or loop.statements}
     return frozenset({name for name, _ in names} | {f"{name}@{line}" for name, line in names})
+
+
+def usual_name(p: Polyhedra, loop: Member) -> str:
+    """What most statements call a loop: those of a row or a column may call it by another loop's name."""
+    names = Counter(_name(p, loop, s) for s in loop.statements)
+    return min(names, key=lambda name: (-names[name], name))
 
 
 def _name(p: Polyhedra, loop: Member, statement: str) -> str:

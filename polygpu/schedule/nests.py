@@ -113,6 +113,17 @@ def nests(host: Host) -> list[Nest]:
             return [n for c in children for n in nests(c)]
 
 
+def host_loops(host: Host) -> list[HostLoop]:
+    """The outermost ones."""
+    match host:
+        case Nest():
+            return []
+        case HostLoop():
+            return [host]
+        case HostSequence(children):
+            return [loop for c in children for loop in host_loops(c)]
+
+
 def looped(node: Node) -> list[str]:
     """The statements that are in a loop of a kernel's body."""
     match node:

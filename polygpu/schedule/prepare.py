@@ -23,13 +23,14 @@ from polygpu.analysis.index_sets import Split, split
 from polygpu.analysis.names import with_free_names
 from polygpu.analysis.old_values import copies_asked, from_copies, in_more_loops
 from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.step_versions import with_step_versions
 from polygpu.analysis.versions import Versions
 from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
 from polygpu.schedule.driver import Lack, Scheduled, improves, lacks, original, schedule
-from polygpu.schedule.nests import looped, nests
+from polygpu.schedule.nests import host_loops, looped, nests
 from polygpu.schedule.sharing import sharing
 from polygpu.schedule.step_tiles import StepTiles
 from polygpu.schedule.time_tiles import Cone, TimeTiles
@@ -80,6 +81,28 @@ class Prepared:
         """The same with tiles of `width` steps, where decisions say nothing else of a loop; itself where no
         loop of the host can have any.
         """
+        found = self._stepped(width, decisions)
+        if found.batches or found.has_waves:
+            return found
+        asked = width > 1 or any(d.key == "batch" for d in decisions)
+        apart = self._with_step_versions() if asked else self
+        other = apart._stepped(width, decisions) if apart is not self else self
+        return other if other.batches else found
+
+    def _with_step_versions(self) -> Prepared:
+        """The same with versions by step of the outermost loops of the host; itself where none are of use."""
+        p = self.polyhedra
+        try:
+            for loop in host_loops(self.scheduled.host):
+                p = with_step_versions(p, loop.member.rows)
+            if p is self.polyhedra:
+                return self
+            d = compute(p, exact=True)
+        except isl.Error:
+            return self
+        return replace(self, polyhedra=p, dependences=d, scheduled=schedule(p, d))
+
+    def _stepped(self, width: int, decisions: tuple[Decision, ...]) -> Prepared:
         solved = frozenset(s for names, found in self.scheduled.adjacent if found for s in names)
         made = StepTiles(self.polyhedra, self.dependences, width, decisions, solved)
         host = made.host(self.scheduled.host)

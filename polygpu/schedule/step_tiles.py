@@ -12,6 +12,7 @@ An instance belongs to the element that it writes. In a tile of steps values pas
 those with a subscript that is in the tile itself. Elements with no such subscript wait for the others, then
 each runs all steps of the tile by itself. What is left is divided again, where all but one subscript may
 differ without passing values, and so on, until it fits into a block, which runs it step by step.
+Where steps read what later ones of the tile store over, `analysis.step_versions` goes first.
 """
 
 from __future__ import annotations
@@ -177,23 +178,39 @@ class _Loop:
         for names in self._together(part):
             mine = {s: rows.pieces[s, number] for s in names}
             phases = [node for nest in self.nests if (node := _renamed(nest.body, mine)) is not None]
-            loop = Band((rows.of(self.member, mine),), False, sequence(phases))
             points = [rows.of(m, mine) for m in self.aligned]
             free = [points[k] for k in part.free]
             if len(free) < len(points):
-                meets = self._meets(loop, {new: old for old, new in mine.items()})
+                groups = self._groups(tree_parts(sequence(phases)), {new: old for old, new in mine.items()})
+                meets = tuple(k > 0 and node is group[0] for k, group in enumerate(groups) for node in group)
+                loop = self._steps(mine, rows, (node for group in groups for node in group))
                 yield Nest(tuple(free), loop, batch=Batch(tuple(points), self.width, meets))
             else:
-                yield Nest(_different(free), loop)
+                yield Nest(_different(free), self._steps(mine, rows, phases))
 
-    def _meets(self, loop: Band, whole: Mapping[str, str]) -> tuple[bool, ...]:
-        """Before which parts of a step threads wait for what others did in it."""
-        step, found, since = self.scope.inside(self.member), [], set[str]()
-        for part in tree_parts(loop.child):
-            mine = {whole[s] for s in part.statements}
-            found.append(step.follows(since, mine))
-            since = mine if found[-1] else since | mine
-        return tuple(found)
+    def _steps(self, names: Mapping[str, str], rows: _Rows, phases: Iterable[Node]) -> Band:
+        return Band((rows.of(self.member, names),), False, sequence(phases))
+
+    def _groups(self, phases: Sequence[Node], whole: Mapping[str, str]) -> list[list[Node]]:
+        """The phases of a step in few groups, before each of which threads wait for each other.
+
+        Each element is one thread's, so that it does not wait for what it did to this itself.
+        """
+        step = self.scope.inside(self.member)
+        own = reduce(
+            isl.UnionMap.eq_at_multi_union_pw_aff, (m.function() for m in self.subscripts), step.dependences
+        )
+        others = replace(step, dependences=step.dependences.subtract(own))
+        of = {k: {whole[s] for s in phase.statements} for k, phase in enumerate(phases)}
+        after = {k: {j for j in of if j != k and step.follows(of[j], of[k])} for k in of}
+        waits = {k: {j for j in after[k] if others.follows(of[j], of[k])} for k in of}
+        done: list[list[int]] = [[]]
+        while len(left := [k for k in of if not any(k in group for group in done)]) > 0:
+            before = {k for group in done[:-1] for k in group}
+            ready = (k for k in left if after[k] <= before | {*done[-1]} and waits[k] <= before)
+            found = next(ready, None)
+            done = [*done[:-1], [*done[-1], found]] if found is not None else [*done, []]
+        return [[phases[k] for k in group] for group in done]
 
     def _together(self, part: Part) -> list[set[str]]:
         """The statements of a part, those between which values pass together."""

@@ -9,7 +9,7 @@ subscript that depends on data hides whether two accesses conflict, they do not 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from math import prod
 from typing import TypeAlias
 
@@ -271,24 +271,28 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
     writers, fresh = session.source.writers(load.slot)
     # what a temporary held before its first write is never used: the source could not know it either
     left = users if temporary and not load.slot.implied else users.subtract_domain(fresh)
-    for w in writers:
-        for s in stores:
-            if (s.slot.statement, s.slot.number) == (w.statement, w.number):
-                stored = s.instances.reverse().apply_range(s.address)
-                left = left.subtract(w.instances.apply_range(stored))
-    if left.is_empty():
+    right = (
+        w.instances.apply_range(s.instances.reverse().apply_range(s.address))
+        for w in writers
+        for s in stores
+        if (s.slot.statement, s.slot.number) == (w.statement, w.number)
+    )
+    # together they have fewer floors than one by one
+    found = coalesced(reduce(isl.Map.union, right, isl.Map.empty(left.get_space())))
+    if left.is_subset(found):
         return
-    found = example(session.p, left)
+    left = left.subtract(found)
+    bad = example(session.p, left)
     session.failures.append(
         Failure(
             VALUES,
             load.trace.kernel.name,
             "reads an element whose value was not stored",
-            _computing(found, writers),
-            found.access(load.slot, values(found.pair, D.in_)),
-            found.element(load.place.array),
-            found.parameters,
-            (found.position(load.slot),),
+            _computing(bad, writers),
+            bad.access(load.slot, values(bad.pair, D.in_)),
+            bad.element(load.place.array),
+            bad.parameters,
+            (bad.position(load.slot),),
         )
     )
 

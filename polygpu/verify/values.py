@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
+from itertools import chain
 
 import islpy as isl
 
@@ -20,6 +21,7 @@ from polygpu.verify.elements import everything
 from polygpu.verify.events import BLOCKS, Do, Leaf, Matched, Place
 from polygpu.verify.local import Locals, Origin, lifted
 from polygpu.verify.order import BLOCK, WHOLE
+from polygpu.verify.passed import Passed, check_once, ordered_hull
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot
 from polygpu.verify.source import UnanalysableError
@@ -68,6 +70,16 @@ class Use:
         """The instances that it is for."""
         return coalesced(self.instances.range())
 
+    def is_part_of(self, other: Use) -> bool:
+        """Whether the other one is the same access, for the same instances and maybe more."""
+        same = (self.action, self.place, self.slot, self.write) == (
+            other.action,
+            other.place,
+            other.slot,
+            other.write,
+        )
+        return same and self.instances.is_subset(other.instances)
+
     @cached_property
     def around(self) -> Around:
         return Around(hull(self.address), hull(self.instances))
@@ -90,6 +102,7 @@ class Uses:
 
     found: dict[str, list[Use]] = field(default_factory=dict)
     unchanged: dict[str, list[Unchanged]] = field(default_factory=dict)
+    passed: dict[str, list[Passed]] = field(default_factory=dict)
 
     def add(self, use: Use) -> None:
         if not use.instances.is_empty():
@@ -122,6 +135,11 @@ def check_stores(session: Session, uses: Uses) -> None:
     for copy, target in copies:
         with session.step(VALUES, copy.kernel):
             copy.stored(target)
+    for array, passed in uses.passed.items():
+        with session.step(VALUES, ""):
+            stores = (u.address.intersect_domain(u.instances.domain()) for u in uses.stores(array))
+            kept = (u.address for u in uses.unchanged.get(array, ()))
+            check_once(array, passed, chain(stores, kept))
 
 
 def check_values(session: Session, uses: Uses) -> None:
@@ -351,7 +369,35 @@ class _Action:
         if not direct:
             users = whole(pairs.reverse(), self.action).apply_range(users)
         place = self.session.address(o.by, loaded, WHOLE)
+        for p in self.uses.passed.get(loaded.array, ()):
+            copied = place.intersect_range(p.address.range()).domain()
+            self._copied(p, o, place, users.intersect_domain(copied), slot)
+            users = users.subtract_domain(copied)
         self.uses.add(Use(self.trace, o.by, loaded, place, users, slot, False))
+
+    def _copied(self, p: Passed, o: Origin, place: isl.Map, users: isl.Map, slot: Slot) -> None:
+        """Reads of copies, which stand for reads of what was copied: of some more instances, in one piece."""
+        if users.is_empty():
+            return
+        if slot.relation is None:
+            raise UnanalysableError(f"'{p.place.array}' is copied for reads that depend on data")
+        p.check_order(self.trace, o.by, place.intersect_domain(users.domain()))
+        loaded = p.pairs.apply_range(self.session.address(p.load, p.place, WHOLE))
+        meant = slot.relation.reset_tuple_id(D.out)
+        elements = users.reverse().apply_range(place).apply_range(p.address.reverse()).apply_range(loaded)
+        if p.place.array != slot.array or not elements.is_subset(meant):
+            raise UnanalysableError(
+                f"a copy of another element of '{p.place.array}' than the source's is read"
+            )
+        by = (
+            meant.intersect_domain(ordered_hull(users.range()))
+            .apply_range(loaded.reverse())
+            .apply_range(p.pairs)
+        )
+        address = self.session.address(p.load, p.place, WHOLE)
+        use = Use(p.trace, p.load, p.place, address, by.reverse(), slot, False)
+        if not any(use.is_part_of(other) for other in self.uses.found.get(p.place.array, ())):
+            self.uses.add(use)
 
     def _initial(self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot) -> None:
         """Reads of what an array held in the beginning, in a temporary that it was copied to."""
@@ -461,6 +507,11 @@ class _Action:
         pairs = whole(o.pairs, self.action)
         if o.loaded is not None:
             loaded = pairs.apply_range(self.session.address(o.by, o.loaded, WHOLE))
+            if o.loaded.index is not None and self._temporary(target) and not self._temporary(o.loaded):
+                there = address.intersect_domain(pairs.domain())
+                passed = Passed(self.trace, self.action, o.by, o.loaded, there, pairs)
+                self.uses.passed.setdefault(target.array, []).append(passed)
+                return
             same = o.loaded.array == target.array and loaded.is_subset(address)
             if not same or o.loaded.index is None:
                 raise UnanalysableError(f"'{target.array}' gets a copy of '{o.loaded.array}'")
