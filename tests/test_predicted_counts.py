@@ -22,8 +22,6 @@ DEVICES = ("8800gtx", "gtx285", "h100")
 EXTENTS = (37, 21, 29, 35, 19)  # no tile divides them
 LARGER = (131, 70, 45, 67, 83)
 LARGE = (91, 70, 45, 67, 83)  # for loops nested deeply
-# Data say which operand of ?: reads again where tiles of steps are not full: "at most" is predicted.
-SINGLE = {("floyd-warshall", "h100"): (("batch(k: 1)",),)}
 EQUAL = tuple((n,) * 5 for n in (0, 1, 33, 64, 100))
 
 
@@ -71,7 +69,7 @@ def test_profiles_are_predicted(kernel: str, extents: programs.Sizes) -> None:
 @pytest.mark.parametrize("device", ["gtx285", "h100"])
 @pytest.mark.parametrize("kernel", ["mm", "mv", "lu", "heat-3d", "floyd-warshall", "trisolv", "adi"])
 def test_profiles_are_predicted_by_other_rules(kernel: str, device: str) -> None:
-    assert_same(kernel, device, EXTENTS, *SINGLE.get((kernel, device), ()))
+    assert_same(kernel, device, EXTENTS)
 
 
 # Staging, tiles that threads share out in each way, copies ahead of their use, unrolling, padding.

@@ -84,8 +84,9 @@ class Prepared:
         found = self._stepped(width, decisions)
         if found.batches or found.has_waves:
             return found
-        asked = width > 1 or any(d.key == "batch" for d in decisions)
-        apart = self._with_step_versions() if asked else self
+        # only for who asks: there are many kernels then, which take compilers long
+        wanted = any(d.key == "batch" and value != 1 for d in decisions for _, value in d.items)
+        apart = self._with_step_versions() if wanted else self
         other = apart._stepped(width, decisions) if apart is not self else self
         return other if other.batches else found
 
