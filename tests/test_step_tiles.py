@@ -182,6 +182,37 @@ def test_values_that_spread_to_all_elements_leave_no_tiles(tmp_path: Path) -> No
     assert not realiser(IN_PLACE, tmp_path).realise().prepared.batches
 
 
+BESIDE_DATA = """
+void f(int n, int m, int A[restrict n + m + 39], int B[restrict n + m + 20][n + m + 21])
+{
+#pragma scop
+    for (int i = 0; i < m; i++) {
+        for (int j = 15; j > 0; j--) {
+            int t = 2;
+            for (int k = (A[j] & 3); k < 2; k++)
+                t = (t & 1023) + (A[(k & 7)] & 255);
+            B[i][j] ^= t;
+        }
+        for (int j = n - 1; j >= 2; j--) {
+            int t = (B[j][i] & 63) * (B[j][i + j + 1] & 63);
+            int k = (B[i + 2][j - 2] & 3);
+            do {
+                k += 2;
+                A[j + 1] = (A[j + 1] & 1023) + (B[j - 2][(k & 7)] & 255);
+            } while (k < (B[0][j] & 7));
+            A[j + 1] ^= t;
+        }
+    }
+#pragma endscop
+}
+"""
+
+
+def test_elements_that_data_tell_have_no_versions(tmp_path: Path) -> None:
+    """Some others of this region have, but no tiles come of them."""
+    assert not realiser(BESIDE_DATA, tmp_path).realise(parse("batch(j: 16)")).prepared.batches
+
+
 @pytest.mark.parametrize("name", VERSIONS)
 def test_steps_read_versions_of_what_later_steps_store_over(name: str, tmp_path: Path) -> None:
     region = made(VERSIONS[name], tmp_path)

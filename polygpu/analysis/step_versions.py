@@ -275,7 +275,7 @@ def _reading(s: PolyStatement, versions: Iterable[_Version]) -> PolyStatement:
     """`s` with reads of versions."""
 
     def changed(r: Reference, write: bool) -> Reference:
-        mine = (v.name for v in versions if v.has(s.name, r))
-        return r if write else replace(r, array=next(mine, r.array))
+        name = next((v.name for v in versions if v.has(s.name, r)), None)
+        return r if write or name is None else replace(r, array=name)
 
     return redirected(s, changed)
