@@ -13,8 +13,8 @@ from polygpu.support.child import in_child
 from polygpu.support.isl_idioms import D, basic_maps, bounded, coalesced, in_time
 
 W = TypeVar("W")
-_LONG = 500  # a stride
-_STEPS = 20_000  # of isl, for one write, or one pair of writes, with long strides
+_LONG = 1000  # a stride
+_STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
@@ -27,11 +27,8 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
     its steps take hundreds of times as long.
     """
-    found: dict[W, isl.Map] = {}
-    for w, pairs in earlier.items():
-        with bounded(_STEPS) if _has_long_strides(pairs) else nullcontext():
-            found[w] = _in_few(latest(pairs, times[w]))
-    slow = any(map(_has_long_strides, earlier.values()))
+    found = {w: _in_few(latest(pairs, times[w])) for w, pairs in earlier.items()}
+    slow = len(earlier) > 1 and any(map(_has_long_strides, earlier.values()))
     for w, other in permutations(earlier, 2):
         in_time()
         with bounded(_STEPS) if slow else nullcontext():
