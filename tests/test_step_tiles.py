@@ -178,8 +178,10 @@ def test_a_launch_runs_many_steps_by_rule(tmp_path: Path) -> None:
     assert not realiser(LU, tmp_path).realise(parse("batch(k: 1)")).prepared.batches
 
 
-def test_values_that_spread_to_all_elements_leave_no_tiles(tmp_path: Path) -> None:
-    assert not realiser(IN_PLACE, tmp_path).realise().prepared.batches
+@pytest.mark.parametrize("source", [IN_PLACE, SPREADING])
+def test_values_that_spread_to_all_elements_leave_no_tiles(source: str, tmp_path: Path) -> None:
+    """By rule: versions by step are made for who asks."""
+    assert not realiser(source, tmp_path).realise().prepared.batches
 
 
 BESIDE_DATA = """
