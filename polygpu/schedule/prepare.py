@@ -296,7 +296,7 @@ def _of(start: Prepared, p: Polyhedra, passes: Passes, exact: bool) -> Prepared:
 
 def is_single(domain: isl.Set) -> bool:
     """Whether there is at most one instance, for all sizes."""
-    return bool(domain.lexmin().is_equal(domain.lexmax()))
+    return bool(domain.is_singleton())
 
 
 def _check_repeats(prepared: Prepared) -> None:

@@ -164,7 +164,8 @@ def _in_place(session: Session, use: Use) -> bool:
         return True
     if use.address.dim(D.out) != use.slot.relation.dim(D.out):
         return False
-    return bool(use.address.is_subset(use.instances.apply_range(use.slot.relation.reset_tuple_id(D.out))))
+    used = use.address.intersect_domain(use.instances.domain())  # not what clamped copies bring beside
+    return bool(used.is_subset(use.instances.apply_range(use.slot.relation.reset_tuple_id(D.out))))
 
 
 def _in_later_launches(session: Session, first: Use, second: Use, before: isl.Map) -> bool:

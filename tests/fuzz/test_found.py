@@ -27,7 +27,8 @@ FOUND = sorted((Path(__file__).parent / "found").glob("*.c"))
 
 
 def options_of(text: str) -> Options:
-    words = shlex.split(text.splitlines()[0].removeprefix("// flags:"))
+    given = shlex.split(text.splitlines()[0].removeprefix("// flags:"))
+    words = [word for word in given if word != "--reassociate"]
     values = dict(zip(words[::2], words[1::2], strict=True))
     decisions = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--decide")
     assume = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--assume")
@@ -37,6 +38,7 @@ def options_of(text: str) -> Options:
         decisions=decisions,
         assume=assume,
         level=int(values.get("-O", 1)),
+        reassociate="--reassociate" in given,
     )
 
 

@@ -12,7 +12,7 @@ from polygpu.compilation import Options
 from polygpu.lower import realise, scan
 from polygpu.lower.realise import Realiser
 from polygpu.pipeline import compile_file
-from polygpu.schedule.prepare import Prepared
+from polygpu.schedule.prepare import Prepared, is_single
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried, steps
 from polygpu.verify.certificate import certify
@@ -44,6 +44,21 @@ def test_steps_are_limited_also_inside_of_a_limit() -> None:
         with bounded(50_000_000):
             isl.Set("{ [i] : 0 <= i < 10 }").complement()
         _work()
+
+
+@pytest.mark.parametrize(
+    ("domain", "single"),
+    [
+        # isl has an error for the least element of this set
+        ("[n] -> { [i, j] : (1 + i) mod 3 = 0 and i < n and n - i <= j <= 1 + i and j < n }", False),
+        ("[n] -> { [i, j] : (1 + i) mod 3 = 0 and n <= i < n + 3 and j = 2i }", True),
+        ("[n] -> { [i] : i = n or i = 2n }", False),
+        ("[n] -> { [i] : i >= n }", False),
+        ("[n] -> { [i] : false }", True),
+    ],
+)
+def test_one_instance_at_most(domain: str, single: bool) -> None:
+    assert is_single(isl.Set(domain)) == single
 
 
 def test_nothing_starts_when_time_is_up() -> None:
