@@ -269,6 +269,8 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
     users = load.instances.reverse().apply_range(load.address)
     if load.slot.relation is not None:
         users = users.intersect_domain(load.slot.relation.domain())
+    if load.slot.implied:
+        users = users.intersect_domain(session.demand.instances(load.slot))
     writers, fresh = session.source.writers(load.slot)
     # what a temporary held before its first write is never used: the source could not know it either
     left = users if temporary and not load.slot.implied else users.subtract_domain(fresh)

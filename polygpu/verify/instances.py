@@ -107,6 +107,8 @@ def _no_old_values(session: Session, array: Array, part: str, buffer: Buffer, us
         if not session.demand.matters(load.slot):
             continue
         _, fresh = session.source.writers(load.slot)
+        if load.slot.implied:
+            fresh = fresh.intersect(session.demand.instances(load.slot))
         if not load.instances.intersect_range(fresh).is_empty():
             _missing(session, f"'{array.name}' is read before it is written, and not copied to the device")
     if buffer.copy_out:

@@ -12,12 +12,13 @@ from polygpu import pipeline
 from polygpu.analysis import polyhedra
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
-from polygpu.model.expr import Reference
+from polygpu.model.expr import Name, Reference
 from polygpu.model.kernel import Assign, If, Statement
 from polygpu.model.kernel_walk import map_statements
 from polygpu.verify.certificate import certify
 from polygpu.verify.demand import Demand
 from polygpu.verify.source import Source
+from tests.unit.kernel_mutants import kernel_variants
 
 PROGRAM = """
 void f(int n, float x[restrict n], float y[restrict n][64])
@@ -86,3 +87,39 @@ def test_an_element_that_a_later_read_or_the_end_may_find_must_be_loaded(tmp_pat
     assert wrong != kernel
     certificate = certify(replace(made, region=replace(made.region, kernels=(wrong,))))
     assert "reads a value that nobody computed" in [f.message for f in certificate.failures]
+
+
+PASSED_ON = """
+void f(int m, float A[restrict 25][41], float B[restrict 222])
+{
+#pragma scop
+    for (int i = 0; i < (m < 95 ? m : 95); i += 3) {
+        unsigned long t = 4;
+        for (int j = i + 1; j < 3; j++) {
+            B[i + 7] = 0.5f * B[i + 7] + t;
+            if (A[0][j - 1] <= A[j + 2][2])
+                t = t * 3u < 7 ? t : 7;
+        }
+        AFTER;
+    }
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize("after", ["", "B[i + 107] = t"])
+def test_the_old_value_of_the_last_iteration_may_have_no_reader(after: str, tmp_path: Path) -> None:
+    """Iterations pass `t` on: each of its three assignments is needed, the old value only if one reads it."""
+
+    def without(s: Statement) -> tuple[Statement, ...] | None:
+        match s:
+            case Assign(Name(name) | Reference(name), _) if name.startswith("t"):
+                return ()
+        return None
+
+    (tmp_path / "v.c").write_text(PASSED_ON.replace("AFTER", after))
+    options = Options(target="emulator", device="8800gtx", level=0, certify="off")
+    (made,) = pipeline.compile_file(str(tmp_path / "v.c"), options).regions
+    assert certify(made).holds
+    changed = [certify(replace(made, region=r)).holds for r in kernel_variants(made.region, without)]
+    assert changed == [False] * 3
