@@ -270,12 +270,26 @@ class RunCode:
             names = self.c.points.register_names(a)
             counts = (a.per_thread,) if len(names) == 1 else (a.per_thread // a.group, a.group)
             ranges |= {n: range(c) for n, c in zip(names, counts, strict=True)}
-        ranges |= {inside_of(step): range(step.width) for step in self.steps}
+        ranges |= {inside_of(step): range(step.width) for step in self.steps} | self._only_origins
         for subscript, side in zip(r.subscripts, box.sides, strict=True):
             low, high = _interval(local_index(self.c, self._in_points(subscript, s), side.offset), ranges)
             if low is None or high is None or low < 0 or high >= side.size:
                 return False
         return True
+
+    @cached_property
+    def _only_origins(self) -> dict[str, range]:
+        """Where tiles begin along axes that have only one."""
+        context, found = self.c.block_context(), dict[str, range]()
+        for a in (a for a in self.c.registers() if not (a.loop or a.anchor)):
+            k = context.find_dim_by_name(D.param, a.origin)
+            line = isl.Set.from_params(context).move_dims(D.set, 0, D.param, k, 1) if k >= 0 else None
+            ends = (line.dim_min_val(0), line.dim_max_val(0)) if line is not None else ()
+            if ends and all(end.is_int() for end in ends):
+                first, last = (end.to_python() for end in ends)
+                tiles = range(-(-first // a.stride) * a.stride, last + 1, a.stride)
+                found |= {a.origin: tiles} if len(tiles) == 1 else {}
+        return found
 
     def _in_points(self, subscript: Expr, s: PolyStatement) -> Expr:
         """The subscript with iterators that are points or the step's dimension written as such."""

@@ -320,6 +320,7 @@ def _stage(
             whole, stepped = tile, True
     if whole is None or _volume(whole) > 16384:
         return None
+    whole = tuple(_of_whole_tile(m, group, k, side) for k, side in enumerate(whole))
     if device.rule == "cc10":
         whole = (*whole[:-1], _aligned_side(whole[-1], device.request_lanes))
     reference = group[0].access.reference
@@ -327,6 +328,19 @@ def _stage(
     keys = frozenset(reference_key(p.statement, p.access.reference) for p in group)
     made = Box(reference.array, array_tuple(reference), "", whole, order, reason, keys)
     return Staging(made, number, stepped)
+
+
+def _of_whole_tile(m: Grid, group: list[Pattern], k: int, side: Side) -> Side:
+    """The side up to the end of the tile, where the only tile along an axis ends beyond the iterations.
+
+    Threads that have several points then compute at all of them without a test; copies end in the array.
+    """
+    for d, axis in enumerate(m.axes):
+        along = all((step := p.steps[d]) is not None and step[k] == 1 for p in group)
+        alone = all(step is None or not step[k] for p in group for step in (*p.steps[:d], *p.steps[d + 1 :]))
+        if along and alone and axis.per_thread > 1 and axis.tile // 2 < side.size < axis.tile:
+            return replace(side, size=axis.tile)
+    return side
 
 
 def _aligned_side(side: Side, lanes: int) -> Side:
