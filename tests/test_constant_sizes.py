@@ -16,6 +16,8 @@ from polygpu import pipeline
 from polygpu.analysis import polyhedra
 from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
+from polygpu.model.kernel import For, If
+from polygpu.model.kernel_walk import has_barrier, statements
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import PROPERTIES
 from tests.support_kernels import build_checked, some_by_default
@@ -102,3 +104,24 @@ def test_prints_the_same(kernel: str, device: str, extent: int, form: str, tmp_p
     expected = programs.run(programs.build_original(kernel, tmp_path), sizes)
     program = build_checked(kernel, tmp_path, *SANITIZED)
     assert programs.compare(expected, programs.run(program, sizes)).identical
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(128, 255), (100, 256), (127, 200), (4095, 250)])
+def test_the_only_tile_along_an_axis_computes_without_tests(rows: int, columns: int, tmp_path: Path) -> None:
+    """Threads that have several points compute at those beyond the last, too; what is stored is tested."""
+    source = tmp_path / "v.c"
+    source.write_text(
+        f"void f(float A[restrict {rows}][999], float B[restrict 999][{columns}],"
+        f" float C[restrict {rows}][{columns}])\n"
+        f"{{\n#pragma scop\nfor (int i = 0; i < {rows}; i++) for (int j = 0; j < {columns}; j++)"
+        " for (int k = 0; k < 999; k++) C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n"
+    )
+    decisions = ("tile(i: 128, j: 256)", "threads(i: 16, j: 16)")
+    options = Options(target="cuda", device="h100", decisions=decisions, certify="off")
+    (made,) = pipeline.compile_file(str(source), options).regions
+    (kernel,) = made.region.kernels
+    (steps,) = (s for s in kernel.body if isinstance(s, For) and any(map(has_barrier, s.body)))
+    tests = [s for s in statements(steps.body) if isinstance(s, If) and not s.uniform]
+    assert not tests
+    assert any(isinstance(s, If) and not s.uniform for s in statements(kernel.body))
+    assert_certified(made)
