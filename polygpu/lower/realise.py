@@ -333,7 +333,7 @@ class Realiser:
         return self.grids.get(key, lambda: self._mapped(nest, outer, name, asked))
 
     def _mapped(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
-        grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name)
+        grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name, self.typical)
         check_padding(grid, asked)
         return grid
 

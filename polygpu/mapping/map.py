@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count, groupby
+from types import MappingProxyType
 from typing import cast
 
 from polygpu.analysis.polyhedra import Polyhedra
@@ -94,9 +95,17 @@ def map_host(p: Polyhedra, host: Host, grid: Callable[[Nest, tuple[Fixed, ...], 
 
 
 def map_nest(
-    p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device, asked: Wanted, name: str = "k"
+    p: Polyhedra,
+    nest: Nest,
+    outer: tuple[Fixed, ...],
+    device: Device,
+    asked: Wanted,
+    name: str = "k",
+    typical: Mapping[str, int] = MappingProxyType({}),
 ) -> Grid:
     """The kernel of `nest` on `device`: its parallel members in grid order (lanes last), all arrays placed.
+
+    `typical` are values stated for sizes that are known at run time only.
 
     Raises RefusedError for a decision that the nest cannot follow.
     """
@@ -120,7 +129,7 @@ def map_nest(
     grid = _made(grid, _order(grid, asked), device, asked, "order")
     chosen = tiling(grid, device)
     made = _tiled(grid, chosen, device, asked)
-    narrow = narrower(grid, chosen, device) if is_swept(made) and not asked.care else None
+    narrow = narrower(grid, chosen, device, typical) if is_swept(made) and not asked.care else None
     if narrow is not None and not any(map(asked.find, ("tile", "threads", "attend"))):
         swept = _tiled(grid, narrow, device, asked)
         made = swept if len(swept.computing) < len(swept.axes) else made

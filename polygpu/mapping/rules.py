@@ -6,10 +6,11 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import ceil, prod
+from types import MappingProxyType
 
 import islpy as isl
 
@@ -19,6 +20,7 @@ from polygpu.mapping.owned import nest_patterns, promote, shape_of, untouched
 from polygpu.mapping.program import Box, Buffering, Grid, Tiles, reference_key
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
+from polygpu.model.scop import TYPICAL_EXTENTS
 from polygpu.schedule.tree import members_on
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
@@ -262,9 +264,12 @@ def _fills(m: Grid, t: Tiling, device: Device) -> bool:
     return room and waves >= _FULL * ceil(waves) > 0
 
 
-def _points_along(m: Grid, axis: int) -> int | None:
-    """How many values the axis has, where that is known."""
+def _points_along(m: Grid, axis: int, sizes: Mapping[str, int] = MappingProxyType({})) -> int | None:
+    """How many values the axis has, where that is known, at `sizes`."""
     values = reduce(isl.Set.union, (_image(m, s, [m.axes[axis].member.rows[s]]) for s in m.statements))
+    for name, size in sizes.items():
+        k = values.find_dim_by_name(D.param, name)
+        values = values.fix_val(D.param, k, isl.Val(size)) if k >= 0 else values
     least, most = values.dim_min_val(0), values.dim_max_val(0)
     return most.to_python() - least.to_python() + 1 if least.is_int() and most.is_int() else None
 
@@ -277,12 +282,14 @@ def is_sure(m: Grid, device: Device) -> bool:
 _ATTENDING, _NARROWEST = 128, 8
 
 
-def narrower(m: Grid, t: Tiling, device: Device) -> Tiling | None:
+def narrower(m: Grid, t: Tiling, device: Device, typical: Mapping[str, int]) -> Tiling | None:
     """The tiling of a nest of one axis with fewer points a block, so that each multiprocessor has one, and
     threads that copy for these: what a point runs is a chain, of which a chip has few. None where there are
-    enough blocks, or it is not known how many.
+    enough blocks, at `typical` sizes where no others are known.
     """
-    points = _points_along(m, 0) if len(m.axes) == 1 else None
+    extent = TYPICAL_EXTENTS.get(max((len(a.extents) for a in m.p.scop.arrays), default=1), 64)
+    sizes = {name: typical.get(name, extent) for name in m.p.parameters}
+    points = _points_along(m, 0, sizes) if len(m.axes) == 1 else None
     (threads, *_), *_ = t.shapes
     if points is None or points > threads * (device.multiprocessors - 1):
         return None

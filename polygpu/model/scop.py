@@ -20,6 +20,7 @@ from polygpu.support.dataclass import dataclass
 # no larger than LARGEST_SIZE leave some for what is added to them.
 COUNTED = 2**31 - 2**15
 LARGEST_SIZE = 2**31 - 2**16
+TYPICAL_EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}  # of what is not known, by dimensions or loops
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf
 from polygpu.lower.work import Work
 from polygpu.model.rewrite import scalars_in
-from polygpu.model.scop import LARGEST_SIZE
+from polygpu.model.scop import LARGEST_SIZE, TYPICAL_EXTENTS
 from polygpu.offload.instances import Sizes
 from polygpu.offload.seconds import Ledger
 
-EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}
-"""By the dimensions of the largest array: 16 million elements of two dimensions or more."""
 SMALL = 64  # of more dimensions
 STEPS = 100  # of loops whose iterators are in no subscript
 
@@ -42,7 +40,7 @@ def _extent(ledger: Ledger) -> int:
     rank = max((len(a.extents) for a in ledger.region.polyhedra.scop.arrays), default=0)
     if rank <= 1:
         rank = max((len(_indexing(w)) for w in ledger.work), default=0)
-    return EXTENTS.get(max(rank, 1), SMALL)
+    return TYPICAL_EXTENTS.get(max(rank, 1), SMALL)
 
 
 def _extent_names(ledger: Ledger) -> frozenset[str]:

@@ -30,7 +30,7 @@ from polygpu.analysis.reductions import Reduction, reductions, relaxed
 from polygpu.model.decisions import OF_ONE_THREAD, Decision
 from polygpu.model.expr import Call, Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references, scalars_in, substitute
-from polygpu.model.scop import Access, Array, Store
+from polygpu.model.scop import TYPICAL_EXTENTS, Access, Array, Store
 from polygpu.model.updates import combined
 from polygpu.schedule.fusion import Scope
 from polygpu.schedule.nests import host_sequence, nests
@@ -55,7 +55,6 @@ from polygpu.support.child import patience
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, c_name, coalesced
 
-EXTENTS = {1: 1 << 22, 2: 4096, 3: 256}  # iterations of loops of unknown length, by how many there are
 FEW = 2048  # threads
 SHORT = 64  # terms that a thread adds up by itself
 LEAST, MOST = 2048, 1 << 14  # terms of a block
@@ -365,7 +364,7 @@ class _Shared:
 
     def _extent_at(self, member: Member, statement: str, sizes: Mapping[str, int]) -> int:
         s = self.p.statement(statement)
-        unknown = EXTENTS.get(max(len(s.iterators), 1), 64)
+        unknown = TYPICAL_EXTENTS.get(max(len(s.iterators), 1), 64)
         domain = s.domain
         for name in self.p.parameters:
             position = domain.find_dim_by_name(D.param, name)

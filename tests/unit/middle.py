@@ -60,12 +60,12 @@ def host_text(parameters: str, body: str) -> list[str]:
     return describe(scheduled(parameters, body)[1].host)
 
 
-def mapped(parameters: str, body: str, device: str = "8800gtx", decisions: str = "") -> Grid:
-    """The first kernel, which must not be inside a host loop, made as `decisions` say."""
+def mapped(parameters: str, body: str, device: str = "8800gtx", decisions: str = "", **typical: int) -> Grid:
+    """The first kernel, which must not be inside a host loop, made as `decisions` say, at `typical` sizes."""
     p, found = scheduled(parameters, body)
     nest = nests(found.host)[0]
     asked = wanted(p, nest, parse(decisions) if decisions else (), care=0)
-    return map_nest(p, nest, (), devices.load(device), asked)
+    return map_nest(p, nest, (), devices.load(device), asked, typical=typical)
 
 
 def lowered(parameters: str, body: str, device: str = "8800gtx") -> Kernel:

@@ -109,10 +109,32 @@ def test_a_multiprocessor_has_room_for_two_blocks(device: str, one: int, two: in
     loops, add = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)", "s[i] += A[i][j];"
     sums = f"{loops} {{ {add} {add.replace('s', 't').replace('A', 'B')} }}"
     parameters = f"{MATRICES}, float s[restrict n], float t[restrict n]"
-    grids = [mapped(parameters, f"{loops} {add}", device), mapped(parameters, sums, device)]
-    grids.append(mapped(parameters.replace("float", "double"), sums, device))
+    many = 1 << 20
+    grids = [mapped(parameters, f"{loops} {add}", device, n=many), mapped(parameters, sums, device, n=many)]
+    grids.append(mapped(parameters.replace("float", "double"), sums, device, n=many))
     assert [g.shape[0] for g in grids] == [one, two, doubles]
     assert {box.array for box, _ in grids[-1].boxes} == {"A", "B"}
+
+
+@pytest.mark.parametrize(
+    ("device", "typical", "threads"),
+    [
+        ("h100", {}, 16),  # 4096
+        ("h100", {"n": 8384}, 32),
+        ("h100", {"n": 8385}, 64),
+        ("h100", {"n": 1000}, 8),
+        ("h100", {"n": 1000, "m": 1 << 20}, 8),
+        ("8800gtx", {}, 64),
+    ],
+)
+def test_blocks_are_narrow_where_there_are_few_at_typical_sizes(
+    device: str, typical: dict[str, int], threads: int
+) -> None:
+    """The H100 has 132 multiprocessors, which are to have a block each."""
+    sums = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) s[i] += A[i][j];"
+    grid = mapped(f"{MATRICES}, float s[restrict n]", sums, device, **typical)
+    assert [a.threads for a in grid.axes if not a.copies] == [threads]
+    assert sum(a.copies for a in grid.axes) == (threads < 64)
 
 
 def test_buffering() -> None:
