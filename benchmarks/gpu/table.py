@@ -113,7 +113,7 @@ def _generated(name: str, source: Path, out: Path, chosen: argparse.Namespace) -
         (directory / f"{name}.c").write_text(text)
         order = ROWS[name].get("arguments", list(sizes))
         macros = [f"-D{k}={v}" for k, v in ROWS[name].get("room", {}).items()]
-        arguments = [str(sizes[k]) for k in order]
+        arguments = [str(sizes.get(k, k)) for k in order]
     else:
         macros = [*macros, "-DPOLYBENCH_USE_C99_PROTO", "-DPOLYBENCH_USE_SCALAR_LB"]
         arguments = []
