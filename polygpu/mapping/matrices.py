@@ -56,7 +56,7 @@ def _in_steps(row: isl.PwAff) -> isl.PwAff:
 def matrices(m: Grid) -> Iterator[Matrix]:
     """Those of all accesses of a nest."""
     for name in m.statements:
-        axes = [a.member.rows[name] for a in m.axes]
+        axes = [a.member.rows[name] for a in m.computing]
         inner = inner_rows(m, name)
         outer = [f.member.rows[name] for f in m.outer if name in f.member.rows]
         yield from _matrices(m, name, axes, inner, outer)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
+import pytest
+
+from benchmarks.programs import kernel_names, source_of
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.layout import plain
 from polygpu.report.papers import KernelPapers, papers, papers_lines
+from tests.support_kernels import some_by_default
 
 SQUARE = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
 MATRICES = "int n, float A[restrict n][n], float B[restrict n][n], float x[restrict n], int t[restrict n]"
 
 
-def found(directory: Path, body: str) -> tuple[KernelPapers, ...]:
+def found(directory: Path, body: str, device: str = "gtx285") -> tuple[KernelPapers, ...]:
     path = directory / "p.c"
     path.write_text(f"void f({MATRICES})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
-    compilation = compile_file(str(path), Options(target="emulator", device="gtx285"))
+    compilation = compile_file(str(path), Options(target="emulator", device=device))
     return papers(compilation, explain(compilation), {"n": 64})
 
 
@@ -43,6 +48,29 @@ def test_bounds_are_said_to_be_bounds(tmp_path: Path) -> None:
     assert "at most 2*T_i*T_j" in row
     (random,) = (r for r in kernels[0].references if r.text == "x[t[j]]")
     assert (random.between_threads, random.space) == ("random j, random i", "texture")
+
+
+def test_threads_that_only_copy_are_no_loop(tmp_path: Path) -> None:
+    (kernel,) = found(
+        tmp_path, "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) x[i] += A[i][j];", "h100"
+    )
+    assert kernel.tile == (("T_i", 16),)
+    assert {r.text: r.between_threads for r in kernel.references} == {
+        "x[i]": "true linear i",
+        "A[i][j]": "false linear i",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device"),
+    some_by_default(list(product(kernel_names(), ("h100", "generic", "8800gtx"))), one_in=19),
+)
+def test_all_kernels_are_explained(kernel: str, device: str) -> None:
+    options = Options(target="emulator", device=device, certify="off", offload="always")
+    compilation = compile_file(str(source_of(kernel)), options)
+    explained = {k.kernel for k in papers(compilation, explain(compilation), {})}  # those that isl has time for
+    assert explained <= {k.name for r in compilation.regions for k in r.region.kernels}
+    assert explained or kernel == "seidel-2d"
 
 
 def test_of_nothing_nothing_is_said(tmp_path: Path) -> None:
