@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.programs import kernel_names, source_of
 from polygpu.compilation import Options
+from polygpu.mapping.program import in_waves
 from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.layout import plain
@@ -68,9 +69,10 @@ def test_threads_that_only_copy_are_no_loop(tmp_path: Path) -> None:
 def test_all_kernels_are_explained(kernel: str, device: str) -> None:
     options = Options(target="emulator", device=device, certify="off", offload="always")
     compilation = compile_file(str(source_of(kernel)), options)
-    explained = {k.kernel for k in papers(compilation, explain(compilation), {})}  # those that isl has time for
+    found = papers(compilation, explain(compilation), {})  # those that isl has time for
+    explained = {k.kernel for k in found}
     assert explained <= {k.name for r in compilation.regions for k in r.region.kernels}
-    assert explained or kernel == "seidel-2d"
+    assert explained or any(in_waves(g) for r in compilation.regions for g in r.grids)
 
 
 def test_of_nothing_nothing_is_said(tmp_path: Path) -> None:
