@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import lcm
 from typing import TypeAlias
 
-from polygpu.model.expr import Name
+from polygpu.model.expr import Binary, Int, Name
 from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region
-from polygpu.model.rewrite import scalars_in
+from polygpu.model.rewrite import scalars_in, walk
 from polygpu.perf.lanes import uniform
 from polygpu.support.dataclass import dataclass
 
 SIZE = 4096  # the value of every size while predicting: large, and a multiple of all tiles
+_PERIOD = 24  # iterations looked at one after the other
 SEGMENT = 32  # elements: rows are pitched to multiples of it
 
 Block: TypeAlias = tuple[int, int, int]
@@ -87,7 +89,8 @@ def launches(
                     yield from launches(inner, values, most)
             case HostFor(index, lower, upper, step, inner):
                 first, end = uniform(lower, values), uniform(upper, values)
-                for i, times in _spread(range(first or 0, end or 0, step), most):
+                together = period(inner) if most else 1
+                for i, times in _spread(range(first or 0, end or 0, step), most, together):
                     for launch, at, inside in launches(inner, {**values, index: i}, most):
                         yield launch, at, times * inside
 
@@ -108,9 +111,34 @@ def evaluated(
         yield known[key], times
 
 
-def _spread(iterations: range, most: int | None) -> Iterator[tuple[int, int]]:
-    """Iterations in the middle of `most` equal parts, and how many each stands for."""
-    parts = len(iterations) if most is None else min(most, len(iterations))
+def period(body: tuple[HostStatement, ...]) -> int:
+    """After how many iterations of a loop around `body` tests of remainders are the same again.
+
+    `if ((c0 + 3) % 3 >= 1) ... else for (p...) ...` is one launch, another one, and then many.
+    """
+    tests = (s.test for s in _host_statements(body) if isinstance(s, HostIf))
+    moduli = {
+        e.right.value
+        for test in tests
+        for e in walk(test)
+        if isinstance(e, Binary) and e.op == "%" and isinstance(e.right, Int)
+    }
+    found = lcm(*moduli)
+    return found if found <= _PERIOD else 1
+
+
+def _host_statements(body: tuple[HostStatement, ...]) -> Iterator[HostStatement]:
+    for s in body:
+        yield s
+        if isinstance(s, HostIf | HostFor):
+            yield from _host_statements(s.body)
+
+
+def _spread(iterations: range, most: int | None, together: int = 1) -> Iterator[tuple[int, int]]:
+    """Iterations in the middle of `most` equal parts, so many `together`, and how many each stands for."""
+    parts = len(iterations) if most is None else min(most, -(-len(iterations) // together))
     for k in range(parts):
         part = iterations[k * len(iterations) // parts : (k + 1) * len(iterations) // parts]
-        yield part[len(part) // 2], len(part)
+        few = min(together, len(part))
+        for i in range(few):
+            yield part[len(part) // 2 - few // 2 + i], len(part[i::few])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import islpy as isl
 
@@ -60,7 +62,13 @@ def host_text(parameters: str, body: str) -> list[str]:
     return describe(scheduled(parameters, body)[1].host)
 
 
-def mapped(parameters: str, body: str, device: str = "8800gtx", decisions: str = "", **typical: int) -> Grid:
+def mapped(
+    parameters: str,
+    body: str,
+    device: str = "8800gtx",
+    decisions: str = "",
+    typical: Mapping[str, int] = MappingProxyType({}),
+) -> Grid:
     """The first kernel, which must not be inside a host loop, made as `decisions` say, at `typical` sizes."""
     p, found = scheduled(parameters, body)
     nest = nests(found.host)[0]

@@ -109,9 +109,9 @@ def test_a_multiprocessor_has_room_for_two_blocks(device: str, one: int, two: in
     loops, add = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)", "s[i] += A[i][j];"
     sums = f"{loops} {{ {add} {add.replace('s', 't').replace('A', 'B')} }}"
     parameters = f"{MATRICES}, float s[restrict n], float t[restrict n]"
-    many = 1 << 20
-    grids = [mapped(parameters, f"{loops} {add}", device, n=many), mapped(parameters, sums, device, n=many)]
-    grids.append(mapped(parameters.replace("float", "double"), sums, device, n=many))
+    many = {"n": 1 << 20}
+    grids = [mapped(parameters, f"{loops} {add}", device, typical=many), mapped(parameters, sums, device, typical=many)]
+    grids.append(mapped(parameters.replace("float", "double"), sums, device, typical=many))
     assert [g.shape[0] for g in grids] == [one, two, doubles]
     assert {box.array for box, _ in grids[-1].boxes} == {"A", "B"}
 
@@ -132,7 +132,7 @@ def test_blocks_are_narrow_where_there_are_few_at_typical_sizes(
 ) -> None:
     """The H100 has 132 multiprocessors, which are to have a block each."""
     sums = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) s[i] += A[i][j];"
-    grid = mapped(f"{MATRICES}, float s[restrict n]", sums, device, **typical)
+    grid = mapped(f"{MATRICES}, float s[restrict n]", sums, device, typical=typical)
     assert [a.threads for a in grid.axes if not a.copies] == [threads]
     assert sum(a.copies for a in grid.axes) == (threads < 64)
 
