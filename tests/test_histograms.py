@@ -11,6 +11,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign
 from polygpu.model.kernel_walk import map_statements
 from polygpu.model.rewrite import rewrite
+from polygpu.schedule.nests import host_loops
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
 from tests.test_shared_sums import assert_same, compiled, one
@@ -120,3 +121,74 @@ def test_a_copy_that_two_threads_share_is_refuted(tmp_path: Path) -> None:
     body = map_statements(region.kernels[k].body, changed)  # type: ignore[arg-type]
     kernels = tuple(replace(x, body=body) if n == k else x for n, x in enumerate(region.kernels))
     assert certify(replace(made, region=replace(region, kernels=kernels))).failures
+
+
+FRAMES = """
+#include <stdio.h>
+#include <stdlib.h>
+static void count(int frames, int pixels, unsigned char a[restrict frames][pixels],
+    int out[restrict frames][16])
+{
+    int h[16];
+#pragma scop
+    for (int f = 0; f < frames; f++) {
+        for (int b = 0; b < 16; b++)
+            h[b] = 0;
+        for (int p = 0; p < pixels; p++)
+            h[a[f][p] & 15] += 1;
+        for (int b = 0; b < 16; b++)
+            out[f][b] = h[b];
+    }
+#pragma endscop
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), k = 0;
+    unsigned char *a = malloc(n * 70 + 1);
+    int *out = malloc(n * 16 * sizeof *out + 4);
+    while (k < 70 * n) { a[k] = k * k / 5 % 251; k++; }
+    count(n, 70, (void *)a, (void *)out);
+    for (k = 0; k < 16 * n; k++) printf("%d\\n", out[k]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["h100", "8800gtx"])
+def test_frames_have_a_histogram_each(device: str, tmp_path: Path) -> None:
+    """All of it is set to 0 before anything is counted: frames pass nothing on."""
+    made = compiled(FRAMES, tmp_path, reassociate=False, device=device)
+    region = one(made)
+    assert not region.prepared.alone
+    assert not host_loops(region.prepared.scheduled.host)
+    assert not certify(region).failures
+    assert_same(made, tmp_path, 1, 2, 33)
+
+
+@pytest.mark.parametrize(
+    "change", [("b = 0; b < 16; b++)\n            h", "b = 1; b < 16; b++)\n            h")]
+)
+def test_frames_that_pass_something_on_are_counted_in_order(change: tuple[str, str], tmp_path: Path) -> None:
+    text = FRAMES.replace("int h[16];", "int h[16]; for (int b = 0; b < 16; b++) h[b] = 1;").replace(*change)
+    made = compiled(text, tmp_path, reassociate=False)
+    assert not certify(one(made)).failures
+    assert_same(made, tmp_path, 1, 2, 5)
+
+
+def test_a_histogram_that_two_frames_share_is_refuted(tmp_path: Path) -> None:
+    made = one(compiled(FRAMES, tmp_path, reassociate=False))
+
+    def shared(e: Expr) -> Expr | None:
+        if isinstance(e, Reference) and e.array == "h":
+            return replace(e, subscripts=(Binary("/", e.subscripts[0], Int(2)), *e.subscripts[1:]))
+        return None
+
+    def changed(s: object) -> object:
+        if isinstance(s, Assign) and isinstance(s.target, Reference):
+            new = shared(s.target) or s.target
+            assert isinstance(new, Reference)
+            return replace(s, target=new, value=rewrite(s.value, shared))
+        return s
+
+    kernels = tuple(replace(k, body=map_statements(k.body, changed)) for k in made.region.kernels)  # type: ignore[arg-type]
+    assert certify(replace(made, region=replace(made.region, kernels=kernels))).failures

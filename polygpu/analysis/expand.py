@@ -277,8 +277,9 @@ def _accesses(p: Polyhedra, name: str) -> list[tuple[PolyStatement, PolyAccess]]
 
 def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
     accesses = _accesses(p, name)
-    if not accesses or any(not a.affine for _, a in accesses):
-        return []
+    sized = all(extent is not None for extent in p.array(name).extents)
+    if not accesses or not (sized or all(a.affine for _, a in accesses)):
+        return []  # of what data tell, any element may be touched
     if any(array_tuple(a.reference) == tuple_name(m, D.out) for m in maps(d.live_in) for _, a in accesses):
         return []  # a value from outside the region, or one never written: leave the memory as it is
     flow = _flow_of(p, accesses, d)

@@ -305,14 +305,14 @@ def _somewhere(
     line = isl.Set.universe(builder.space.params().set_from_params().add_dims(D.set, 1))
     anywhere = isl.Map.from_domain_and_range(domain, line)
     parts = [anywhere] * len(access.reference.subscripts)
-    if any(access.forms):
-        for k, (forms, extent) in enumerate(zip(access.forms, extents, strict=True)):
-            if forms:
-                each = (isl.Map.from_pw_aff(builder.value(form)) for form in forms)
-                parts[k] = reduce(isl.Map.union, each).intersect_domain(domain)
-            elif extent is not None:
-                ends = isl.Map.from_pw_aff(builder.value(extent)).intersect_domain(domain)
-                parts[k] = ends.apply_range(isl.Map("{ [end] -> [i] : 0 <= i < end }"))
+    told = access.forms or ((),) * len(parts)
+    for k, (forms, extent) in enumerate(zip(told, extents or (None,) * len(parts), strict=True)):
+        if forms:
+            each = (isl.Map.from_pw_aff(builder.value(form)) for form in forms)
+            parts[k] = reduce(isl.Map.union, each).intersect_domain(domain)
+        elif extent is not None:
+            ends = isl.Map.from_pw_aff(builder.value(extent)).intersect_domain(domain)
+            parts[k] = ends.apply_range(isl.Map("{ [end] -> [i] : 0 <= i < end }"))
     return reduce(isl.Map.flat_range_product, parts)
 
 

@@ -54,7 +54,8 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """An array element: `index` is None where it depends on data, then any element is meant.
+    """An array element: `index` is None where it depends on data, then any element is meant that has the
+    subscripts which are known `partly`.
 
     `space` is "global", "shared" or "private"; locals are private arrays without dimensions.
     `type` is the one it was declared with.
@@ -65,6 +66,7 @@ class Place:
     index: tuple[isl.PwAff, ...] | None
     text: str = ""
     type: str = ""
+    partly: tuple[isl.PwAff | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +156,14 @@ def anywhere(point: Point, dims: tuple[str, ...], rank: int) -> isl.Map:
     """Executions of `point` to every element of an array with `rank` dimensions."""
     everything = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, rank))
     return isl.Map.from_domain_and_range(executions(point, dims), everything)
+
+
+def somewhere(point: Point, dims: tuple[str, ...], index: tuple[isl.PwAff | None, ...]) -> isl.Map:
+    """Executions of `point` to the elements with an `index` that is not known as a whole."""
+    found = relation(point, tuple(i for i in index if i is not None), dims)
+    for k, i in enumerate(index):
+        found = found.insert_dims(D.out, k, 1) if i is None else found
+    return found
 
 
 def _moved(found: isl.Map, dims: tuple[str, ...]) -> isl.Map:

@@ -94,7 +94,10 @@ class Matcher:
             raise MismatchError(
                 f"{_shown(source)} has subscripts that depend on data and is not read in place"
             )
-        for a, b in zip(source.subscripts, kernel.subscripts, strict=True):
+        more = len(kernel.subscripts) - len(source.subscripts)  # which say whose copy of a temporary it is
+        if more < 0:
+            raise MismatchError(f"{_shown(source)} is read of an array of fewer dimensions")
+        for a, b in zip(source.subscripts, kernel.subscripts[more:], strict=True):
             self.match(a, b)
 
     def _same_integer(self, source: Expr, kernel: Expr) -> bool:

@@ -17,7 +17,7 @@ from polygpu.support.isl_idioms import TooLongError
 from polygpu.verify.budget import Budget
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
-from polygpu.verify.events import Do, Leaf, Place, anywhere, relation
+from polygpu.verify.events import Do, Leaf, Place, relation, somewhere
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
 from polygpu.verify.source import Source, UnanalysableError
@@ -104,7 +104,7 @@ class Session:
         dims = frame.dims(action.point)
         if place.index is not None:
             return relation(action.point, place.index, dims)
-        return anywhere(action.point, dims, len(self.buffer(place.array).extents))
+        return somewhere(action.point, dims, place.partly or (None,) * len(self.buffer(place.array).extents))
 
     def instances(self, action: Do, frame: Frame) -> isl.Map:
         """Executions of a matched action that are instances of the source, to these instances."""

@@ -253,7 +253,7 @@ class KernelWalk:
                 if shared is not None:
                     return Place(array, "shared", known, array, shared.type)  # type: ignore[arg-type]
                 ctype = self._element(expr)
-                return Place(array_tuple(expr), "global", known, array, ctype)  # type: ignore[arg-type]
+                return Place(array_tuple(expr), "global", known, array, ctype, index)  # type: ignore[arg-type]
         return None
 
     def _private(self, name: str, index: tuple[isl.PwAff, ...] | None, state: State) -> Place:

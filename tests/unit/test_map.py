@@ -110,7 +110,10 @@ def test_a_multiprocessor_has_room_for_two_blocks(device: str, one: int, two: in
     sums = f"{loops} {{ {add} {add.replace('s', 't').replace('A', 'B')} }}"
     parameters = f"{MATRICES}, float s[restrict n], float t[restrict n]"
     many = {"n": 1 << 20}
-    grids = [mapped(parameters, f"{loops} {add}", device, typical=many), mapped(parameters, sums, device, typical=many)]
+    grids = [
+        mapped(parameters, f"{loops} {add}", device, typical=many),
+        mapped(parameters, sums, device, typical=many),
+    ]
     grids.append(mapped(parameters.replace("float", "double"), sums, device, typical=many))
     assert [g.shape[0] for g in grids] == [one, two, doubles]
     assert {box.array for box, _ in grids[-1].boxes} == {"A", "B"}

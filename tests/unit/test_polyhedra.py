@@ -57,11 +57,15 @@ def test_accesses() -> None:
     assert all(a.affine and a.must for a in s.accesses)
 
 
-def test_data_dependent_subscripts_may_read_anything() -> None:
-    p = analysed("int n, int k[restrict n], float x[restrict n]", ONE + "x[i] = x[k[i]];")
+@pytest.mark.parametrize(
+    ("array", "elements"), [("x[restrict n]", "0 <= e < n"), ("x[restrict 7]", "0 <= e < 7"), ("*x", "")]
+)
+def test_data_dependent_subscripts_may_read_any_element(array: str, elements: str) -> None:
+    p = analysed(f"int n, int k[restrict n], float {array}", ONE + "x[i] = x[k[i]];")
     indirect = next(a for a in p.statements[0].accesses if a.text == "x[k[i]]")
     assert not indirect.affine
-    assert same_map(indirect.relation, "[n] -> { S0[i] -> x[e] : 0 <= i < n }")
+    inside = " and ".join(filter(None, ("0 <= i < n", elements)))
+    assert same_map(indirect.relation, f"[n] -> {{ S0[i] -> x[e] : {inside} }}")
 
 
 def test_stores_under_data_dependent_conditions_may_happen() -> None:
