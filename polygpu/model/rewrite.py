@@ -77,15 +77,15 @@ def walk(expr: Expr) -> Iterator[Expr]:
         left += children(part)[::-1]
 
 
+@lru_cache(REMEMBERED)
 def references(expr: Expr) -> tuple[Reference, ...]:
     """Every array element in `expr`."""
-    return tuple([e for e in walk(expr) if isinstance(e, Reference)]) if reads_memory(expr) else ()
+    return tuple([e for e in walk(expr) if isinstance(e, Reference)])
 
 
-@lru_cache(REMEMBERED)
 def reads_memory(expr: Expr) -> bool:
     """Whether there is any array element in `expr`."""
-    return any(isinstance(e, Reference) for e in walk(expr))
+    return bool(references(expr))
 
 
 def scalars_in(*exprs: Expr) -> frozenset[str]:
@@ -95,7 +95,7 @@ def scalars_in(*exprs: Expr) -> frozenset[str]:
 
 def names_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars and of arrays."""
-    return frozenset().union(*map(_names, exprs))
+    return frozenset().union(*map(_names, exprs)) if len(exprs) != 1 else _names(exprs[0])
 
 
 @lru_cache(REMEMBERED)

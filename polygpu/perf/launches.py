@@ -108,6 +108,11 @@ def evaluated(
         yield known[key], times
 
 
+def fewest(a: int | None, b: int | None) -> int | None:
+    """The smaller of two numbers of iterations, None: all."""
+    return b if a is None else a if b is None else min(a, b)
+
+
 def _spread(iterations: range, most: int | None) -> Iterator[tuple[int, int]]:
     """Iterations in the middle of `most` equal parts, and how many each stands for."""
     parts = len(iterations) if most is None else min(most, len(iterations))

@@ -45,13 +45,14 @@ class TooMuchError(TooLargeError):
 
 @dataclass
 class Work:
-    """Elements of arrays that may be looked at, some 10 ns each, None: any number; how many have been; and
-    the `least` that an attempt may look at.
+    """Elements of arrays that may be looked at, some 10 ns each, None: any number; how many have been; the
+    `least` that an attempt may look at; and how many iterations of loops at `most`, None: any number.
     """
 
     left: int | None
     spent: int = 0
     least: int = LEAST
+    most: int | None = None
 
 
 _work: ContextVar[Work | None] = ContextVar("_work", default=None)
@@ -180,9 +181,17 @@ def at_least_zero(value: Value) -> Bits:
     if len(value.threads) > 1 or _axes(value.threads[0], 2):
         return packed(value.whole() >= 0)
     least = -value.threads[0].reshape(value.threads[0].shape[-2:])
-    steps = np.unique(least)
+    steps = distinct(least)
     table = packed(np.concatenate([[least.min() - 1], steps])[:, None, None] >= least)
     return table[np.searchsorted(steps, points, "right")]
+
+
+def distinct(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The values of an array in order. As np.unique, which imports numpy's masked arrays to ask for them."""
+    ordered = np.sort(array, axis=None)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def packed(active: npt.NDArray[np.bool_]) -> Bits:
