@@ -12,9 +12,9 @@ from polygpu.compilation import Options
 from polygpu.lower import realise, region
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.decisions import parse
-from polygpu.perf.launches import Calls
 from polygpu.perf import charges
 from polygpu.perf.charges import lockstep
+from polygpu.perf.launches import Calls
 from polygpu.perf.predict import Work, predict_calls
 from polygpu.pipeline import File
 

@@ -30,10 +30,10 @@ from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
-from polygpu.support.recent import Same
+from polygpu.support.recent import Same, parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, LEFT = 15 * 10**5, 10**8  # elements looked at in the time a kernel is made; that a region may take
+_MADE, LEFT = 15 * 10**5, 8 * 10**7  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -152,6 +152,7 @@ class Chooser:
 
     def chosen(self, r: CompiledRegion) -> tuple[Decision, ...]:
         """Which kernels there are, where that gains, and what is decided for the nests of each."""
+        self.effort.known.update(parts(k, "name") for k in r.region.kernels)
         kernels, nests = replace(self, drawn=0)._kernels(r)
         if self.drawn:
             other = self._beside(kernels)
@@ -311,7 +312,7 @@ class Chooser:
             self.effort.left -= _MADE
             return None
         for kernel in made.region.kernels:
-            self.effort.spend(_MADE, Same(kernel))
+            self.effort.spend(_MADE, parts(kernel, "name"))
         return made
 
     def _seconds(self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int]) -> float:
