@@ -195,11 +195,13 @@ class Chooser:
 
     def _may_gain(self, r: CompiledRegion, grids: Sequence[Grid], known: Sequence[Chosen]) -> bool:
         """Whether it would be enough if the kernels of these grids took no time: all together take as long as
-        the nests do whose choices are `known`, at least.
+        the nests do whose choices are `known`, at least. And whether enough effort is left to look at others.
         """
         all_take = sum(found.seconds for _, found in known if found.seconds < inf)
         mine = [k for k, g in enumerate(r.grids) if any(g is one for one in grids)]
-        return self.device.margin * all_take < self._sum(r, mine) < inf
+        left = self.effort.left
+        seconds = self._sum(r, mine)
+        return self.effort.left >= left / 2 and self.device.margin * all_take < seconds < inf
 
     def _gains(self, r: CompiledRegion, made: CompiledRegion, share: float) -> bool:
         """Whether the kernels that only `made` has take a `share` at most of those that only `r` has."""
@@ -229,6 +231,8 @@ class Chooser:
 
     def _of_nest(self, r: CompiledRegion, nest: Nest, like: Found | None) -> Found:
         """The best of what is proposed; where it was found for a nest `like` this one, only that is tried."""
+        if like is not None and not self.drawn and all(k < 0 for k in like.won):
+            return Found(won=like.won)  # nothing would be tried
         at = self.looked_at(r, nest)
         if (before := at.seconds) == inf:
             return Found()
