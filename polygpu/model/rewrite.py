@@ -77,15 +77,15 @@ def walk(expr: Expr) -> Iterator[Expr]:
         left += children(part)[::-1]
 
 
-@lru_cache(REMEMBERED)
 def references(expr: Expr) -> tuple[Reference, ...]:
-    """Every array element in `expr`."""
-    return tuple([e for e in walk(expr) if isinstance(e, Reference)])
+    """Every array element in `expr`: the objects themselves, which callers tell from others that are equal."""
+    return tuple([e for e in walk(expr) if isinstance(e, Reference)]) if reads_memory(expr) else ()
 
 
+@lru_cache(REMEMBERED)
 def reads_memory(expr: Expr) -> bool:
     """Whether there is any array element in `expr`."""
-    return bool(references(expr))
+    return any(isinstance(e, Reference) for e in walk(expr))
 
 
 def scalars_in(*exprs: Expr) -> frozenset[str]:
