@@ -78,7 +78,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def references(expr: Expr) -> tuple[Reference, ...]:
-    """Every array element in `expr`: the objects themselves, which callers tell from others that are equal."""
+    """Every array element in `expr`: the objects themselves, which callers tell from equal ones."""
     return tuple([e for e in walk(expr) if isinstance(e, Reference)]) if reads_memory(expr) else ()
 
 
