@@ -77,7 +77,8 @@ def compare(kernel: str, chosen: argparse.Namespace) -> Iterator[float]:
 def _of_nest(
     kernel: str, nest: Nest, chooser: Chooser, made: tuple[CompiledRegion, ...], chosen: argparse.Namespace
 ) -> float:
-    sizes, rules = chooser.looked_at(made[0], nest)
+    looked = chooser.looked_at(made[0], nest)
+    sizes, rules = looked.sizes, looked.seconds
     if rules == inf:
         return 1.0
     device = chooser.realiser.device

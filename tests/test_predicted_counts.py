@@ -170,11 +170,23 @@ def test_too_much_to_look_at_is_sampled() -> None:
     region, device = made.regions[0].region, made.device
     sizes = dict.fromkeys(programs.parameters_of("trmm"), 400)
     exact, few = predict(region, device, sizes), predict(region, device, sizes, work=Work(0))
-    assert not exact.sampled
-    assert few.sampled
+    assert not exact.sampled and exact.most is None
+    assert few.sampled and few.most
     for name in ("slots", "bytes", "requests"):
         counted_all, close = (p.record["kernels"][0]["counters"][name] for p in (exact, few))
         assert close == pytest.approx(counted_all, rel=0.03)
+
+
+def test_iterations_may_be_few_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more are looked at where more would not be too much; launches together, or each by itself."""
+    made = compiled("gramschmidt", "8800gtx")
+    region, device = made.regions[0].region, made.device
+    sizes = dict.fromkeys(programs.parameters_of("gramschmidt"), 70)
+    found = [predict(region, device, sizes, work=Work(None, most=most)) for most in (None, 4, 1)]
+    assert [p.most for p in found] == [None, 4, 1]
+    assert [bool(p.sampled) for p in found] == [False, True, True]
+    monkeypatch.setattr("polygpu.perf.predict.region._EFFORTS", ((1, 1),))
+    assert predict(region, device, sizes).record == found[-1].record
 
 
 def test_many_launches_under_a_test_are_sampled() -> None:

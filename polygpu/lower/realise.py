@@ -38,7 +38,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, hurried, steps
 from polygpu.support.passes import Passes
-from polygpu.support.recent import Recent, Same
+from polygpu.support.recent import Recent, Same, parts
 
 _NO_CODE = "PG314"
 _UNSHARED = 3  # the level of care from which each sum is one thread's
@@ -101,7 +101,8 @@ class CompiledRegion:
 
 @dataclass
 class Realiser:
-    """Makes kernels of a prepared region; nests that are asked for the same are mapped and lowered once.
+    """Makes kernels of a prepared region; nests that are asked for the same are mapped and lowered once,
+    whatever the names are that the kernels before them leave them.
 
     `typical` are values of sizes, by which it is decided what threads share.
     """
@@ -111,9 +112,11 @@ class Realiser:
     passes: Passes = field(default_factory=Passes)
     typical: Mapping[str, int] = field(default_factory=dict)
     grids: Recent[Grid] = field(default_factory=lambda: Recent(RECENT))
+    mapped: Recent[Grid] = field(default_factory=lambda: Recent(RECENT))  # by all but the names
     padded: Recent[Padded] = field(default_factory=lambda: Recent(RECENT))
+    alike: Recent[Padded] = field(default_factory=lambda: Recent(RECENT))  # the same of kernels
     tests: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of each order
-    alike: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of orders that test the same
+    same: Recent[FittingTests] = field(default_factory=lambda: Recent(8))  # of orders that test the same
     decided: Recent[Prepared] = field(default_factory=lambda: Recent(8))
     expanded: Recent[Realiser] = field(default_factory=lambda: Recent(8))
     shared: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
@@ -263,7 +266,7 @@ class Realiser:
             p, known = order.polyhedra, order.conditions
             others = coordinate_tests(p, order.scheduled.host, known)
             key = Same(p), Same(known), tuple(str(c.holds) for c in others)
-            return self.alike.get(key, lambda: FittingTests(p, (*known, *others)))
+            return self.same.get(key, lambda: FittingTests(p, (*known, *others)))
 
         return self.tests.get(Same(order), made)
 
@@ -280,7 +283,12 @@ class Realiser:
     def _pad(self, kernel: Kernel, grid: Grid, asked: Wanted) -> Padded:
         if asked.find("pad") is not None:
             return pad(kernel, self.device, asked_padding(grid, asked))
-        return self.padded.get(Same(kernel), lambda: pad(kernel, self.device))
+
+        def named() -> Padded:
+            found = self.alike.get(parts(kernel, "name"), lambda: pad(kernel, self.device))
+            return replace(found, kernel=replace(found.kernel, name=kernel.name))
+
+        return self.padded.get(Same(kernel), named)
 
     def _in_time(
         self,
@@ -329,8 +337,13 @@ class Realiser:
         return CompiledRegion(order, program, tuple(asked), tuple(refused), (), region, order.conditions)
 
     def _map(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
-        key = Same(nest), name, asked.decisions, asked.care
-        return self.grids.get(key, lambda: self._mapped(nest, outer, name, asked))
+        around = tuple([(Same(f.member), f.name) for f in outer])
+        key = Same(nest), around, asked.decisions, asked.care
+
+        def named() -> Grid:
+            return replace(self.mapped.get(key, lambda: self._mapped(nest, outer, name, asked)), name=name)
+
+        return self.grids.get((*key, name), named)
 
     def _mapped(self, nest: Nest, outer: tuple[Fixed, ...], name: str, asked: Wanted) -> Grid:
         grid = map_nest(self.prepared.polyhedra, nest, outer, self.device, asked, name, self.typical)

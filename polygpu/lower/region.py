@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import reduce
 
 import islpy as isl
@@ -28,7 +28,7 @@ from polygpu.model.linear import simplify
 from polygpu.model.rewrite import substitute
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, bounded_hull, coalesced, identifier
-from polygpu.support.recent import Recent, Same
+from polygpu.support.recent import Recent, Same, parts
 
 RECENT = 256  # kernels
 
@@ -41,6 +41,7 @@ class RegionLowering:
     layouts: dict[str, Layout]
     loops: Recent[tuple[isl.Set, Scan]] = field(default_factory=lambda: Recent(RECENT))
     kernels: Recent[tuple[Kernel, Launch]] = field(default_factory=lambda: Recent(RECENT))
+    alike: Recent[tuple[Kernel, Launch]] = field(default_factory=lambda: Recent(RECENT))  # but for names
 
     def region(self, program: Program) -> Region:
         """Raises isl.Error where isl takes too long for its code, or for a part of it, and Diagnosed."""
@@ -82,7 +83,11 @@ class RegionLowering:
         return bounded_hull(reduce(isl.Set.union, parts))
 
     def _kernel(self, grid: Grid) -> tuple[Kernel, Launch]:
-        return self.kernels.get(Same(grid), lambda: lower(grid, self.layouts))
+        def named() -> tuple[Kernel, Launch]:
+            kernel, launch = self.alike.get(parts(grid, "name"), lambda: lower(grid, self.layouts))
+            return replace(kernel, name=grid.name), replace(launch, kernel=grid.name)
+
+        return self.kernels.get(Same(grid), named)
 
     def _launch(self, grid: Grid, context: isl.Set) -> tuple[HostStatement, ...]:
         _, launch = self._kernel(grid)

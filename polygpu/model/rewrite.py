@@ -78,7 +78,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def references(expr: Expr) -> tuple[Reference, ...]:
-    """Every array element in `expr`."""
+    """Every array element in `expr`: the objects themselves, which callers tell from equal ones."""
     return tuple([e for e in walk(expr) if isinstance(e, Reference)]) if reads_memory(expr) else ()
 
 
@@ -95,7 +95,7 @@ def scalars_in(*exprs: Expr) -> frozenset[str]:
 
 def names_in(*exprs: Expr) -> frozenset[str]:
     """Names of scalars and of arrays."""
-    return frozenset().union(*map(_names, exprs))
+    return frozenset().union(*map(_names, exprs)) if len(exprs) != 1 else _names(exprs[0])
 
 
 @lru_cache(REMEMBERED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import groupby
 
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
@@ -49,16 +49,22 @@ from polygpu.perf.lockstep import (
 )
 from polygpu.perf.rounds import Rounds
 from polygpu.support.dataclass import dataclass
-from polygpu.support.recent import Recent, Same
+from polygpu.support.recent import Recent, Same, parts
 
 _RECENT: Recent[Lockstep] = Recent(64)  # of kernels
+_ALIKE: Recent[Lockstep] = Recent(64)  # of kernels but for their names
 
 
 def lockstep(kernel: Kernel, doubles: bool, folded: bool = False) -> Lockstep:
     """The tree of `kernel` on a chip that has `doubles`, or counts their arithmetic as that of floats, and
     where an operand in shared memory is `folded` into the instruction that uses it.
     """
-    return _RECENT.get((Same(kernel), doubles, folded), lambda: _charged(kernel, doubles, folded))
+
+    def named() -> Lockstep:
+        key = parts(kernel, "name"), doubles, folded
+        return replace(_ALIKE.get(key, lambda: _charged(kernel, doubles, folded)), kernel=kernel)
+
+    return _RECENT.get((Same(kernel), doubles, folded), named)
 
 
 def _charged(kernel: Kernel, doubles: bool, folded: bool) -> Lockstep:

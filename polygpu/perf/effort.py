@@ -24,7 +24,8 @@ Called: TypeAlias = Sequence[tuple[Region, Sequence[Calls]]]
 class Patience:
     """How many `blocks` and `launches` are looked at before iterations of host loops are left out, all but so
     many, and how many `elements` of arrays, all kernels together, before those of the kernels' loops are;
-    `least` of them for an attempt in any case.
+    `least` of them for an attempt in any case. Of kernels' loops `most` iterations are looked at, None: all
+    if they are not too many.
     """
 
     blocks: int
@@ -32,6 +33,7 @@ class Patience:
     elements: int
     iterations: int = ITERATIONS
     least: int = 1 << 25
+    most: int | None = None
 
 
 QUICK = Patience(2**17, 2**13, 2 * 10**8)  # where nobody asked for sizes: a second or two
@@ -70,7 +72,7 @@ def _look(called: Called, device: Device, most: int | None, patience: Patience) 
         predict_calls,
     )
 
-    work = Work(patience.elements, least=patience.least)
+    work = Work(patience.elements, least=patience.least, most=patience.most)
     return [predict_calls(region, device, calls, most, work) for region, calls in called]
 
 

@@ -111,6 +111,11 @@ def evaluated(
         yield known[key], times
 
 
+def fewest(a: int | None, b: int | None) -> int | None:
+    """The smaller of two numbers of iterations, None: all."""
+    return b if a is None else a if b is None else min(a, b)
+
+
 def period(body: tuple[HostStatement, ...]) -> int:
     """After how many iterations of a loop around `body` tests of remainders are the same again.
 

@@ -20,15 +20,26 @@ from polygpu.model.kernel_walk import reads, statements
 from polygpu.model.rewrite import names_in, references
 from polygpu.perf.elements import Spaces
 from polygpu.support.dataclass import dataclass
+from polygpu.support.recent import Same
 
 T = TypeVar("T")
 Path: TypeAlias = tuple[int, ...]  # unrolled loops, outermost first
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The `names` that a statement reads, what it loads and waits for, and whether it does for an address."""
+
+    names: frozenset[str]
+    loads: tuple[Reference, ...]
+    address: bool
+
+
 @dataclass(slots=True)
 class Rounds:
     """`loading` are the names whose loads are in flight, each with the unrolled loops around its load; `used`
-    tells of loads used where they stand. `around` are the unrolled loops around the code, by number.
+    tells of loads used where they stand. `around` are the unrolled loops around the code, by number. `asked`
+    is what is known of the statements of the kernel, by identity: loops ask of those inside several times.
     """
 
     spaces: Spaces
@@ -36,25 +47,23 @@ class Rounds:
     used: bool = False
     around: Path = ()
     loops: int = 0
+    asked: dict[Same, _Asked] = field(default_factory=dict)
 
     def statement(self, statement: Statement) -> int:
         """Waits before or in a statement, its bodies apart."""
         if isinstance(statement, WaitCopies):
             return 1
-        waits = 0
-        arriving = self.loading.keys() & names_in(*reads(statement))
+        waits, asked = 0, self._asked(statement)
+        arriving = self.loading.keys() & asked.names
         if any(self._from_before(self.loading[name]) for name in arriving):
             waits += 1
             self._arrived()
         for name in arriving & self.loading.keys():
             del self.loading[name]
             self.used = True
-        loads = self._loads(statement)
-        addresses = [inner for load in loads for s in load.subscripts for inner in references(s)]
-        waits += any(self._is_waited_for(inner) for inner in addresses)
-        if loads and not _is_asynchronous(statement):
+        if asked.loads and not _is_asynchronous(statement):
             self._issue(statement)
-        return waits
+        return waits + asked.address
 
     def end(self) -> int:
         """The run ends: what was used in it has been waited for."""
@@ -66,8 +75,8 @@ class Rounds:
     def entering(self, loop: For | While) -> int:
         """Waits before a loop, for what it uses and does not load itself: its first iteration waits alone."""
         inside = list(statements((loop,)))
-        used = self.loading.keys() & {name for s in inside for name in names_in(*reads(s))}
-        if not used - {self._target(s) for s in inside if self._loads(s)}:
+        used = self.loading.keys() & frozenset().union(*(self._asked(s).names for s in inside))
+        if not used - {self._target(s) for s in inside if self._asked(s).loads}:
             return 0
         self._arrived()
         return 1
@@ -100,7 +109,7 @@ class Rounds:
 
     def after(self, statements: tuple[Statement, ...]) -> dict[str, Path]:
         """The names still loading after the statements, which may be what a loop starts with."""
-        trial = Rounds(self.spaces, dict(self.loading), self.used, self.around, self.loops)
+        trial = Rounds(self.spaces, dict(self.loading), self.used, self.around, self.loops, self.asked)
         trial._run(statements)
         return trial.loading
 
@@ -118,8 +127,15 @@ class Rounds:
                     for side in self.sides((then, otherwise)):
                         self._run(side)
 
-    def _loads(self, statement: Statement) -> list[Reference]:
-        return [r for expr in reads(statement) for r in references(expr) if self._is_waited_for(r)]
+    def _asked(self, statement: Statement) -> _Asked:
+        key = Same(statement)
+        if key not in self.asked:
+            exprs = reads(statement)
+            loads = tuple([r for e in exprs for r in references(e) if self._is_waited_for(r)])
+            addresses = (inner for load in loads for s in load.subscripts for inner in references(s))
+            address = any(map(self._is_waited_for, addresses))
+            self.asked[key] = _Asked(names_in(*exprs), loads, address)
+        return self.asked[key]
 
     def _is_waited_for(self, load: Reference) -> bool:
         return self.spaces.get(load.array) in ("global", "texture")

@@ -15,23 +15,25 @@ from typing import TypeAlias
 
 from polygpu.lower.points import extent_of
 from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.mapping.program import Grid
 from polygpu.mapping.rules import is_rectangular, is_sure
 from polygpu.model.decisions import Decision
 from polygpu.model.device import Device
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
+from polygpu.perf.launches import fewest
 from polygpu.search.fusions import fusions
-from polygpu.search.price import price
+from polygpu.search.price import Price, price
 from polygpu.search.proposals import Changes, launches_differ, shaped, staged
 from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
-from polygpu.support.recent import Same
+from polygpu.support.recent import Same, parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, LEFT = 15 * 10**5, 10**8  # elements looked at in the time a kernel is made; that a region may take
+_MADE, LEFT = 15 * 10**5, 8 * 10**7  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -82,16 +84,30 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
 class Found:
     """What is better than what rules choose, and which of each group of proposals `won`, -1: none.
 
-    It takes so many seconds; where it is nothing, less would have to.
+    It takes so many seconds; where it is nothing, less would have to. `most` iterations of its loops were
+    looked at.
     """
 
     changes: Changes = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     won: tuple[int, ...] = ()
     seconds: float = inf
+    most: int | None = None
 
 
 Chosen: TypeAlias = tuple[Nest, Found]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The `sizes` at which a nest's choices are compared, and the `seconds` of what rules choose: inf where
+    that is not known. In `most` iterations of each kernel's loops (None: all) it was looked at, and those
+    choices that were before: what was too much for them is not tried again.
+    """
+
+    sizes: Mapping[str, int]
+    seconds: float
+    most: int | None = None
 
 
 @dataclass
@@ -136,6 +152,7 @@ class Chooser:
 
     def chosen(self, r: CompiledRegion) -> tuple[Decision, ...]:
         """Which kernels there are, where that gains, and what is decided for the nests of each."""
+        self.effort.known.update(parts(k, "name") for k in r.region.kernels)
         kernels, nests = replace(self, drawn=0)._kernels(r)
         if self.drawn:
             other = self._beside(kernels)
@@ -158,9 +175,10 @@ class Chooser:
         best: tuple[Decision, ...] = ()
         known, share, least = self._of_nests(r), 1 - self.device.margin, inf
         nests = _taken(known)
-        for kernels in fusions(r, self.device.rule):
+        for decision, grids in fusions(r, self.device.rule):
+            kernels = (decision,)
             other = self._beside(kernels)
-            made = other._made(())
+            made = other._made(()) if self._may_gain(r, grids, known) else None
             if made is None or not self._gains(r, made, share):
                 continue
             if least == inf:
@@ -174,6 +192,16 @@ class Chooser:
     def _beside(self, more: tuple[Decision, ...]) -> Chooser:
         """That for the region with more decisions."""
         return replace(self, decisions=(*more, *self.decisions))
+
+    def _may_gain(self, r: CompiledRegion, grids: Sequence[Grid], known: Sequence[Chosen]) -> bool:
+        """Whether it would be enough if the kernels of these grids took no time: all together take as long as
+        the nests do whose choices are `known`, at least. And whether enough effort is left to look at others.
+        """
+        all_take = sum(found.seconds for _, found in known if found.seconds < inf)
+        mine = [k for k, g in enumerate(r.grids) if any(g is one for one in grids)]
+        left = self.effort.left
+        seconds = self._sum(r, mine)
+        return self.effort.left >= left / 2 and self.device.margin * all_take < seconds < inf
 
     def _gains(self, r: CompiledRegion, made: CompiledRegion, share: float) -> bool:
         """Whether the kernels that only `made` has take a `share` at most of those that only `r` has."""
@@ -203,19 +231,24 @@ class Chooser:
 
     def _of_nest(self, r: CompiledRegion, nest: Nest, like: Found | None) -> Found:
         """The best of what is proposed; where it was found for a nest `like` this one, only that is tried."""
-        sizes, before = self.looked_at(r, nest)
-        if before == inf:
+        if like is not None and not self.drawn and all(k < 0 for k in like.won):
+            return Found(won=like.won)  # nothing would be tried
+        at = self.looked_at(r, nest)
+        if (before := at.seconds) == inf:
             return Found()
         best = Found(seconds=(1 - self.device.margin) * before)
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
-            tried = range(len(changes)) if like is None else like.won[step : step + 1]
-            best = min((best, *(self._tried(nest, best, changes, k, sizes) for k in tried)), key=_time)
+            found = [best]
+            for k in range(len(changes)) if like is None else like.won[step : step + 1]:
+                found.append(self._tried(nest, best, changes, k, at))
+                at = replace(at, most=fewest(at.most, found[-1].most))
+            best = min(found, key=_time)
             best = replace(best, won=(*best.won, -1)[: step + 1])
         for choice in self._drawn(nest):
-            found = Found({}, choice, best.won, self._price(nest, choice, sizes))
-            best = min(best, found, key=_time)
-        sure = best.seconds < _SURE * before or self._is_robust(r, nest, best, sizes)
+            seconds = self._price(nest, choice, at).seconds
+            best = min(best, Found({}, choice, best.won, seconds), key=_time)
+        sure = best.seconds < _SURE * before or self._is_robust(r, nest, best, at.sizes)
         return best if sure else Found(won=best.won)
 
     def _is_robust(self, r: CompiledRegion, nest: Nest, found: Found, sizes: Mapping[str, int]) -> bool:
@@ -229,15 +262,14 @@ class Chooser:
         kernel = nest.kernel
         return self._seconds(made, kernel, small) <= _LOSS * self._seconds(r, kernel, small)
 
-    def _tried(
-        self, nest: Nest, best: Found, changes: list[Changes], k: int, sizes: Mapping[str, int]
-    ) -> Found:
+    def _tried(self, nest: Nest, best: Found, changes: list[Changes], k: int, at: Looked) -> Found:
         """The k-th of the changes beside those that are best so far."""
         if not 0 <= k < len(changes):
             return best
         both = {**best.changes, **changes[k]}
         decisions = _decisions(nest, both)
-        return Found(both, decisions, (*best.won, k), self._price(nest, decisions, sizes))
+        made = self._price(nest, decisions, at)
+        return Found(both, decisions, (*best.won, k), made.seconds, made.most)
 
     def proposed(self, r: CompiledRegion, nest: Nest) -> Iterator[tuple[Decision, ...]]:
         """What rules propose for a nest, one by one."""
@@ -252,7 +284,7 @@ class Chooser:
             if not space.why_not(space[number]):
                 yield space[number].decisions(nest)
 
-    def looked_at(self, r: CompiledRegion, nest: Nest) -> tuple[Mapping[str, int], float]:
+    def looked_at(self, r: CompiledRegion, nest: Nest) -> Looked:
         """The sizes, or smaller ones at which a kernel is soon looked at, and its seconds; inf for none.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
@@ -262,15 +294,17 @@ class Chooser:
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, busy) for name, size in sizes.items()}
-        while (seconds := self._seconds(r, nest.kernel, sizes)) == inf:
+        while (found := self._priced(r, nest.kernel, sizes)).seconds == inf:
             if max(sizes.values(), default=0) <= busy or self.effort.left <= 0:
                 break
             sizes = {name: min(size, max(busy, size // 2)) for name, size in sizes.items()}
-        return sizes, seconds
+        return Looked(sizes, found.seconds, found.most)
 
-    def _price(self, nest: Nest, more: tuple[Decision, ...], sizes: Mapping[str, int]) -> float:
+    def _price(self, nest: Nest, more: tuple[Decision, ...], at: Looked) -> Price:
         made = self._made(more)
-        return self._seconds(made, nest.kernel, sizes) if made is not None else inf
+        if made is None:
+            return Price(inf, 0, 0, self.device)
+        return self._priced(made, nest.kernel, at.sizes, at.most)
 
     def _made(self, more: tuple[Decision, ...]) -> CompiledRegion | None:
         """The region with more decisions; None without effort left, or where it cannot be."""
@@ -282,13 +316,18 @@ class Chooser:
             self.effort.left -= _MADE
             return None
         for kernel in made.region.kernels:
-            self.effort.spend(_MADE, Same(kernel))
+            self.effort.spend(_MADE, parts(kernel, "name"))
         return made
 
     def _seconds(self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int]) -> float:
-        found = price(made, kernel, self.device, sizes, BRIEF)
-        self.effort.spend(found.looked_at, (Same(made.region.kernels[kernel]), *sizes.items()))
-        return found.seconds
+        return self._priced(made, kernel, sizes).seconds
+
+    def _priced(
+        self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int], most: int | None = None
+    ) -> Price:
+        found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
+        self.effort.spend(found.looked_at, (Same(made.region.kernels[kernel]), most, *sizes.items()))
+        return found
 
 
 def _taken(chosen: Iterable[Chosen]) -> tuple[Decision, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, pairwise
+from typing import TypeAlias
 
 from polygpu.analysis.places import place_of
 from polygpu.lower.realise import CompiledRegion
@@ -17,8 +18,11 @@ from polygpu.support.diagnostics import Diagnosed
 
 MOST = 4  # of a region
 
+Fusion: TypeAlias = tuple[Decision, tuple[Grid, ...]]
+"""A decision about kernels, and the grids of those that it is about."""
 
-def fusions(r: CompiledRegion, rule: str) -> Iterator[tuple[Decision, ...]]:
+
+def fusions(r: CompiledRegion, rule: str) -> Iterator[Fusion]:
     """Legal alternatives to the kernels of a region, each by itself, the most promising first: two that share
     an array become one, one with several loops becomes two. None where persons have decided about kernels,
     and where threads share sums.
@@ -26,8 +30,7 @@ def fusions(r: CompiledRegion, rule: str) -> Iterator[tuple[Decision, ...]]:
     if not (r.prepared.shares or r.prepared.tiled) and not any(
         d.key in KERNELS for d in r.prepared.decisions
     ):
-        found = (d for d in (*_fused(r, rule), *_split(r)) if _is_legal(r, d))
-        yield from ((d,) for d in islice(found, MOST))
+        yield from islice((f for f in (*_fused(r, rule), *_split(r)) if _is_legal(r, f[0])), MOST)
 
 
 def _is_legal(r: CompiledRegion, d: Decision) -> bool:
@@ -38,7 +41,7 @@ def _is_legal(r: CompiledRegion, d: Decision) -> bool:
     return bool(made.decisions)
 
 
-def _fused(r: CompiledRegion, rule: str) -> Iterator[Decision]:
+def _fused(r: CompiledRegion, rule: str) -> Iterator[Fusion]:
     """Pairs of nests by the dimensions of the largest array that both use, then in the order of the code.
 
     On chips whose caches hide from the model what waiting costs, none of which one stages what the other
@@ -49,7 +52,7 @@ def _fused(r: CompiledRegion, rule: str) -> Iterator[Decision]:
         pairs = [(n, a, b) for n, a, b in pairs if not (_staged(a) & _written(b) or _staged(b) & _written(a))]
     for dimensions, a, b in sorted(pairs, key=lambda pair: -pair[0]):
         if dimensions:
-            yield _decision(r, "fuse", [next(in_order(g.node)) for g in (a, b)])
+            yield _decision(r, "fuse", [next(in_order(g.node)) for g in (a, b)]), (a, b)
 
 
 def _are_parallel(*grids: Grid) -> bool:
@@ -74,13 +77,13 @@ def _used(grid: Grid) -> set[str]:
     return {a.reference.array for s in grid.statements for a in grid.p.statement(s).accesses}
 
 
-def _split(r: CompiledRegion) -> Iterator[Decision]:
+def _split(r: CompiledRegion) -> Iterator[Fusion]:
     """Nests with several loops, cut between two of these."""
     for grid in filter(_are_parallel, r.grids):
         order = list(in_order(grid.node))
         looped = [k for k, s in enumerate(order) if _depth(grid, s) > len(grid.computing) + len(grid.outer)]
         for first, second in pairwise(looped):
-            yield from (_decision(r, "split", order[k : k + 1]) for k in range(first + 1, second + 1))
+            yield from ((_decision(r, "split", [order[k]]), (grid,)) for k in range(first + 1, second + 1))
 
 
 def _depth(grid: Grid, statement: str) -> int:

@@ -19,7 +19,7 @@ from polygpu.support.dataclass import dataclass
 @dataclass(frozen=True)
 class Price:
     """Seconds of all launches of a kernel; `blocks` are resident on a multiprocessor. So many elements of
-    arrays were `looked_at` to know.
+    arrays were `looked_at` to know, and `most` iterations of the kernel's loops, None: all.
     """
 
     kernels: float
@@ -27,6 +27,7 @@ class Price:
     blocks: int
     device: Device
     looked_at: int = 0
+    most: int | None = None
 
     @property
     def seconds(self) -> float:
@@ -54,7 +55,7 @@ def price(
     (record,) = found.kernels
     launches = record["launches"]
     seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
-    return Price(seconds, launches, blocks, device, found.looked_at)
+    return Price(seconds, launches, blocks, device, found.looked_at, found.most)
 
 
 def _alone(region: Region, name: str) -> Region:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import field
-from typing import Generic, TypeVar
+from dataclasses import field, fields
+from typing import Any, Generic, TypeVar
 
 from polygpu.support.dataclass import dataclass
 
@@ -23,6 +23,11 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self.it)
+
+
+def parts(it: Any, without: str) -> tuple[Same, ...]:
+    """The fields of a frozen dataclass but for one as a key: what copies made to change that one share."""
+    return tuple([Same(getattr(it, f.name)) for f in fields(it) if f.name != without])
 
 
 @dataclass

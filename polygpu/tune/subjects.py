@@ -108,7 +108,8 @@ def compiled(file: File, choices: Mapping[str, tuple[Decision, ...]]) -> Compila
 
 def _of_region(file: File, r: CompiledRegion, chooser: Chooser) -> Iterator[Subject]:
     for nest in nests_of(r):
-        sizes, rules = chooser.looked_at(r, nest)
+        looked = chooser.looked_at(r, nest)
+        sizes, rules = looked.sizes, looked.seconds
         if rules < inf:
             kept = frozenset(t.decision.key for t in r.taken[nest.kernel] if t.by == "person")
             space, at = Space(nest, chooser.device), replace(chooser, sizes=sizes)

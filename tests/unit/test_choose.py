@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_certified
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import Decision, listing
+from polygpu.model.device import Device
+from polygpu.perf.effort import Patience
 from polygpu.search import choose
-from polygpu.search.price import price
+from polygpu.search.choose import Chooser, Effort, Found
+from polygpu.search.price import Price, price
+from polygpu.search.space import nests_of
 
 SIZES = {"n": 4096, "m": 4096, "p": 4096, "steps": 100}  # at which choices are made
 
@@ -81,6 +87,46 @@ def test_kernels_are_fused_where_that_gains() -> None:
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")
+
+
+def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was too much for rules, or for the choice before, is not tried again; at other sizes it is."""
+    asked: list[int | None] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+        asked.append(how.most)
+        return Price(1.0 / len(asked), 1, 1, device, 1, (16, None, 4, 16)[min(len(asked) - 1, 3)])
+
+    monkeypatch.setattr(choose, "price", priced)
+    assert by(compiled("mm", 2), "model")
+    assert asked[:5] == [None, 16, 16, 4, 4]
+
+
+def test_where_nothing_was_better_nests_alike_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+        looked_at.append(k)
+        return Price(1.0, 1, 1, device, 1)
+
+    monkeypatch.setattr(choose, "price", priced)
+    assert not by(compiled("3mm", 2), "model")
+    assert len(looked_at) > 1 and {*looked_at} == {0}
+
+
+def test_kernels_that_take_little_are_not_fused_for_a_try() -> None:
+    (r,) = known("gemver", 1).regions
+    realiser = Realiser(r.prepared, known("gemver", 1).device)
+    (nest, *_), margin = nests_of(r), realiser.device.margin
+    seconds = sum(price(r, k, realiser.device, SIZES).seconds for k in (0, 1))
+
+    def may_gain(all_take: float, left: float = inf) -> bool:
+        chooser = Chooser(realiser, SIZES, (), effort=Effort(left))
+        return chooser._may_gain(r, r.grids[:2], [(nest, Found(seconds=all_take)), (nest, Found())])
+
+    assert may_gain(0.99 * seconds / margin) and not may_gain(1.01 * seconds / margin)
+    taken = sum(price(r, k, realiser.device, SIZES, choose.BRIEF).looked_at for k in (0, 1))
+    assert may_gain(0, 2.01 * taken) and not may_gain(0, 1.99 * taken)
 
 
 def test_choices_are_the_same_where_each_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:

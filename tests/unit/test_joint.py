@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygpu.perf.predict.masks import Compared, joint
+from polygpu.perf.predict.masks import Compared, joint, random_words
+from polygpu.perf.predict.values import distinct
 
 RANK, LONGEST, WARPS = 3, 4, 2
 
@@ -56,3 +57,18 @@ def test_each_row_of_values_counts_as_often_as_before(
     found = joint([*masks, masks[0].inverted], axes)
     left = [[int(n) for n in weight] for weight in found.weights]
     assert points(list(found.arrays), left) == points([*arrays, ~arrays[0]], times)
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.sampled_from((1, 2, 3)))
+def test_values_in_order(values: list[int], columns: int) -> None:
+    kept = values[: len(values) // columns * columns]
+    assert distinct(np.asarray(kept, np.int64).reshape(-1, columns)).tolist() == sorted({*kept})
+
+
+def test_words_that_tell_rows_apart() -> None:
+    """All rows of six small numbers have other sums of products; words of a longer table begin alike."""
+    words = random_words(6)
+    rows = np.asarray([*np.ndindex(4, 4, 4, 4, 4, 4)], np.uint64)
+    assert len({*(rows @ words).tolist()}) == 4**6
+    assert all(word % 2 == 1 for word in words.tolist())
+    assert (random_words(5000)[:6] == words).all()

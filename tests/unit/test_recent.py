@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polygpu.support.recent import Recent, Same
+from polygpu.support.dataclass import dataclass
+from polygpu.support.recent import Recent, Same, parts
 
 
 def test_the_value_not_asked_for_longest_goes_first() -> None:
@@ -34,3 +35,20 @@ def test_only_the_same_object_equals_itself_as_a_key() -> None:
     assert Same(one) == Same(one)
     assert Same(one) != Same(other)
     assert len({Same(one), Same(one), Same(other)}) == 2
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    values: list[int]
+    number: int = 0
+
+
+def test_all_but_one_of_the_fields_are_a_key() -> None:
+    values = [1]
+    one = parts(Named("a", values, 1), "name")
+    assert one == parts(Named("b", values, 1), "name")
+    assert hash(one) == hash(parts(Named("b", values, 1), "name"))
+    assert one != parts(Named("a", values, 2), "name")
+    assert one != parts(Named("a", [1], 1), "name")
+    assert one != parts(Named("a", values, 1), "number")

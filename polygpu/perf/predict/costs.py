@@ -19,7 +19,17 @@ from polygpu.perf.predict import requests
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
 from polygpu.perf.predict.masks import Compared, distinct_rows, joint
-from polygpu.perf.predict.values import ALL, SORTED, Bits, Integers, Value, fitting, remembered, spend
+from polygpu.perf.predict.values import (
+    ALL,
+    SORTED,
+    Bits,
+    Integers,
+    Value,
+    distinct,
+    fitting,
+    remembered,
+    spend,
+)
 from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
 
@@ -123,7 +133,7 @@ class Costs:
         shape = fitting(found.shape, *((*mask.array.shape, WARP) for mask in masks))
         bits = reduce(np.bitwise_and, (mask.array for mask in masks), np.asarray([ALL]))[..., None]
         taken = np.broadcast_to(bits >> np.arange(WARP, dtype=np.uint32) & 1, shape) != 0
-        lines.update(np.unique(np.broadcast_to(found, shape)[taken]).tolist())
+        lines.update(distinct(np.broadcast_to(found, shape)[taken]).tolist())
 
     def _cache(self, space: Space) -> CachedReads:
         return self.constant if space == "constant" else self.texture

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.perf.predict.masks import distinct_rows
-from polygpu.perf.predict.values import SORTED, Integers, fitting, spend, together
+from polygpu.perf.predict.values import SORTED, Integers, distinct, fitting, spend, together
 from polygpu.support.dataclass import dataclass
 
 Table: TypeAlias = npt.NDArray[Any]
@@ -45,10 +45,7 @@ def _distinct(array: npt.NDArray[np.generic]) -> tuple[Table, Integers]:
 
     As np.unique, which sorts places too: that takes ten times as long as to sort numbers and look places up.
     """
-    ordered = np.sort(array, axis=None)
-    first = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    values = ordered[first]
+    values = distinct(array)
     least, span = (int(values[0]), int(values[-1]) - int(values[0])) if len(values) else (0, 0)
     if span > 4 * array.size:
         return values, np.searchsorted(values, array)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import reduce
 from math import prod
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
 from polygpu.perf.charges import lockstep
 from polygpu.perf.lanes import uniform
-from polygpu.perf.launches import Calls, Sizes, evaluated, host_values
+from polygpu.perf.launches import Calls, Sizes, evaluated, fewest, host_values
 from polygpu.perf.lockstep import Lockstep
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
@@ -39,13 +40,22 @@ from polygpu.perf.predict.values import (
 from polygpu.perf.predict.walk import Requesting, Walk
 from polygpu.perf.resources import wave
 from polygpu.support.dataclass import dataclass
-from polygpu.support.recent import Recent, Same
+from polygpu.support.recent import Recent, Same, parts
 
 Grid: TypeAlias = tuple[int, int, int]
 
-_EFFORTS = ((1 << 20, None), (1 << 10, None), (1 << 10, 64), (1 << 10, 16), (1 << 10, 4), (1, 1))
+_EFFORTS = (
+    (1 << 20, None),
+    (1 << 10, None),
+    (1 << 10, 64),
+    (1 << 10, 16),
+    (1 << 10, 4),
+    (1 << 10, 1),
+    (1, 1),
+)
 """Blocks of several launches, and iterations of a loop (None: all), that are looked at together: tried in
 this order until the arrays fit into memory, and there is not too much to look at."""
+_FEW_WILL_DO = (1 << 10, 4)
 ANY = Work(None)
 _FEW = 16  # launches whose first waves are all looked at
 
@@ -55,7 +65,8 @@ class Predicted:
     """`record` has the form of a region in a profile; `inexact` names the kernels that data decide on,
     `sampled` those with so many iterations that a part of them stands for all, `turning` those with loops
     that data end, of which one iteration is counted. `arrays` has the bytes of each kernel's arrays, the most
-    of a call, where they are known. So many elements were `looked_at`.
+    of a call, where they are known. So many elements were `looked_at`, and `most` iterations of each of the
+    kernels' loops, None: all.
     """
 
     record: dict[str, Any]
@@ -64,6 +75,7 @@ class Predicted:
     turning: tuple[str, ...] = ()
     arrays: dict[str, dict[str, int]] = field(default_factory=dict)
     looked_at: int = 0
+    most: int | None = None
 
     @property
     def kernels(self) -> list[dict[str, Any]]:
@@ -127,6 +139,7 @@ class _Counted:
     arrays: dict[str, int] = field(default_factory=dict)
     exact: bool = True
     sampled: bool = False
+    most: int | None = None
 
     def add(self, other: _Counted, times: int) -> None:
         self.counts.add_all(other.counts, times)
@@ -138,6 +151,7 @@ class _Counted:
             mine.update({name: times * count for name, count in its.items()})
         self.exact = self.exact and other.exact
         self.sampled = self.sampled or other.sampled
+        self.most = fewest(self.most, other.most)
 
     def record(self, sites: Sequence[Site]) -> dict[str, Any]:
         """The kernel in a profile."""
@@ -197,6 +211,7 @@ def predict_calls(
         tuple(k.name for k in region.kernels if any(isinstance(s, While) for s in statements(k.body))),
         {name: counted.arrays for name, counted in found.items()},
         work.spent - before,
+        reduce(fewest, (counted.most for counted in found.values()), None),
     )
 
 
@@ -213,7 +228,7 @@ def _launches(region: Region, values: Sizes, alignment: int, most: int | None) -
 
 def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted:
     """With all iterations of its loops, or as many as fit into memory and `work`. Raises MemoryError."""
-    efforts = list(_EFFORTS)
+    efforts = [effort for effort in _EFFORTS if fewest(work.most, effort[1]) == effort[1]]
     while efforts:
         blocks, most = efforts.pop(0)
         try:
@@ -221,7 +236,7 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
         except TooMuchError:
             efforts = [effort for effort in efforts if effort[1] is not None]
             if most is None and not _few_will_do(tree, device, launched, work):
-                efforts = efforts[-1:]
+                efforts = [effort for effort in efforts if effort[1] == 1]
         except TooLargeError:
             pass
     raise MemoryError(
@@ -230,10 +245,10 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
 
 
 def _few_will_do(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> bool:
-    """Whether the least effort but the last could do: where it cannot, those before it cannot either."""
+    """Whether several iterations could do: where a few cannot, more cannot either."""
     attempt = replace(work, spent=0)
     try:
-        _within(attempt, tree, device, launched, *_EFFORTS[-2])
+        _within(attempt, tree, device, launched, *_FEW_WILL_DO)
     except TooLargeError:
         return False
     finally:
@@ -245,7 +260,8 @@ def _within(
     work: Work, tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None
 ) -> _Counted:
     """What the kernel counts, with half of `work` at most."""
-    key = Same(tree), Same(device), launched.key, blocks, most
+    same = parts(tree, "kernel"), parts(tree.kernel, "name")
+    key = same, Same(device), launched.key, blocks, most
     with half_of(work):
         return remembered(_RECENT, key, lambda: _counted(tree, device, launched, blocks, most))
 
@@ -258,6 +274,7 @@ def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, m
     made = sum(r.times for r in runs)
     number = sum(r.times * prod(r.grid) for r in runs)
     found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
+    found.most = most
     found.arrays = {a.name: launched.bytes[a.name] for a in arrays if launched.bytes[a.name]}
     found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
     if walk.exact and launched.waves:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
@@ -32,6 +32,7 @@ ALL = np.uint32(0xFFFFFFFF)
 LARGEST = 1 << 25  # elements of an array: more would not fit into memory, with others
 LEAST = 1 << 25  # elements that an attempt may look at in any case
 SORTED = 3  # elements looked at in the time that one is sorted
+_SHAPES = 1 << 12  # of which answers are remembered
 _ZERO = np.zeros((), np.int64)
 
 
@@ -45,13 +46,14 @@ class TooMuchError(TooLargeError):
 
 @dataclass
 class Work:
-    """Elements of arrays that may be looked at, some 10 ns each, None: any number; how many have been; and
-    the `least` that an attempt may look at.
+    """Elements of arrays that may be looked at, some 10 ns each, None: any number; how many have been; the
+    `least` that an attempt may look at; and how many iterations of loops at `most`, None: any number.
     """
 
     left: int | None
     spent: int = 0
     least: int = LEAST
+    most: int | None = None
 
 
 _work: ContextVar[Work | None] = ContextVar("_work", default=None)
@@ -104,6 +106,7 @@ def fitting(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+@lru_cache(_SHAPES)
 def together(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of arrays of these two shapes together; numpy's own function takes ten times as long."""
     long, short = (a, b) if len(a) >= len(b) else (b, a)
@@ -159,17 +162,18 @@ def plus(a: Value, b: Value, factor: int = 1) -> Value:
 
 def _added(a: tuple[Integers, ...], b: tuple[Integers, ...], inner: int) -> tuple[Integers, ...]:
     """The terms of both; those that depend on the same axes, `inner` ones apart, added up."""
-    terms = {_axes(t, inner): t for t in a}
+    terms = {_axes(t.shape, inner): t for t in a}
     for t in b:
-        axes = _axes(t, inner)
+        axes = _axes(t.shape, inner)
         terms[axes] = terms[axes] + t if axes in terms else t
     return tuple(terms.values())
 
 
-def _axes(term: Integers, inner: int) -> tuple[int, ...]:
-    """The axes that a term depends on, counted from the right."""
-    rank = term.ndim - inner
-    return tuple(rank - k for k in range(rank) if term.shape[k] > 1)
+@lru_cache(_SHAPES)
+def _axes(shape: tuple[int, ...], inner: int) -> tuple[int, ...]:
+    """The axes that a term of this shape depends on, counted from the right."""
+    rank = len(shape) - inner
+    return tuple(rank - k for k in range(rank) if shape[k] > 1)
 
 
 def at_least_zero(value: Value) -> Bits:
@@ -177,12 +181,20 @@ def at_least_zero(value: Value) -> Bits:
     points = value.of_points()
     if not value.threads:
         return np.where(points >= 0, ALL, np.uint32(0))[..., None]
-    if len(value.threads) > 1 or _axes(value.threads[0], 2):
+    if len(value.threads) > 1 or _axes(value.threads[0].shape, 2):
         return packed(value.whole() >= 0)
     least = -value.threads[0].reshape(value.threads[0].shape[-2:])
-    steps = np.unique(least)
+    steps = distinct(least)
     table = packed(np.concatenate([[least.min() - 1], steps])[:, None, None] >= least)
     return table[np.searchsorted(steps, points, "right")]
+
+
+def distinct(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The values of an array in order. As np.unique, which imports numpy's masked arrays to ask for them."""
+    ordered = np.sort(array, axis=None)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def packed(active: npt.NDArray[np.bool_]) -> Bits:
