@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,23 @@ def test_a_region_of_main_and_the_whole_program(capfd: pytest.CaptureFixture[str
     assert "program  same: prints what the original prints, to the bit" in output
     # beyond the arrays, which have 50 elements, the host's loop would run, but the original is undefined
     assert "not run at n=100" in output
+
+
+def test_one_byte_beyond_no_bytes_is_undefined(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where nothing of `a` may be touched on the device and the host's loop runs, at m = 6 and n = 1."""
+    keyed = """\
+    void keyed(int n, int m, unsigned char *restrict a, const unsigned char *restrict key)
+    {
+    #pragma omp parallel for
+        for (int i = 0; i < n; i++)
+            a[i] ^= key[i % m];
+    }
+    """
+    assert verify(keyed) == 0
+    undefined = re.findall(
+        "not run at (.*): undefined in the original: heap-buffer-overflow", capfd.readouterr().out
+    )
+    assert "m=6 n=1" in undefined[0]
 
 
 def test_what_cannot_be_checked_is_said(capfd: pytest.CaptureFixture[str]) -> None:

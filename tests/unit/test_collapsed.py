@@ -37,13 +37,36 @@ def test_three_dimensions(tmp_path: Path) -> None:
     assert sorted(required(scop)) == ["(m - 1)", "(n - 1)"]
 
 
+ANY = "int all, int m, float *a, const float *row, const float *col"
+UNKNOWN = "for (int t = 0; t < all; t++) a[t] = a[t] + row[t % m] * col[t / m];"
+
+
+def test_a_number_that_is_no_multiple(tmp_path: Path) -> None:
+    """Without the nest the loop could not be a region; the last row is shorter."""
+    scop = region(tmp_path, ANY, UNKNOWN)
+    rows, rest = (s for s in scop.statements if s.iterators)
+    assert rows.iterators == ("t_outer", "t_inner")
+    assert rest.iterators == ("t_inner_2",)
+    assert required(scop) == ["(m - 1)"]
+    sources = {s.name: s.source for s in scop.scalars}
+    assert sources["all_m"] == "(m ? all / m : 0)"
+    assert sources["all_m_2"] == "(m ? all % m : 0)"
+    assert bodies(scop)[1] == "a[all_m][t_inner_2] = (a[all_m][t_inner_2] + (row[t_inner_2] * col[all_m]));"
+
+
 def test_a_number_that_has_to_be_a_multiple(tmp_path: Path) -> None:
-    """Without the nest the loop could not be a region."""
-    body = "for (int t = 0; t < all; t++) a[t] = a[t] + row[t % m] * col[t / m];"
-    scop = region(tmp_path, "int all, int m, float *a, const float *row, const float *col", body)
-    assert iterators(scop) == ("t_outer", "t_inner")
+    """A directive is about one loop."""
+    scop = region(tmp_path, ANY, f"\n#pragma omp parallel for\n{UNKNOWN}")
+    assert [s.iterators for s in scop.statements] == [("t_outer", "t_inner")]
     assert required(scop) == ["(m - 1)", "(-all_m_2)"]
-    assert {s.name: s.source for s in scop.scalars}["all_m_2"] == "(m ? all % m : 0)"
+
+
+def test_what_is_tested_is_said_in_the_words_of_the_source(tmp_path: Path) -> None:
+    parameters = ANY.replace("int all", "unsigned long all")
+    scop = region(tmp_path, parameters, UNKNOWN.replace("int t", "unsigned long t"))
+    texts = {c.text for c in scop.conversions}
+    assert {"m - 1", "t < all"} <= texts
+    assert not any("<" in text and "_" in text for text in texts)
 
 
 @pytest.mark.parametrize(

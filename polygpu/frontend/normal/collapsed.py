@@ -7,8 +7,9 @@
             a[t_outer * m + t_inner] = row[t_inner] * col[t_outer];
 
 Divisions of an iterator by a size that is not known have no affine form; the loops' iterators are what they
-come to. That the size is more than 0, and that the number of iterations is a multiple of it where that is not
-plain to see, is tested before the region runs.
+come to. That the size is more than 0 is tested before the region runs. Where the number of iterations is not
+plainly a multiple of it, the last row, which may be shorter, is a loop of its own; behind a directive, which
+is about one loop, that there is none is tested instead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from polygpu.frontend.names.types import Basic
 from polygpu.frontend.normal.kinds import type_of
 from polygpu.frontend.normal.trees import Names, block, changed, mapped, statements
 from polygpu.frontend.read.state import source_text
-from polygpu.frontend.text.counting import For
+from polygpu.frontend.text.counting import For, as_written
 from polygpu.frontend.text.nodes import nodes, parts_of
 from polygpu.model.expr import common_type, is_floating
 from polygpu.support.dataclass import dataclass
@@ -58,24 +59,29 @@ class _Counted:
 
 
 def apart(items: list[Any], scope: Scope, names: Names, tested: bool) -> list[Any]:
-    """The statements of a block, with such loops in nests: also where the multiple has to be `tested`."""
-    return [part for item in items for part in _apart(item, scope, names, tested)]
+    """The statements of a block, with such loops in nests: also where their sizes have to be `tested`."""
+    directed = [False, *(isinstance(item, c_ast.Pragma) for item in items)]
+    return [
+        part
+        for item, alone in zip(items, directed, strict=False)
+        for part in _apart(item, scope, names, tested, alone)
+    ]
 
 
-def _apart(item: Any, scope: Scope, names: Names, tested: bool) -> list[Any]:
+def _apart(item: Any, scope: Scope, names: Names, tested: bool, alone: bool) -> list[Any]:
     counted = _counted(item, scope)
     size = _size(counted, scope) if counted else None
     if counted is None or size is None or not (tested or _quotient(counted.count, size) is not None):
         return [item]
-    made = _split(counted, size, scope, names, tested)
+    made = _split(counted, size, scope, names, tested, alone)
     if isinstance(item.init, c_ast.DeclList):
-        return [made]
+        return made
     # the variable keeps the value with which the source's loop ends
     coord = item.coord
     zero = c_ast.Constant("int", "0", coord)
     some = c_ast.BinaryOp(">", counted.count, zero, coord)
     last = c_ast.TernaryOp(some, counted.count, zero, coord)
-    return [made, c_ast.Assignment("=", c_ast.ID(counted.name, coord), last, coord)]
+    return [*made, c_ast.Assignment("=", c_ast.ID(counted.name, coord), last, coord)]
 
 
 def _counted(item: Any, scope: Scope) -> _Counted | None:
@@ -237,36 +243,74 @@ def _product(factors: Sequence[Any], coord: Any) -> Any:
     return c_ast.Constant("int", "1", coord) if made is None else made
 
 
-def _split(counted: _Counted, size: Any, scope: Scope, names: Names, tested: bool) -> Split:
-    """The nest of a loop: of its outer loop, too, as long as that is divided."""
-    tests: list[Any] = []
-    loops, outer, divisor = 0, counted, size
+@dataclass(frozen=True)
+class _Level:
+    """`loop` in two by a size, `outer` the one over rows."""
+
+    loop: _Counted
+    size: Any
+    outer: _Counted
+
+    @property
+    def rest(self) -> Any:
+        """How many iterations are in no whole row; None where that is plainly none."""
+        whole = _quotient(self.loop.count, self.size) is not None
+        return None if whole else c_ast.BinaryOp("%", self.loop.count, self.size, self.loop.loop.coord)
+
+
+def _split(counted: _Counted, size: Any, scope: Scope, names: Names, tested: bool, alone: bool) -> list[Any]:
+    """The nest of a loop, of its outer loop, too, as long as that is divided; and the loops over last rows
+    that are shorter, unless the nest has to stay `alone`.
+    """
+    levels: list[_Level] = []
+    outer, divisor = counted, size
     while divisor is not None and (tested or _quotient(outer.count, divisor) is not None):
-        coord = outer.loop.coord
-        tests.append(c_ast.BinaryOp("-", divisor, c_ast.Constant("int", "1", coord), coord))
-        if _quotient(outer.count, divisor) is None:
-            rest = c_ast.BinaryOp("%", outer.count, divisor, coord)
-            tests.append(c_ast.UnaryOp("-", rest, coord))
-        outer = _in_two(outer, divisor, scope, names)
+        levels.append(_Level(outer, divisor, _in_two(outer, divisor, scope, names)))
+        outer = levels[-1].outer
         divisor = _size(outer, scope)
-        loops += 1
-    return Split(counted.loop, outer.loop, tests, loops)
+    coord = counted.loop.coord
+    tests = [c_ast.BinaryOp("-", level.size, c_ast.Constant("int", "1", coord), coord) for level in levels]
+    if alone:
+        tests += [c_ast.UnaryOp("-", level.rest, coord) for level in levels if level.rest is not None]
+    made = Split(counted.loop, outer.loop, tests, len(levels))
+    return [made] if alone else [made, *_last_rows(counted, levels, scope, names)]
+
+
+def _last_rows(counted: _Counted, levels: list[_Level], scope: Scope, names: Names) -> Iterator[Any]:
+    """The loops over what is in no whole row, in the order of the iterations."""
+    count = levels[-1].outer.count
+    for level in reversed(levels):
+        coord, row = level.loop.loop.coord, count
+        count = c_ast.BinaryOp("*", row, level.size, coord)
+        if level.rest is not None:
+            yield Split(counted.loop, _row(level.loop, level.size, row, level.rest, scope, names).loop, [], 0)
+            count = c_ast.BinaryOp("+", count, level.rest, coord)
 
 
 def _in_two(counted: _Counted, size: Any, scope: Scope, names: Names) -> _Counted:
     """The outer loop of two."""
-    loop, coord = counted.loop, counted.loop.coord
-    ctype = common_type(counted.type, _type(size, scope) or "int")
-    outer, inner = names.fresh(f"{counted.name}_outer"), names.fresh(f"{counted.name}_inner")
+    coord = counted.loop.coord
+    outer = names.fresh(f"{counted.name}_outer")
     left = _quotient(counted.count, size)
     count = _product(left, coord) if left is not None else c_ast.BinaryOp("/", counted.count, size, coord)
-    body = _divided(loop.stmt, counted.name, size, outer, inner)
+    inside = _row(counted, size, c_ast.ID(outer, coord), size, scope, names)
+    header = _header(counted, outer, inside.type, count)
+    return _Counted(c_ast.For(*header, inside.loop, coord), outer, inside.type, count)
+
+
+def _row(counted: _Counted, size: Any, row: Any, count: Any, scope: Scope, names: Names) -> _Counted:
+    """The loop over the first `count` elements of a row."""
+    loop, coord = counted.loop, counted.loop.coord
+    ctype = common_type(counted.type, _type(size, scope) or "int")
+    inner = names.fresh(f"{counted.name}_inner")
+    body = _divided(loop.stmt, counted.name, size, row, inner)
     if mentions(body, counted.name):
-        row = c_ast.BinaryOp("*", c_ast.ID(outer, coord), size, coord)
-        at = c_ast.BinaryOp("+", row, c_ast.ID(inner, coord), coord)
+        start = c_ast.BinaryOp("*", row, size, coord)
+        at = c_ast.BinaryOp("+", start, c_ast.ID(inner, coord), coord)
         body = block([_set(counted, at), *statements(body)], coord)
-    inside = c_ast.For(*_header(counted, inner, ctype, size), body, coord)
-    return _Counted(c_ast.For(*_header(counted, outer, ctype, count), inside, coord), outer, ctype, count)
+    made = For(as_written(loop), *_header(counted, inner, ctype, count), body)
+    made.iterator = inner
+    return _Counted(made, inner, ctype, count)
 
 
 def _set(counted: _Counted, value: Any) -> Any:
@@ -287,8 +331,8 @@ def _header(counted: _Counted, name: str, ctype: str, count: Any) -> tuple[Any, 
     return c_ast.DeclList([start], coord), test, c_ast.UnaryOp("p++", index, coord)
 
 
-def _divided(body: Any, name: str, size: Any, outer: str, inner: str) -> Any:
-    """The body with the loops' iterators for what divisions by the size come to."""
+def _divided(body: Any, name: str, size: Any, row: Any, inner: str) -> Any:
+    """The body with the row and the inner loop's iterator for what divisions by the size come to."""
 
     def change(node: Any) -> Any:
         match node:
@@ -297,7 +341,7 @@ def _divided(body: Any, name: str, size: Any, outer: str, inner: str) -> Any:
             ):
                 left, coord = _quotient(divisor, size), node.coord
                 assert left is not None
-                row, column = c_ast.ID(outer, coord), c_ast.ID(inner, coord)
+                column = c_ast.ID(inner, coord)
                 if not left:
                     return row if op == "/" else column
                 found = c_ast.BinaryOp(op, row, _product(left, coord), coord)

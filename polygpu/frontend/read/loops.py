@@ -181,18 +181,21 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     )
     if getattr(node, "certain", False):
         reached += tuple(_distance_to(substitute(t, {name.name: counter.first})) for t in tests)
-    reached += tuple(_tested(reader, test) for test in getattr(node, "tests", ()))
     domain = (_first(name, counter.first, step), *tests, *_stride(counter.name, counter.first, step))
     region.bounding |= scalars_in(*domain)
     return Header(counter, domain, step, test, reached, _end(tests, name, step))
 
 
-def _tested(reader: Reader, node: Any) -> Expr:
-    value = reader.certain(node)
-    found = reader.region.affine.value(value)
-    if found is None:
-        raise nonaffine(reader.region, value, reader.region.at(node), "what the loop is divided by is")
-    return found
+def tests_of(reader: Reader, node: c_ast.For) -> list[tuple[Any, Expr]]:
+    """What has to be at least 0 where the loop is reached, each with its node. Raises Diagnosed."""
+    values: list[tuple[Any, Expr]] = []
+    for test in getattr(node, "tests", ()):
+        value = reader.certain(test)
+        found = reader.region.affine.value(value)
+        if found is None:
+            raise nonaffine(reader.region, value, reader.region.at(test), "what the loop is divided by is")
+        values.append((test, found))
+    return values
 
 
 def enter_unclear(reader: Reader, node: c_ast.For) -> None:

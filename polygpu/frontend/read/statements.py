@@ -236,6 +236,7 @@ def _iteration(reader: Reader, node: c_ast.For, begun: _Begun, path: Path) -> lo
     loops.enter(reader, counter)
     with _header_of(node):
         header = loops.read_header(reader, node, counter, begun.step, begun.text)
+        tests = loops.tests_of(reader, node)
     index = len(region.loops) - 1
     way = counter.name if header.step > 0 else f"-{counter.name}"
     inner = Path(
@@ -245,14 +246,17 @@ def _iteration(reader: Reader, node: c_ast.For, begun: _Begun, path: Path) -> lo
         (*path.prefix, begun.place, way),
     )
     reached = (conversions.Taken(distance, "unsigned int") for distance in header.reached)
+    test = as_written(node).cond or node.cond
     for part, where, found in (
         (node.init or node.cond, path, conversions.of_start(region.affine, header)),
-        (node.cond, path, conversions.of_first_test(region.affine, header)),
-        (node.cond, path, reached),
-        (node.cond, inner, conversions.of_tests(region.affine, header)),
+        (test, path, conversions.of_first_test(region.affine, header)),
+        (test, path, reached),
+        (test, inner, conversions.of_tests(region.affine, header)),
         (node.next, inner, conversions.of_step(header)),
     ):
         _convert(region, part, where, found)
+    for part, value in tests:
+        _convert(region, part, path, [conversions.Taken(value, "unsigned int")])
     walk(reader.child(), [node.stmt], inner)
     for part in parts_of(node.next):
         if loops.steps(part, counter.variable.name):

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.allocations import allocated
 from polygpu.frontend.names.arguments import least_size
 from polygpu.frontend.names.liveness import mentions
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
@@ -75,7 +76,7 @@ def shape(reader: Reader) -> Shaped:
     for array in list(by_name.values()):
         own = [v for v in visits if v.reference.array == array.name]
         with collecting(region.problems):
-            known = _with_size(region, array, own, _extents(reader, array))
+            known = _with_size(reader, array, own, _extents(reader, array))
             if known == (None,) and any(_is_told(region, v, updated) for v in own):
                 known = (_section(reader, array),)
             shaped.extents[array] = known
@@ -221,15 +222,22 @@ def _extents(reader: Reader, array: RawArray) -> tuple[Expr | None, ...]:
 
 
 def _with_size(
-    region: Region, array: RawArray, visits: list[Visit], extents: tuple[Expr | None, ...]
+    reader: Reader, array: RawArray, visits: list[Visit], extents: tuple[Expr | None, ...]
 ) -> tuple[Expr | None, ...]:
-    """The extents with the size that all calls give a parameter, where data decide on its elements."""
-    if extents != (None,) or array.variable.place != "parameter":
+    """The extents with the size of what the function allocated, or the one that all calls give a parameter,
+    where data decide on elements.
+    """
+    region, scope = reader.region, reader.region.context.scope
+    if extents != (None,) or array.variable.place not in ("local", "parameter"):
         return extents
     if all(region.affine.value(v.reference.subscripts[0]) is not None for v in visits):
         return extents
-    size = least_size(region.context.root, region.context.scope, array.variable)
-    return extents if size is None else (Int(size),)
+    if array.variable.place == "local":
+        count = allocated(region.context.root, reader.scope, array.variable)
+        size = None if count is None else region.affine.value(reader.value(count))
+        return (None if size is None else counted(size),)
+    least = least_size(region.context.root, scope, array.variable)
+    return extents if least is None else (Int(least),)
 
 
 def _is_told(region: Region, visit: Visit, updated: Collection[int]) -> bool:
