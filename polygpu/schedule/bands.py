@@ -16,6 +16,7 @@ from polygpu.support.isl_idioms import (
     CONTEXT,
     STEPS_A_SECOND,
     D,
+    basic_maps,
     bounded,
     maps,
     pieces,
@@ -29,6 +30,8 @@ from polygpu.support.recent import Recent
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
 _SMALL = 50  # problem, which never takes long; one of size 170 was seen to take minutes
+_TINY = 20  # one where all extents are constants; without a parameter one of size 48 was seen to never end
+_SECONDS = 3.0  # in which isl takes more than _STEPS, unless these are long
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 _FOUND: Recent[Node] = Recent(256)
 _STEEPEST = 64  # coefficient of an iterator; that of useful schedules is seldom more than 3
@@ -68,8 +71,9 @@ def _schedule(
         .set_coincidence(validity)
         .set_proximity(proximity)
     )
-    limit = seconds if _size(domain, validity) > _SMALL else inf
-    end = steps() + limit * STEPS_A_SECOND
+    end = steps() + seconds * STEPS_A_SECOND
+    most = _SMALL if context.dim(D.param) and not _has_floors(domain, validity) else _TINY
+    limit = seconds if _size(domain, validity) > most else inf
     found = _computed(constraints, limit, domain)
     if _is_steep(found):
         with _no_parallel_loop_first():
@@ -125,7 +129,7 @@ def _in_time(constraints: isl.ScheduleConstraints, seconds: float) -> isl.Schedu
         with bounded(_STEPS):
             return str(constraints.compute_schedule().to_str())
 
-    found = in_child(text, seconds) if seconds > 0 else None
+    found = in_child(text, min(seconds, _SECONDS)) if seconds > 0 else None
     if found is None:
         raise isl.Error("isl finds no schedule") if seconds > 0 else TimeoutError("no time is left")
     return isl.Schedule.read_from_str(CONTEXT, found)
@@ -164,6 +168,12 @@ def _constant(row: isl.PwAff) -> int:
     """The value of a row that is the same everywhere; 0 where there are no instances."""
     found = pieces(row)
     return int(found[0][1].get_constant_val().to_python()) if found else 0
+
+
+def _has_floors(domain: isl.UnionSet, validity: isl.UnionMap) -> bool:
+    """Whether there are strides or moduli, in whose multiples isl may search for ever."""
+    parts = [b for s in sets(domain) for b in s.get_basic_sets()]
+    return any(b.dim(D.div) for b in (*parts, *(b for m in maps(validity) for b in basic_maps(m))))
 
 
 def _names(domain: isl.UnionSet) -> tuple[str, ...]:
