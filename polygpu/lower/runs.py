@@ -96,11 +96,20 @@ class RunCode:
             whole = self._emit(untested, True, self.c.m.axes, False, uniform)
             body = self._where_any(order, context, body) if self.beyond else body
             return self._where_all(inside, context, whole, body)
-        full = self._full_tile() if guarded else None
-        if full is None:
-            return body
-        free = self._emit(tree, guarded, self.c.m.axes, False, uniform)
-        return (If(full, free, body, uniform=True),)
+        return self._where_full(tree, uniform) if guarded and self._has_full_tiles else body
+
+    def _where_full(self, tree: Scan, uniform: frozenset[str]) -> Code:
+        """`tree` with tests for a thread's points in tiles that are not full along axes of several of them.
+
+        A point of the other axes is tested before: what neighbours load is shared at their rims, too.
+        """
+        several = self.c.registers()
+        single = tuple(a for a in self.c.m.axes if a not in several)
+        code = self._emit(tree, True, several, True, uniform)
+        full = self.c.points.full_tile(several)
+        if full is not None:
+            code = (If(full, self._emit(tree, True, several, False, uniform), code, uniform=True),)
+        return self.c.points.open(single, code, True)
 
     def _is_uneven(self, tree: Scan) -> bool:
         """Whether bounds of loops depend on the point, of which a thread has several that may all run it."""
@@ -165,14 +174,17 @@ class RunCode:
             return whole if test is None else body
         return (If(simplify(substitute(test, first)), whole, body, uniform=self.beyond),)
 
-    def _full_tile(self) -> Expr | None:
-        """Whether all points of the block are inside the nest, where threads have several of them.
+    @property
+    def _has_full_tiles(self) -> bool:
+        """Whether threads have several points, which bounds of axes alone keep inside the nest.
 
         Without guards the compiler of the target can share what neighbouring points of a thread load.
         """
-        if not self.c.registers() or self.c.points.corner_test is not None:
-            return None
-        return self.c.points.full_tile(self.c.m.axes)
+        return bool(self.c.registers()) and self._can_be_full
+
+    def _full_tile(self) -> Expr | None:
+        """Whether all points of the block are inside the nest."""
+        return self.c.points.full_tile(self.c.m.axes) if self._has_full_tiles else None
 
     def _uniform_names(self) -> set[str]:
         names = set(self.c.m.p.parameters) | {f.name for f in self.c.m.outer}
