@@ -10,10 +10,11 @@ from typing import TypeVar
 import islpy as isl
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import D, basic_maps, bounded, coalesced, in_time
+from polygpu.support.isl_idioms import D, TooLongError, basic_maps, bounded, coalesced, in_time
 
 W = TypeVar("W")
-_LONG = 1000  # a stride
+_DOUBTFUL, _LONG = 500, 1000  # strides
+_LATEST_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
 _SECONDS = 1.0
@@ -27,8 +28,8 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
     its steps take hundreds of times as long.
     """
-    found = {w: _in_few(latest(pairs, times[w])) for w, pairs in earlier.items()}
-    slow = len(earlier) > 1 and any(map(_has_long_strides, earlier.values()))
+    found = {w: _in_few(_latest_in_time(pairs, times[w])) for w, pairs in earlier.items()}
+    slow = len(earlier) > 1 and any(_has_strides(pairs, _LONG) for pairs in earlier.values())
     for w, other in permutations(earlier, 2):
         in_time()
         with bounded(_STEPS) if slow else nullcontext():
@@ -41,15 +42,29 @@ def _in_few(pairs: isl.Map) -> isl.Map:
     return coalesced(pairs) if pairs.n_basic_map() > _MANY else pairs
 
 
-def _has_long_strides(pairs: isl.Map) -> bool:
+def _has_strides(pairs: isl.Map, least: int) -> bool:
     """Whether dimensions are related by large factors, as places in flat arrays of several dimensions are."""
     return any(
-        abs(c.get_coefficient_val(kind, k).to_python()) >= _LONG
+        abs(c.get_coefficient_val(kind, k).to_python()) >= least
         for b in basic_maps(pairs)
         for c in b.get_constraints()
         for kind in (D.in_, D.out, D.div)
         for k in range(b.dim(kind))
     )
+
+
+def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
+    """What `latest` finds, in a child where a few steps may go on for ever."""
+    if not _has_strides(pairs, _DOUBTFUL):
+        return latest(pairs, time)
+    in_time()
+    try:
+        found = in_child(lambda: str(latest(pairs, time)), _LATEST_SECONDS)
+    except TimeoutError:
+        found = None
+    if found is None:
+        raise TooLongError("isl takes too long for the last of some writes")
+    return isl.Map(found)
 
 
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
