@@ -175,7 +175,8 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     if kind.transposing:
         return [*front, (8, 4, 1), (32, 1, 1)], 32
     if kind.stencil and wide and not kind.loops:
-        return [*front, (2, 8, 8), (128, 1, 1)], 16
+        planes: Sizes = [*front[:-1], (1, 2, 2), (2, 4, 4)] if front else [(2, 8, 8)]
+        return [*planes, (128, 1, 1)], 16
     if wide:
         return [*front, (4, 1, 1), (64, 1, 1)], 16
     return [*front, (8, 1, 1), (32, 1, 1)], 16
@@ -207,6 +208,7 @@ class Tiling:
 _PRODUCT = Tiling([(8, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=4)
 _LARGE_PRODUCT = Tiling([(16, 8, 4), (16, 16, 4)], 16, "double")
 _SQUARE_PRODUCT = Tiling([(16, 8, 4), (8, 16, 4)], 8, "prefetch", resident=2)
+_DOUBLE_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=2)  # of two in one sum
 _FULL = 0.9  # share of the last wave of blocks that is not idle
 
 
@@ -217,9 +219,10 @@ def tiling(m: Grid, device: Device) -> Tiling:
     if not 0 < operands <= 4:
         return Tiling(*tile_sizes(count, kind, device), buffering(kind, count, device))
     found = replace(_PRODUCT, registers=_PRODUCT.registers if operands <= 2 else 0)
-    larger = _LARGE_PRODUCT if _is_box(m) else _SQUARE_PRODUCT
+    square = _SQUARE_PRODUCT if operands <= 2 else _DOUBLE_PRODUCT
+    larger = _LARGE_PRODUCT if _is_box(m) else square
     # in a loop of the host, launches are short: much of their time goes into what blocks begin and end with
-    if not m.outer and (operands <= 2 or larger is _SQUARE_PRODUCT) and _fills(m, larger, device):
+    if not m.outer and (operands <= 2 or larger is square) and _fills(m, larger, device):
         found = replace(larger, sure=True)
     return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes])
 

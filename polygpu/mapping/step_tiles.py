@@ -39,7 +39,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced, coordinate
 
 _POINTS = 1024  # of a block
-_THREADS = 256
+_THREADS = 512
 
 
 def stepped(

@@ -172,8 +172,10 @@ def _constant(row: isl.PwAff) -> int:
 
 def _has_floors(domain: isl.UnionSet, validity: isl.UnionMap) -> bool:
     """Whether there are strides or moduli, in whose multiples isl may search for ever."""
-    parts = [b for s in sets(domain) for b in s.get_basic_sets()]
-    return any(b.dim(D.div) for b in (*parts, *(b for m in maps(validity) for b in basic_maps(m))))
+    pieces_of = (b for s in sets(domain) for b in s.get_basic_sets())
+    return any(b.dim(D.div) for b in pieces_of) or any(
+        b.dim(D.div) for m in maps(validity) for b in basic_maps(m)
+    )
 
 
 def _names(domain: isl.UnionSet) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from math import inf
 from time import monotonic
 
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import SLOW, STEPS_A_SECOND, bounded, exhausted, left, pass_by, steps
+from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, exhausted, left, pass_by, slow, steps
 
 _END = ContextVar("_END", default=inf)  # on the clock of steps
-_FAR = 20  # times the time that steps should take: then the clock ends a child
+_FAR = 20  # times the time that steps should take, on a usual machine: then the clock ends a child
 
 
 @contextmanager
@@ -39,8 +39,8 @@ def in_child(work: Callable[[], str], seconds: float) -> str | None:
     """What `work` returns, made in a copy of this process; None when it raises there.
 
     Raises TimeoutError where isl takes more steps than `seconds` have, or `patience` or a bound leaves, and
-    where fewer are counted in twice as much time of the processor. Where processes cannot be copied, `work`
-    runs here.
+    where fewer are counted in several times as much time of the processor. Where processes cannot be copied,
+    `work` runs here.
     """
     most = steps_for(seconds)
     if most <= 0:
@@ -54,7 +54,7 @@ def in_child(work: Callable[[], str], seconds: float) -> str | None:
     os.close(writer)
     found = b""
     try:
-        found = _received(reader, monotonic() + _FAR * most / STEPS_A_SECOND)
+        found = _received(reader, monotonic() + _FAR * slow() * most / STEPS_A_SECOND)
     finally:
         os.close(reader)
         os.kill(child, signal.SIGKILL)
@@ -95,7 +95,7 @@ def _answer(work: Callable[[], str], most: float, reader: int, writer: int) -> N
     try:
         os.close(reader)
         signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_VIRTUAL, max(0.01, SLOW * most / STEPS_A_SECOND))
+        signal.setitimer(signal.ITIMER_VIRTUAL, max(0.01, slow() * most / STEPS_A_SECOND))
         with os.fdopen(writer, "wb") as out:
             out.write(pickle.dumps(_Answer.of(work, most)))
     finally:

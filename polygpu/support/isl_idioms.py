@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import reduce
+from functools import cache, reduce
 from math import inf
 from time import process_time
 from typing import TypeVar
@@ -63,7 +63,8 @@ class TooLongError(isl.Error):
 
 
 STEPS_A_SECOND = 2_000_000  # where isl is slow; elsewhere it does twice or three times as many
-SLOW = 2  # times the processor time that a number of steps should take: then there are steps that are long
+_SLOW = 2  # times the processor time that a number of steps should take: then there are steps that are long
+_ITERATIONS, _USUAL = 4000, 4e-8  # of a loop of Python, and the seconds of one where `_SLOW` was found
 _PROBED = 1 << 14, 1 << 7  # steps: what most work does not take, and what is not told from nothing
 
 
@@ -111,13 +112,29 @@ def _fails_at(operations: int) -> bool:
     return False
 
 
+@cache
+def slow() -> float:
+    """How many times the processor time that a number of steps should take shows that there are long ones.
+
+    More on a machine that takes longer for everything: what is found in time must not depend on that.
+    """
+    return _SLOW * max(1.0, min(_of_a_loop() for _ in range(3)) / (_ITERATIONS * _USUAL))
+
+
+def _of_a_loop() -> float:
+    start, sum_ = process_time(), 0
+    for k in range(_ITERATIONS):
+        sum_ += k * k
+    return process_time() - start
+
+
 @contextmanager
 def hurried(seconds: float) -> Iterator[None]:
     """What should take so many seconds: what takes steps that are long is not begun inside.
 
-    `bounded` work that begins after `SLOW` times as many of the processor raises TooLongError.
+    `bounded` work that begins after `slow()` times as many of the processor raises TooLongError.
     """
-    token = _DEADLINE.set(min(_DEADLINE.get(), process_time() + SLOW * seconds))
+    token = _DEADLINE.set(min(_DEADLINE.get(), process_time() + slow() * seconds))
     try:
         yield
     finally:
