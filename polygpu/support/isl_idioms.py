@@ -63,7 +63,7 @@ class TooLongError(isl.Error):
 
 
 STEPS_A_SECOND = 2_000_000  # where isl is slow; elsewhere it does twice or three times as many
-_SLOW = 2  # times the processor time that a number of steps should take: then there are steps that are long
+_SLOW = 3  # times the processor time that a number of steps should take: then there are steps that are long
 _ITERATIONS, _USUAL = 4000, 4e-8  # of a loop of Python, and the seconds of one where `_SLOW` was found
 _PROBED = 1 << 14, 1 << 7  # steps: what most work does not take, and what is not told from nothing
 
