@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import count, islice
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from polygpu.perf.predict import Predicted
 
 ITERATIONS = 16  # of a host loop, that stand for all where these are too many
+_IDLE = 8  # iterations of host loops for each launch that is looked at
+
+
+class _TooManyError(Exception):
+    """There are more iterations than are looked at."""
+
 
 Called: TypeAlias = Sequence[tuple[Region, Sequence[Calls]]]
 
@@ -81,9 +87,20 @@ def _loops(body: Iterable[HostStatement]) -> bool:
 
 
 def too_many(called: Called, most: int | None, patience: Patience) -> bool:
-    """Whether there are more launches, or more blocks in those that differ, than `patience` allows."""
-    each = [evaluated(r.body, host_values(r, c.sizes), most) for r, calls in called for c in calls]
-    found = [launch for one in each for launch, _ in islice(one, patience.launches + 1)]
+    """Whether there are more launches, or more blocks in those that differ, than `patience` allows, or many
+    times as many iterations of host loops, most of which may launch nothing.
+    """
+    done = count()
+
+    def step() -> None:
+        if next(done) >= _IDLE * patience.launches:
+            raise _TooManyError
+
+    each = [evaluated(r.body, host_values(r, c.sizes), most, step) for r, calls in called for c in calls]
+    try:
+        found = [launch for one in each for launch, _ in islice(one, patience.launches + 1)]
+    except _TooManyError:
+        return True
     if len(found) > patience.launches:
         return True
     return sum(max(1, prod(launch.grid)) for launch in set(found)) > patience.blocks

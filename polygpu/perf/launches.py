@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import lcm
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ SEGMENT = 32  # elements: rows are pitched to multiples of it
 
 Block: TypeAlias = tuple[int, int, int]
 Sizes: TypeAlias = Mapping[str, int]
+Step: TypeAlias = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -77,31 +78,35 @@ def host_values(region: Region, sizes: Sizes) -> dict[str, int]:
 
 
 def launches(
-    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None
+    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None, step: Step = lambda: None
 ) -> Iterator[tuple[Launch, Sizes, int]]:
-    """Launches in order, with the values of the host's variables and how many each stands for."""
+    """Launches in order, with the values of the host's variables and how many each stands for.
+
+    `step` is called for each iteration of a host loop that is looked at, whether it launches anything or not.
+    """
     for s in body:
         match s:
             case Launch():
                 yield s, values, 1
             case HostIf(test, inner):
                 if uniform(test, values) != 0:
-                    yield from launches(inner, values, most)
-            case HostFor(index, lower, upper, step, inner):
+                    yield from launches(inner, values, most, step)
+            case HostFor(index, lower, upper, stride, inner):
                 first, end = uniform(lower, values), uniform(upper, values)
                 together = period(inner) if most else 1
-                for i, times in _spread(range(first or 0, end or 0, step), most, together):
-                    for launch, at, inside in launches(inner, {**values, index: i}, most):
+                for i, times in _spread(range(first or 0, end or 0, stride), most, together):
+                    step()
+                    for launch, at, inside in launches(inner, {**values, index: i}, most, step):
                         yield launch, at, times * inside
 
 
 def evaluated(
-    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None
+    body: tuple[HostStatement, ...], values: Sizes, most: int | None = None, step: Step = lambda: None
 ) -> Iterator[tuple[Made, int]]:
-    """Launches in order, as what they are at their values, and how many each stands for."""
+    """Launches in order, as what they are at their values, and how many each stands for, as `launches`."""
     known: dict[tuple[int, ...], Made] = {}
     names: dict[int, list[str]] = {}  # that a launch of `body` is made of, by identity
-    for launch, at, times in launches(body, values, most):
+    for launch, at, times in launches(body, values, most, step):
         if id(launch) not in names:
             names[id(launch)] = [n for n in scalars_in(*launch.grid, *launch.scalars) if n in at]
         key = id(launch), *(at[name] for name in names[id(launch)])

@@ -6,19 +6,19 @@ tests around an expression. Data, and products of variables, are what the source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import field
 
 import islpy as isl
 
 from polygpu.analysis.intervals import Interval, interval
-from polygpu.model.expr import Binary, Expr, Name, limits, type_of
+from polygpu.model.expr import Binary, Expr, Name, Select, limits, type_of
 from polygpu.model.kernel import Buffer, Region
-from polygpu.model.rewrite import walk
+from polygpu.model.rewrite import children, walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.printing.printer import print_expr
 from polygpu.support.dataclass import dataclass
-from polygpu.verify.affine import UNIVERSE, Scope, constant, parameter
+from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter
 from polygpu.verify.computed import Computed
 from polygpu.verify.counterexample import parameters, sample
 from polygpu.verify.session import Session
@@ -102,15 +102,43 @@ class _Check:
         self.session.counts[RANGES] += 1
         beyond: list[tuple[Expr, Interval]] = []
         interval(expr, self._names(scope, expr), beyond)
-        for part, _ in beyond:
-            value, (low, high) = scope.value(part), limits(type_of(part))
+        for inside, part in _computed_in(scope, expr, {id(part) for part, _ in beyond}):
+            value, (low, high) = inside.value(part), limits(type_of(part))
             wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
-            wrong = wrong.intersect(scope.domain).intersect(self.sizes)
+            wrong = wrong.intersect(inside.domain).intersect(self.sizes)
             if not wrong.is_empty():
                 where = parameters(sample(isl.Map.from_domain(wrong)), self.session.p.parameters)
                 message = f"{type_of(part)} does not hold {print_expr(part)}"
                 self.session.failures.append(Failure(RANGES, kernel, message, parameters=where))
                 return
+
+
+def _computed_in(scope: Scope, expr: Expr, parts: Collection[int]) -> Iterator[tuple[Scope, Expr]]:
+    """Those `parts` of `expr`, by identity, with the scope in which C computes each: of a selection one value,
+    and a second operand of && and || only where the first does not decide.
+    """
+    if not parts:
+        return
+    if id(expr) in parts:
+        yield scope, expr
+    match expr:
+        case Select(test, yes, no):
+            guarded = [(scope, test), (_where(scope, test, True), yes), (_where(scope, test, False), no)]
+        case Binary("&&" | "||" as op, left, right):
+            guarded = [(scope, left), (_where(scope, left, op == "&&"), right)]
+        case _:
+            guarded = [(scope, part) for part in children(expr)]
+    for inside, part in guarded:
+        yield from _computed_in(inside, part, parts)
+
+
+def _where(scope: Scope, test: Expr, holds: bool) -> Scope:
+    """`scope` where `test` holds, or where it does not; all of it where data decide."""
+    try:
+        condition = scope.condition(test)
+    except NotAffineError:
+        return scope
+    return scope.where(condition if holds else condition.complement())
 
 
 def _of_buffer(b: Buffer) -> Iterator[Expr]:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from polygpu.model.expr import Binary, Expr, Int, Name
-from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch
-from polygpu.perf.launches import launches, period
+from polygpu.model.kernel import HostFor, HostIf, HostStatement, Launch, Region, ScalarArgument
+from polygpu.perf.effort import QUICK, too_many
+from polygpu.perf.launches import Calls, launches, period
 
-STEPS, INNER = 192, 1000
+STEPS, INNER = 192, 40
 
 
 def launch(name: str, blocks: Expr) -> Launch:
@@ -66,3 +67,13 @@ def test_a_long_period_is_left_alone() -> None:
     made = loop(HostIf(remainder(64, 0), (launch("outer", Int(1)),)), launch("each", Int(1)))
     assert period(made) == 1
     assert counted(made, 2)["each"] == STEPS
+
+
+def test_iterations_that_launch_nothing_end_the_look() -> None:
+    """Four nested loops of a million steps and no launch: they are too many, which shows after a few."""
+    body: tuple[HostStatement, ...] = (HostIf(Binary("<", Name("n"), Int(0)), (launch("never", Int(1)),)),)
+    for index in "abcd":
+        body = (HostFor(index, Int(0), Name("n"), 1, body),)
+    region = Region("looped", (ScalarArgument("n", "int"),), (), (), body, ())
+    assert too_many([(region, [Calls(1, {"n": 1_000_000})])], None, QUICK)
+    assert not too_many([(region, [Calls(1, {"n": 8})])], None, QUICK)

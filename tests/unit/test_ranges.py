@@ -10,7 +10,7 @@ import pytest
 
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
-from polygpu.model.expr import Binary, Int, Name
+from polygpu.model.expr import Binary, Int, Name, Select, Unary
 from polygpu.model.kernel import If
 from polygpu.pipeline import compile_file
 from polygpu.support.child import in_child, patience
@@ -56,6 +56,29 @@ def test_a_bound_beyond_int_is_refuted(tmp_path: Path) -> None:
     assert (failure.property, failure.message) == (RANGES, "int does not hold 391680 * n")
     sizes = dict(part.split("=") for part in failure.parameters.split(", "))
     assert 391680 * int(sizes["n"]) >= 2**31
+
+
+PRODUCT, FEW = Binary("*", Int(391680), Name("n")), Binary("<", Name("n"), Int(5000))
+
+
+@pytest.mark.parametrize(
+    "test, holds",
+    [
+        (Binary(">=", Select(FEW, PRODUCT, Name("n")), Name("n")), True),
+        (Binary(">=", Select(FEW, Name("n"), PRODUCT), Name("n")), False),
+        (Binary(">=", Select(Unary("!", FEW), Name("n"), PRODUCT), Name("n")), True),
+        (Binary("&&", FEW, Binary(">=", PRODUCT, Name("n"))), True),
+        (Binary("&&", Binary(">=", PRODUCT, Name("n")), FEW), False),
+        (Binary("||", FEW, Binary(">=", PRODUCT, Name("n"))), False),
+        (Binary("||", Unary("!", FEW), Binary(">=", PRODUCT, Name("n"))), True),
+    ],
+)
+def test_what_is_not_computed_need_not_fit(test: Binary, holds: bool, tmp_path: Path) -> None:
+    made = region_of(tmp_path, FILL)
+    (kernel,) = made.region.kernels
+    body = (If(test, (), (), uniform=True), *kernel.body)
+    changed = replace(made, region=replace(made.region, kernels=(replace(kernel, body=body),)))
+    assert [f.message for f in certify(changed).failures] == ["int does not hold 391680 * n"] * (not holds)
 
 
 def test_without_the_test_of_sizes_nothing_is_proved(tmp_path: Path) -> None:
