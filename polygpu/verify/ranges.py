@@ -114,8 +114,8 @@ class _Check:
 
 
 def _computed_in(scope: Scope, expr: Expr, parts: Collection[int]) -> Iterator[tuple[Scope, Expr]]:
-    """Those `parts` of `expr`, by identity, with the scope in which C computes each: of a selection one value,
-    and a second operand of && and || only where the first does not decide.
+    """Those `parts` of `expr`, by identity, with the scope in which C computes each: of a selection one
+    value, and a second operand of && and || only where the first does not decide.
     """
     if not parts:
         return
