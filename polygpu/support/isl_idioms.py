@@ -211,6 +211,20 @@ def basic_maps(item: isl.Map) -> list[isl.BasicMap]:
     return found
 
 
+def has_strides(item: isl.Map | isl.Set, least: int) -> bool:
+    """Whether dimensions are related by factors so large, as places in flat arrays of several dimensions are."""
+    kinds = (D.set, D.div) if isinstance(item, isl.Set) else (D.in_, D.out, D.div)
+    parts: list[isl.BasicMap | isl.BasicSet] = []
+    (item.foreach_basic_set if isinstance(item, isl.Set) else item.foreach_basic_map)(parts.append)
+    return any(
+        abs(c.get_coefficient_val(kind, k).to_python()) >= least
+        for b in parts
+        for c in b.get_constraints()
+        for kind in kinds
+        for k in range(b.dim(kind))
+    )
+
+
 def pieces(pw: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
     found: list[tuple[isl.Set, isl.Aff]] = []
     pw.foreach_piece(lambda domain, aff: found.append((domain, aff)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import reduce
 from itertools import permutations
@@ -10,11 +11,11 @@ from typing import TypeVar
 import islpy as isl
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import D, TooLongError, basic_maps, bounded, coalesced, in_time
+from polygpu.support.isl_idioms import D, TooLongError, basic_maps, bounded, coalesced, has_strides, in_time
 
 W = TypeVar("W")
 _DOUBTFUL, _LONG = 500, 1000  # strides
-_LATEST_SECONDS = 3.0
+_DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
 _SECONDS = 1.0
@@ -29,7 +30,7 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     its steps take hundreds of times as long.
     """
     found = {w: _in_few(_latest_in_time(pairs, times[w])) for w, pairs in earlier.items()}
-    slow = len(earlier) > 1 and any(_has_strides(pairs, _LONG) for pairs in earlier.values())
+    slow = len(earlier) > 1 and any(has_strides(pairs, _LONG) for pairs in earlier.values())
     for w, other in permutations(earlier, 2):
         in_time()
         with bounded(_STEPS) if slow else nullcontext():
@@ -42,29 +43,28 @@ def _in_few(pairs: isl.Map) -> isl.Map:
     return coalesced(pairs) if pairs.n_basic_map() > _MANY else pairs
 
 
-def _has_strides(pairs: isl.Map, least: int) -> bool:
-    """Whether dimensions are related by large factors, as places in flat arrays of several dimensions are."""
-    return any(
-        abs(c.get_coefficient_val(kind, k).to_python()) >= least
-        for b in basic_maps(pairs)
-        for c in b.get_constraints()
-        for kind in (D.in_, D.out, D.div)
-        for k in range(b.dim(kind))
-    )
-
-
 def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
-    """What `latest` finds, in a child where a few steps may go on for ever."""
-    if not _has_strides(pairs, _DOUBTFUL):
+    if not has_strides(pairs, _DOUBTFUL):
         return latest(pairs, time)
+    return isl.Map(_in_child(lambda: str(latest(pairs, time)), "the last of some writes"))
+
+
+def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
+    """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
+    if not has_strides(others, _DOUBTFUL):
+        return items.subtract(others)
+    return isl.Set(_in_child(lambda: str(items.subtract(others)), "a difference"))
+
+
+def _in_child(work: Callable[[], str], what: str) -> str:
     in_time()
     try:
-        found = in_child(lambda: str(latest(pairs, time)), _LATEST_SECONDS)
+        found = in_child(work, _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
-        raise TooLongError("isl takes too long for the last of some writes")
-    return isl.Map(found)
+        raise TooLongError(f"isl takes too long for {what}")
+    return found
 
 
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:

@@ -38,6 +38,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import doer, example, fixed_at
 from polygpu.verify.events import Do, executions
+from polygpu.verify.last import subtracted
 from polygpu.verify.order import BLOCK, WHOLE, Frame
 from polygpu.verify.partials import Partials, groups, operator_of, same, same_place, store_of, updated
 from polygpu.verify.session import Session
@@ -204,7 +205,7 @@ class _Reduction:
         for k in range(len(self.partials.operands(a))):
             missing = self.partials.executions(a)
             for by, pairs in self.partials.made(a, k):
-                missing = missing.subtract(pairs.domain())
+                missing = subtracted(missing, pairs.domain())
                 if by.matched is None and not by.reads:
                     start = self.partials.executions(a).intersect(pairs.domain())
                     neutral = _is_neutral(by, self.operator)

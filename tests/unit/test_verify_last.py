@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygpu.support.isl_idioms import steps
+from polygpu.support.isl_idioms import TooLongError, steps
 from polygpu.verify import last
 from polygpu.verify.last import latest
 
@@ -76,3 +76,40 @@ def test_a_search_for_a_maximum_ends() -> None:
     start = steps()
     last._maximum(times)
     assert steps() - start < 1_000_000
+
+
+STRIDED = isl.Map(
+    "[n] -> { [i] -> [v, w] : 0 <= v < n and 0 <= w <= 3 and (v + w) mod 5 = 0 and 837v <= 836i }"
+)
+
+
+def test_long_strides_are_worked_on_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few steps with them may go on for ever, where nothing but the end of a process ends them."""
+    order = isl.Map(ORDER)
+    (found,) = last.last_writes({"w": STRIDED}, {"w": order}).values()
+    for n, i in ((1, 0), (7, 3), (7, 9)):
+        one = found.intersect_params(isl.Set(f"[n] -> {{ : n = {n} }}")).intersect_domain(
+            isl.Set(f"{{ [{i}] }}")
+        )
+        expected = max((v, w) for v in range(n) for w in range(4) if 837 * v <= 836 * i and (v + w) % 5 == 0)
+        assert points(one) == [expected]
+    monkeypatch.setattr(last, "_DOUBTFUL_SECONDS", 0)
+    with pytest.raises(TooLongError, match="the last of some writes"):
+        last.last_writes({"w": STRIDED}, {"w": order})
+    assert last.subtracted(isl.Set("{ [5] }"), isl.Set("{ [i] : i > 5 }")).is_equal(isl.Set("{ [5] }"))
+    with pytest.raises(TooLongError, match="a difference"):
+        last.subtracted(STRIDED.wrap(), STRIDED.wrap())
+    monkeypatch.undo()
+    assert last.subtracted(STRIDED.wrap(), STRIDED.wrap()).is_empty()
+
+
+def points(pairs: isl.Map) -> list[tuple[int, ...]]:
+    """The values of a map with no parameters left."""
+    found: list[tuple[int, ...]] = []
+    values = pairs.range().project_out(isl.dim_type.param, 0, 1)
+
+    def note(point: isl.Point) -> None:
+        found.append(tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(2)))
+
+    values.foreach_point(note)
+    return found
