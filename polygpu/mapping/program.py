@@ -342,13 +342,14 @@ class Fixed:
     """A schedule dimension whose value has a name: a host loop's index, a point, a tile's origin.
 
     With `width` 1 the member equals the parameter `name`; else it lies in [name, name + width). Values are
-    known to go from 0 up to `count`, if there is one.
+    known to go from 0 up to `count`, if there is one. A tile of steps has points within `reach` of its first.
     """
 
     member: Member
     name: str
     width: int = 1
     count: int = 0
+    reach: int = 0
 
     @property
     def divisors(self) -> tuple[int, ...]:
@@ -551,8 +552,8 @@ class Grid:
         copies elements that the others store.
         """
         space = points.get_space()
-        widths = [(f, n) for f in outer for n in f.divisors if n > 1 and not in_waves(self)]
-        for f, width in widths:
+        widths = [(f, n) for f in outer for n in {*f.divisors, f.reach} if n > 1 and not in_waves(self)]
+        for f, width in sorted(widths, key=lambda pair: pair[1]):
             for axis in self.axes:
                 start = coordinate(space, f.name).scale_val(isl.Val(width))
                 distance = coordinate(space, axis.name).sub(start)

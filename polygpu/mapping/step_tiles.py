@@ -8,6 +8,7 @@ after:   32 i a block, all j of the tile: copy both tiles of A; barrier
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import reduce
 from math import prod
 
@@ -51,6 +52,7 @@ def stepped(
     """
     assert nest.batch is not None and isinstance(nest.body, Band)
     sizes = _sizes(nest, min(_THREADS, device.max_threads_per_block))
+    outer = (*outer[:-1], replace(outer[-1], reach=nest.batch.count))
     axes = tuple(
         Axis(name, member, threads, tile // threads)
         for name, member, (tile, threads) in zip(names, nest.batch.points, sizes, strict=True)
