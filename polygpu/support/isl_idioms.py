@@ -212,7 +212,7 @@ def basic_maps(item: isl.Map) -> list[isl.BasicMap]:
 
 
 def has_strides(item: isl.Map | isl.Set, least: int) -> bool:
-    """Whether dimensions are related by factors so large, as places in flat arrays of several dimensions are."""
+    """Whether dimensions are related by such factors, as places in flat arrays of several dimensions are."""
     kinds = (D.set, D.div) if isinstance(item, isl.Set) else (D.in_, D.out, D.div)
     parts: list[isl.BasicMap | isl.BasicSet] = []
     (item.foreach_basic_set if isinstance(item, isl.Set) else item.foreach_basic_map)(parts.append)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import islpy as isl
@@ -12,10 +12,12 @@ from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.model.rewrite import again, locals_of, numbered, precedes
 from polygpu.model.scop import Let, Number
 from polygpu.support.dataclass import dataclass
+from polygpu.support.isl_idioms import D, TooLongError, bounded, sets, union_set_of
 from polygpu.verify.slots import Slot, first_writes
 from polygpu.verify.source import Source, Writer
 
-_ROUNDS = 4  # of leaving out old values that nothing finds: fewer leave out too few
+_ROUNDS = 4  # of looking for old values that something finds
+_CLOSURE = 300_000  # steps of isl
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,48 @@ class Demand:
         """The instances of old values that may be found: by a read, at the end, or as the old value of
         another write that may be found itself.
         """
-        found = {read: read.reached for read, _ in self._reads if read.implied}
+        found: dict[Slot, isl.Set] = {}
         for _ in range(_ROUNDS):
-            fewer = dict(self._lasting)
-            for read, reader in self._reads:
-                for old, _, pairs in self._olds(read, reader):
-                    here = (pairs.intersect_domain(found[read]) if read.implied else pairs).range()
-                    fewer[old] = fewer[old].union(here) if old in fewer else here
-            if all(instances.is_subset(fewer[old]) for old, instances in found.items()):
-                break
-            found = fewer
-        return found
+            more = self._found_by(found)
+            if _within(more, found):
+                return found
+            found = more
+        return self._followed(self._found_by({}))
+
+    def _found_by(self, found: Mapping[Slot, isl.Set]) -> dict[Slot, isl.Set]:
+        """The old values that may be found, if `found` are those that others of them may find."""
+        more = dict(self._lasting)
+        for read, reader in self._reads:
+            for old, _, pairs in self._olds(read, reader) if not read.implied or read in found else ():
+                here = (pairs.intersect_domain(found[read]) if read.implied else pairs).range()
+                more[old] = more[old].union(here) if old in more else here
+        return more
+
+    def _followed(self, found: Mapping[Slot, isl.Set]) -> dict[Slot, isl.Set]:
+        """The old values that chains of any length lead to from those that are `found` without them.
+
+        isl's transitive closure may have more than that in it; where it takes long, all there are.
+        """
+        everything = {read: read.reached for read, _ in self._reads if read.implied}
+        names = {old: f"old{k}" for k, old in enumerate(everything)}
+        steps = isl.UnionMap("{ }")
+        for read, reader in self._reads:
+            for old, _, pairs in self._olds(read, reader) if read.implied else ():
+                named = pairs.set_tuple_name(D.in_, names[read]).set_tuple_name(D.out, names[old])
+                steps = steps.union(named)
+        first = union_set_of([s.set_tuple_name(names[old]) for old, s in found.items()])
+        try:
+            with bounded(_CLOSURE):
+                closed, _ = steps.coalesce().transitive_closure()
+                ends = first.union(first.apply(closed)).coalesce()
+        except TooLongError:
+            return everything
+        return {
+            old: part.set_tuple_name(old.statement).intersect(old.reached)
+            for old, name in names.items()
+            for part in sets(ends)
+            if part.get_tuple_name() == name
+        }
 
     def missed(self) -> Iterator[str]:
         """Statements of which something is left out that others depend on, or that outlives the region.
@@ -157,6 +190,13 @@ class Demand:
         last = (item for array in sorted(live) for item in self.source.last(array).items())
         found = {self._implied.get((w.statement, w.number)): by for w, by in last if self._may_keep(w, ())}
         return {old: by.range() for old, by in found.items() if old is not None}
+
+
+def _within(some: Mapping[Slot, isl.Set], others: Mapping[Slot, isl.Set]) -> bool:
+    return all(
+        instances.is_subset(others[old]) if old in others else instances.is_empty()
+        for old, instances in some.items()
+    )
 
 
 def _identity(w: Writer) -> isl.Map:

@@ -39,6 +39,8 @@ FIRST_IS_OVERWRITTEN = [
     ("j % 2 == 1", 63, "j = 62"),
     ("j % 3 == 0", 64, "false"),
     ("j % 3 == 1", 64, "62 <= j <= 63"),
+    ("j > 59", 64, "false"),  # each of the 60 before it may find only the one before itself
+    ("j / 4 == 7", 64, "32 <= j <= 63"),
 ]
 FIRST_IS_KEPT = "j % 2 == 0 && j < i"
 
@@ -69,6 +71,28 @@ def test_old_values_that_are_found(sure: str, last: int, found: str, tmp_path: P
         isl.Set(f"[n] -> {{ {old.statement}[i, j] : {found} }}")
     )
     assert Demand(source).instances(old).is_equal(expected)
+
+
+@pytest.mark.parametrize(
+    ("sure", "found"), [("j > 59", "j = 63"), ("j % 3 == 1", "j >= 61"), ("j / 4 == 7", "j >= 31")]
+)
+def test_old_values_that_are_found_behind_sure_writes(sure: str, found: str, tmp_path: Path) -> None:
+    """What is stored before the last of these is found by nothing, however long a chain leads there."""
+    text = PROGRAM.replace("LAST", "64")
+    first, second = (
+        "if (y[i][j] > 2)\n                x[i] = j;",
+        "if (SURE)\n                x[i] = y[i][j];",
+    )
+    text = text.replace(first, "FIRST").replace(second, first).replace("FIRST", second).replace("SURE", sure)
+    (tmp_path / "v.c").write_text(text)
+    options = Options(target="emulator", level=1)
+    (made,) = pipeline.compile_file(str(tmp_path / "v.c"), options).regions
+    source = Source(polyhedra.build(made.scop))
+    (old,) = (s for s in source.slots if s.implied)
+    domain = source.p.statement(old.statement).domain
+    expected = domain.intersect(isl.Set(f"[n] -> {{ {old.statement}[i, j] : {found} }}"))
+    assert Demand(source).instances(old).is_equal(expected)
+    assert certify(made).holds
 
 
 @pytest.mark.parametrize(("sure", "last"), [(sure, last) for sure, last, _ in FIRST_IS_OVERWRITTEN])
