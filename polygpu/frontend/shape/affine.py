@@ -73,6 +73,33 @@ def invert(test: Expr) -> Expr:
     return Unary("!", test)
 
 
+def plain(test: Expr) -> Expr:
+    """A test of another one's value as that: `!(a < b) == 0`, which `switch` makes, is `a < b`."""
+    match test:
+        case Binary(op, value, Int(number)) if op in _COMPARE and _is_truth(stripped(value)):
+            match holds := [fold(op, truth, number) for truth in (0, 1)]:
+                case [0, 1]:
+                    return plain(stripped(value))
+                case [1, 0]:
+                    return plain(Unary("!", stripped(value)))
+            return Int(holds[0] or 0)
+        case Unary("!", Unary("!", operand)):
+            return plain(operand)
+        case Unary("!", operand):
+            return Unary("!", plain(operand))
+    return test
+
+
+def _is_truth(expr: Expr) -> bool:
+    """Whether the value is 0 or 1."""
+    match expr:
+        case Unary("!", _):
+            return True
+        case Binary(op, _, _):
+            return op in _COMPARE or op in ("&&", "||")
+    return False
+
+
 def conjuncts(test: Expr) -> list[Expr]:
     """`a && b && c` as a list."""
     match test:
@@ -200,7 +227,7 @@ class Affine:
         """A test in affine form. Differences of unsigned values wrap around in C, so that a comparison of
         them is better computed than taken for one of integers, which `unsigned` asks for.
         """
-        match expr:
+        match expr := plain(expr):
             case Binary("&&" | "||" as op, left, right):
                 first, second = self.condition(left, unsigned), self.condition(right, unsigned)
                 return None if first is None or second is None else Binary(op, first, second)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygpu.frontend.shape.affine import Affine, conjuncts, invert
+from polygpu.frontend.shape.affine import Affine, conjuncts, invert, plain
 from polygpu.model.expr import Binary, Cast, Expr, Reference, Select, Unary, type_of
 from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import Action, Branch, Let, Store
@@ -72,7 +72,7 @@ def implied(affine: Affine, test: Expr, holds: bool) -> Expr | None:
     condition = affine.condition(test)
     if condition is not None:
         return condition if holds else invert(condition)
-    match test:
+    match plain(test):
         case Unary("!", operand):
             return implied(affine, operand, not holds)
         case Binary("&&" | "||" as op, left, right):
