@@ -51,7 +51,8 @@ def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
-    if not has_strides(others, _DOUBTFUL):
+    floors = any(b.dim(D.div) for b in others.get_basic_sets())
+    if not (floors and has_strides(others, _DOUBTFUL)):
         return items.subtract(others)
     return isl.Set(_in_child(lambda: str(items.subtract(others)), "a difference"))
 

@@ -14,7 +14,7 @@ from polygpu.support.isl_idioms import D, coalesced, identifier
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE
 from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation, tuples
-from polygpu.verify.last import last_writes
+from polygpu.verify.last import last_writes, subtracted
 from polygpu.verify.order import BLOCK, THREAD, Frame
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
@@ -64,7 +64,7 @@ class Locals:
         found: list[Origin] = []
         unknown = everywhere
         for writer, pairs in self.writers(action, place, implied):
-            unknown = unknown.subtract(pairs.domain())
+            unknown = subtracted(unknown, pairs.domain())
             self.direct.append((action, writer, pairs))
             if writer.matched is not None or writer.combines:
                 found.append(Origin(writer, pairs, None))
