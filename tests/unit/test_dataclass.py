@@ -139,6 +139,35 @@ def test_patterns_match_by_position() -> None:
             assert (a, b) == (1, "x")
 
 
+def test_fields_are_read_when_they_are_asked_for() -> None:
+    @dataclass
+    class Base:
+        a: int = 1
+
+    class Plain(Base):
+        pass
+
+    @dataclass
+    class Derived(Plain):
+        b: int = 2
+
+    assert Derived.__match_args__ == ("a", "b") and [f.name for f in fields(Plain)] == ["a"]
+    match object.__new__(Derived):  # as pickle makes it
+        case Base(a):
+            assert a == 1
+    assert Derived(3) == Derived(3, 2) and Plain.__match_args__ == ("a",)
+
+
+def test_a_field_without_a_default_behind_one_with_a_default_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Wrong:
+        a: int = 1
+        b: int  # type: ignore[misc]
+
+    with pytest.raises(TypeError, match="without a default"):
+        Wrong(1, 2)
+
+
 def test_what_contains_itself_is_shown() -> None:
     @dataclass
     class Node:
