@@ -1,20 +1,18 @@
 """The standard library's `dataclass`, but that looks at fields and compiles methods when they are asked for.
 
 The standard one takes 0.7 ms to define a frozen class: it compiles six methods, and makes a record of each
-field. polygpu has 500 such classes; a process that compiles a file makes instances of a third of them, and
-compares or hashes fewer. A method is compiled once for all classes with as many fields of the same kinds, and
-given their names.
+field. polygpu has 500 such classes; a process that compiles a file makes instances of a third of them, only a
+few of most, and compares or hashes fewer.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
-from functools import cache, partial
+from functools import partial
 from reprlib import recursive_repr
 from threading import RLock
-from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 __all__ = ["dataclass"]
@@ -24,6 +22,7 @@ Text: TypeAlias = Callable[[Fields], str]
 
 _EQUALITY = {"__eq__": "=="}
 _ORDER = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+_SELDOM = 10  # instances: most classes have fewer in a compilation, and 0.2 ms compile an `__init__`
 _LOCK = RLock()
 
 
@@ -76,68 +75,68 @@ class _Asked:
 
 
 def _later(cls: Any, name: str, text: Text) -> Callable[..., Any]:
-    """The method whose text is made of the fields; when it is called, the compiled one takes its place."""
+    """The method whose text is made of the fields; the compiled one takes its place when it is of use."""
+    left = _SELDOM if name == "__init__" else 0
 
     def first(self: object, /, *arguments: object, **named: object) -> Any:
-        method = _method(cls, name, text(fields(cls)))
+        nonlocal left
+        left -= 1
+        if left >= 0 and _initialised(self, fields(cls), arguments, named):
+            return None
+        method = _compiled(cls, name, text(fields(cls)))
         setattr(cls, name, method)
         return method(self, *arguments, **named)
 
+    first.__qualname__ = f"{cls.__qualname__}.{name}"
     return first
 
 
-def _method(cls: Any, name: str, text: str) -> FunctionType:
-    """The function of `text`, where the k-th field of the class is `_k`, and its default `_default_k`."""
-    of, scope = fields(cls), {"_set": object.__setattr__, "_missing": MISSING}
-    for k, f in enumerate(of):
-        scope[f"_default_{k}"] = f.default if f.default_factory is MISSING else f.default_factory
-        scope[f"_set_{k}"] = getattr(getattr(cls, f.name, None), "__set__", None)
-    names: dict[object, str] = {f"_{k}": f.name for k, f in enumerate(of)}
-    code = _code(text)
-    variables, globals_, constants = (
-        tuple([names.get(item, item) for item in part])
-        for part in (code.co_varnames, code.co_names, code.co_consts)
-    )
-    code = code.replace(
-        co_varnames=variables,
-        co_names=globals_,
-        co_consts=constants,
-        co_qualname=f"{cls.__qualname__}.{name}",
-    )
-    return FunctionType(code, scope, name, _defaults(cls) if name == "__init__" else ())
+def _initialised(self: Any, of: Fields, arguments: tuple[object, ...], named: Mapping[str, object]) -> bool:
+    """Does what `__init__` does; False where the arguments do not fit."""
+    names = [f.name for f in of if f.init]
+    given = dict(zip(names, arguments, strict=False))
+    if len(arguments) > len(names) or not given.keys().isdisjoint(named) or not named.keys() <= {*names}:
+        return False
+    given |= named
+    for f in of:
+        value = given.get(f.name, MISSING)
+        if value is MISSING:
+            value = f.default if f.default_factory is MISSING else f.default_factory()
+        if value is not MISSING:
+            object.__setattr__(self, f.name, value)
+        elif f.init:
+            return False
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
+    return True
 
 
-def _defaults(cls: Any) -> tuple[object, ...]:
-    """Of the last parameters of `__init__`."""
-    parameters = [f for f in fields(cls) if f.init]
-    with_one = [_has_default(f) for f in parameters]
-    if with_one != sorted(with_one):
-        raise TypeError(f"a field of {cls.__qualname__} without a default follows one with a default")
-    return tuple(f.default for f in parameters if _has_default(f))
-
-
-def _has_default(f: Field[Any]) -> bool:
-    return f.default is not MISSING or f.default_factory is not MISSING
-
-
-@cache
-def _code(text: str) -> CodeType:
-    """That of the one function in `text`."""
-    return next(c for c in compile(text, "<dataclass>", "exec").co_consts if isinstance(c, CodeType))
+def _compiled(cls: Any, name: str, text: str) -> Any:
+    scope: dict[str, Any] = {"_set": object.__setattr__, "_missing": MISSING}
+    for f in fields(cls):
+        scope[f"_default_{f.name}"] = f.default if f.default_factory is MISSING else f.default_factory
+        scope[f"_set_{f.name}"] = getattr(getattr(cls, f.name, None), "__set__", None)
+    exec(text, scope)
+    method = scope[name]
+    method.__qualname__ = f"{cls.__qualname__}.{name}"
+    return method
 
 
 def _init(of: Fields, frozen: bool, slots: bool, after: tuple[str, ...]) -> str:
     kept = "self.{0} = {1}"
     if frozen:  # a slot's own setter takes half the time of object's
-        kept = "_set{0}(self, {1})" if slots else "_set(self, '{0}', {1})"
+        kept = "_set_{0}(self, {1})" if slots else "_set(self, '{0}', {1})"
     parameters, body = ["self"], []
-    for k, f in enumerate(of):
-        name, made = f"_{k}", f.default_factory is not MISSING
-        value = f"_default_{k}()" if made else f"_default_{k}"
+    for f in of:
+        name, value, made = f.name, f.name, f.default_factory is not MISSING
+        if not f.init:
+            value = f"_default_{name}()" if made else f"_default_{name}"
+        elif made:
+            value = f"_default_{name}() if {name} is _missing else {name}"
+        default = "_missing" if made else "" if f.default is MISSING else f"_default_{name}"
         if f.init:
-            parameters.append(name)
-            value = f"{value} if {name} is _missing else {name}" if made else name
-        if f.init or _has_default(f):
+            parameters.append(f"{name}={default}" if default else name)
+        if f.init or default:
             body.append(kept.format(name, value))
     return f"def __init__({', '.join(parameters)}):\n " + "\n ".join((*body, *after, "pass"))
 
@@ -155,7 +154,7 @@ def _hash(of: Fields) -> str:
 
 
 def _compared(of: Fields, instance: str) -> str:
-    return "(" + "".join(f"{instance}._{k}, " for k, f in enumerate(of) if f.compare) + ")"
+    return "(" + "".join(f"{instance}.{f.name}, " for f in of if f.compare) + ")"
 
 
 @recursive_repr()

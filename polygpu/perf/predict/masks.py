@@ -29,6 +29,7 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 Kinds: TypeAlias = tuple[npt.NDArray[np.intp], int]
 
 _CODES = 1 << 62  # kinds of several arrays that a number tells apart
+_ONE_KIND: Kinds = (np.zeros(1, np.intp), 1)
 _WORDS = 1 << 12
 
 
@@ -92,7 +93,10 @@ class Compared:
         left = self.array
         found: list[Kinds] = []
         for axis in range(left.ndim - 1):
-            spend(left.size if left.shape[axis] > 1 else 0)
+            if left.shape[axis] == 1:
+                found.append(_ONE_KIND)
+                continue
+            spend(left.size)
             first, number = _kinds(_hashed(left, axis))
             found.append((number, len(first)))
             if len(first) < len(number):
