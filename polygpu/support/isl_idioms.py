@@ -96,11 +96,13 @@ def pass_by(work: float) -> None:
 def _counted() -> float:
     """How many steps isl has counted since it began at 0, which it says only by failing at so many."""
     most, least = _PROBED
+    if not _fails_at(least):
+        return least
     while _fails_at(most):
         most *= 2
-    while most > least and not _fails_at(most // 2):
+    while not _fails_at(most // 2):
         most //= 2
-    return 0.75 * most if most > least else most
+    return 0.75 * most
 
 
 def _fails_at(operations: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 
 import islpy as isl
 
@@ -26,10 +26,12 @@ class NotAffineError(Exception):
     """The expression depends on data, or is a product of variables."""
 
 
+@lru_cache(_RECENT)
 def constant(value: int) -> isl.PwAff:
     return isl.PwAff(f"{{ [] -> [({value})] }}")
 
 
+@lru_cache(_RECENT)
 def variable(name: str) -> isl.PwAff:
     """The variable with isl name `name`."""
     return isl.PwAff(f"[{name}] -> {{ [] -> [({name})] }}")

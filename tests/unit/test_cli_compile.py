@@ -254,6 +254,14 @@ def test_compile_does_not_import_what_only_reports_need(project: Path) -> None:
     assert in_process_of_its_own(code, project) == "0 set()\n"
 
 
+def test_the_program_does_not_import_what_is_about_packages(project: Path) -> None:
+    """Which islpy does, to say its own version."""
+    at_the_end = "os._exit = lambda status: print(status, {'email', 'importlib.metadata'} & set(sys.modules))"
+    arguments = ["compile", "-Iinclude", "scale.c", "-o", "out/"]
+    code = f"import os, sys; from polygpu import cli; sys.argv[1:] = {arguments}; {at_the_end}; cli.main()"
+    assert in_process_of_its_own(code, project) == "0 set()\n"
+
+
 def test_help_does_not_import_the_compiler(project: Path) -> None:
     code = COMMAND.format(["--help"]) + "print('islpy' in sys.modules, 'polygpu.pipeline' in sys.modules)"
     assert in_process_of_its_own(code, project).endswith("False False\n")

@@ -73,8 +73,12 @@ def outcomes(cls: Any) -> list[object]:
     ]
 
 
+@pytest.mark.parametrize("seldom", [0, 1000], ids=["compiled", "seldom"])
 @CASES
-def test_classes_do_as_those_of_the_standard_library(options: dict[str, bool]) -> None:
+def test_classes_do_as_those_of_the_standard_library(
+    options: dict[str, bool], seldom: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polygpu.support.dataclass._SELDOM", seldom)
     for found, right in zip(
         outcomes(made(dataclass, **options)), outcomes(made(dataclasses.dataclass, **options)), strict=True
     ):
@@ -137,6 +141,25 @@ def test_patterns_match_by_position() -> None:
     match Derived(1, "x", (3,)):
         case Slots(a, b):
             assert (a, b) == (1, "x")
+
+
+def test_fields_are_read_when_they_are_asked_for() -> None:
+    @dataclass
+    class Base:
+        a: int = 1
+
+    class Plain(Base):
+        pass
+
+    @dataclass
+    class Derived(Plain):
+        b: int = 2
+
+    assert Derived.__match_args__ == ("a", "b") and [f.name for f in fields(Plain)] == ["a"]
+    match object.__new__(Derived):  # as pickle makes it
+        case Base(a):
+            assert a == 1
+    assert Derived(3) == Derived(3, 2) and Plain.__match_args__ == ("a",)
 
 
 def test_what_contains_itself_is_shown() -> None:

@@ -20,7 +20,7 @@ def nodes(node: Any) -> Iterator[Any]:
     while left:
         found = left.pop()
         yield found
-        left.extend(reversed(list(found)))
+        left += [*found][::-1]
 
 
 def remembered(question: Callable[[Any], T]) -> Callable[[Any], T]:

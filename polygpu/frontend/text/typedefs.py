@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-_SIMPLE = re.compile(r"\btypedef\s+([\w\s*]*[\s*])(\w+)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?;")
-_FUNCTION = re.compile(r"\btypedef\s[^;{}]*?\(\s*\*?\s*(\w+)\s*\)\s*\([^;]*;")
-_ARRAY = re.compile(r"\btypedef\s+[\w\s*]*[\s*](\w+)\s*\[[^;{}]*;")
+# What begins with a literal word is found many times faster than what begins with its boundary.
+_SIMPLE = re.compile(r"typedef(?<=\btypedef)\s+([\w\s*]*[\s*])(\w+)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?;")
+_FUNCTION = re.compile(r"typedef(?<=\btypedef)\s[^;{}]*?\(\s*\*?\s*(\w+)\s*\)\s*\([^;]*;")
+_ARRAY = re.compile(r"typedef(?<=\btypedef)\s+[\w\s*]*[\s*](\w+)\s*\[[^;{}]*;")
 _BRACED = re.compile(r"\}\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*(?:\[[^;{}]*)?;")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _KEYWORDS = frozenset(

@@ -26,9 +26,11 @@ from polygpu.perf.predict.values import (
 from polygpu.support.dataclass import dataclass
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
-Kinds: TypeAlias = tuple[npt.NDArray[np.intp], int]
+Kinds: TypeAlias = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+"""The first place of each kind, and the kind of each place."""
 
 _CODES = 1 << 62  # kinds of several arrays that a number tells apart
+_ONE_KIND: Kinds = (np.zeros(1, np.intp), np.zeros(1, np.intp))
 _WORDS = 1 << 12
 
 
@@ -86,15 +88,18 @@ class Compared:
 
     @cached_property
     def kinds(self) -> tuple[Kinds, ...]:
-        """Along each axis, the kind of each index's slice, and how many kinds there are."""
+        """Along each axis, those of the indices' slices."""
         if self.like is not None:
             return self.like.kinds
         left = self.array
         found: list[Kinds] = []
         for axis in range(left.ndim - 1):
-            spend(left.size if left.shape[axis] > 1 else 0)
+            if left.shape[axis] == 1:
+                found.append(_ONE_KIND)
+                continue
+            spend(left.size)
             first, number = _kinds(_hashed(left, axis))
-            found.append((number, len(first)))
+            found.append((first, number))
             if len(first) < len(number):
                 left = np.take(left, first, axis)
         return tuple(found)
@@ -150,14 +155,16 @@ def joint(arrays: Sequence[Compared], axes: Sequence[Integers]) -> Joint:
     return Joint(tuple(kept), tuple(weights))
 
 
-def _together(found: Sequence[Kinds]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The first index of each kind in all of the arrays, and every index's kind."""
-    code, radix = found[0]
-    for number, count in found[1:]:
-        if radix * count > _CODES:
-            first, code = _kinds(code)
-            radix = len(first)
-        code, radix = code * count + number, radix * count
+def _together(found: Sequence[Kinds]) -> Kinds:
+    """Those of indices whose slices are alike in all of the arrays."""
+    if len(found) == 1:
+        return found[0]
+    code, radix = found[0][1], len(found[0][0])
+    for first, number in found[1:]:
+        if radix * len(first) > _CODES:
+            known, code = _kinds(code)
+            radix = len(known)
+        code, radix = code * len(first) + number, radix * len(first)
     return _kinds(code)
 
 
@@ -168,14 +175,14 @@ def _hashed(array: npt.NDArray[Any], axis: int) -> Hashes:
     return words @ random_words(rows.shape[1])
 
 
-def distinct_rows(rows: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The first of each kind of row, and every row's kind."""
+def distinct_rows(rows: Integers) -> Kinds:
+    """Those of the rows."""
     spend(SORTED * len(rows) + rows.size)
     mixed = rows.astype(np.uint64) @ random_words(rows.shape[1])
     return _kinds(mixed)
 
 
-def _kinds(words: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _kinds(words: npt.NDArray[Any]) -> Kinds:
     """The first place of each word, in the words' order, and the number of each place's word in that order.
 
     As np.unique, which takes five times as long for the few words that there often are.
