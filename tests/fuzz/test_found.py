@@ -1,6 +1,7 @@
 """Programs that the fuzzer found wrong once, in few lines, and the fuzzer itself on a few programs.
 
 A file of `found` says in its first lines how it is compiled; `// open: REASON` marks what is still wrong.
+`--proof SECONDS` is for those whose programs were wrong, and whose certificates are open after any time.
 """
 
 from __future__ import annotations
@@ -29,8 +30,18 @@ from tests.support_kernels import require_opencl
 FOUND = sorted((Path(__file__).parent / "found").glob("*.c"))
 
 
+def words_of(text: str) -> list[str]:
+    return shlex.split(text.splitlines()[0].removeprefix("// flags:"))
+
+
+def proof_of(text: str) -> float:
+    """Seconds for the certificate of each region."""
+    words = words_of(text)
+    return float(words[words.index("--proof") + 1]) if "--proof" in words else PROOF
+
+
 def options_of(text: str) -> Options:
-    given = shlex.split(text.splitlines()[0].removeprefix("// flags:"))
+    given = words_of(text)
     words = [word for word in given if word != "--reassociate"]
     values = dict(zip(words[::2], words[1::2], strict=True))
     decisions = tuple(v for k, v in zip(words[::2], words[1::2], strict=True) if k == "--decide")
@@ -53,7 +64,7 @@ def check(path: Path, directory: Path) -> None:
     made = compile_chosen(str(path), options)
     for region in made.regions:
         with at_most(PATIENCE * slow(), "the certificate"):
-            assert certificate(region, PROOF).verdict not in ("fails", "raises")
+            assert certificate(region, proof_of(text)).verdict not in ("fails", "raises")
     gcc(directory, "original", ORIGINAL, [str(path)])
     for suffix, content in made.files.items():
         (directory / f"found{suffix}").write_text(content)
