@@ -31,6 +31,7 @@ from benchmarks.published.plot import svg
 from polygpu import devices
 from polygpu.compilation import Compilation
 from polygpu.model.facts import CompilationFacts
+from polygpu.report.explain import explain
 
 KNOWN = bindings(read(BINDINGS))
 ALL = figures(read(MEASUREMENTS))
@@ -145,7 +146,7 @@ def test_blocks_of_a_paper_share_the_compilers_grid_out() -> None:
 
 def test_one_thread_at_a_time_explains_and_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both count the steps of isl, which has one clock: what comes later needs it without an end."""
-    explain, alone = counted.explain, list[bool]()
+    alone: list[bool] = []
 
     def noted(compilation: Compilation) -> CompilationFacts:
         alone.append(counted._COMPILER.locked())
