@@ -49,6 +49,13 @@ def some_by_default(cases: Sequence[tuple[object, ...]], one_in: int) -> list[ob
     return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
 
 
+def in_turns(cases: Iterable[object], devices: Sequence[str]) -> list[object]:
+    """Each case with each device; by default with one of them, which take turns."""
+    count = len(devices)
+    pairs = [(case, devices[(n + k) % count]) for n, case in enumerate(cases) for k in range(count)]
+    return some_by_default(pairs, one_in=count)
+
+
 def unavailable(reason: str) -> None:
     """Skips the test with `reason`; in CI, where every check has to run, the test fails."""
     if os.environ.get("CI") == "true":

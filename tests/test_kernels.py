@@ -13,6 +13,7 @@ from tests.support_kernels import (
     DRIVER_FLAGS,
     FAST,
     build_checked,
+    in_turns,
     require_opencl,
     some_by_default,
     translate,
@@ -20,12 +21,6 @@ from tests.support_kernels import (
 
 DEVICES = ["8800gtx", "h100"]
 KERNELS = programs.kernel_names()
-# each kernel for one of the devices, all for the other one by hand
-ON_DEVICES = [
-    pytest.param(kernel, device, marks=() if (number + k) % 2 == 0 else (pytest.mark.slow,))
-    for number, kernel in enumerate(KERNELS)
-    for k, device in enumerate(DEVICES)
-]
 
 
 def assert_agrees(kernel: str, original: Path, program: Path, sizes: programs.Sizes, exact: bool) -> None:
@@ -34,13 +29,13 @@ def assert_agrees(kernel: str, original: Path, program: Path, sizes: programs.Si
     assert comparison.identical or not exact, f"{kernel} {sizes}: {comparison.place}"
 
 
-@pytest.mark.parametrize(("kernel", "device"), ON_DEVICES)
+@pytest.mark.parametrize(("kernel", "device"), in_turns(KERNELS, DEVICES))
 def test_emulator_prints_the_same_bits(kernel: str, device: str, tmp_path: Path) -> None:
     """With the emulator's checks on: no race, no read of unwritten shared memory, no stray address.
 
-    The work is done by launches, not by a fall-back to the original loop.
+    The work is done by launches, not by a fall-back to the original loop. Certified in test_kernels_cuda.py.
     """
-    translate(kernel, "emulator", device, tmp_path)
+    programs.translate(kernel, "emulator", device, tmp_path, "--certify", "off")
     original = programs.build_original(kernel, tmp_path)
     program = build_checked(kernel, tmp_path)
     for sizes in programs.size_vectors(kernel, (0, 1, 2, 33)):
@@ -48,9 +43,9 @@ def test_emulator_prints_the_same_bits(kernel: str, device: str, tmp_path: Path)
     assert_launched(kernel, original, program, tmp_path)
 
 
-@pytest.mark.parametrize("kernel", KERNELS[::4])
+@pytest.mark.parametrize("kernel", some_by_default([(kernel,) for kernel in KERNELS[::4]], one_in=2))
 def test_the_emulator_optimised(kernel: str, tmp_path: Path) -> None:
-    translate(kernel, "emulator", DEVICES[0], tmp_path, "--certify", "off")
+    programs.translate(kernel, "emulator", DEVICES[0], tmp_path, "--certify", "off")
     original = programs.build_original(kernel, tmp_path)
     assert_launched(kernel, original, programs.build_emulator(kernel, tmp_path, False, "-O1"), tmp_path)
 
@@ -70,7 +65,7 @@ def assert_launched(kernel: str, original: Path, program: Path, directory: Path)
     assert all(count > 0 for count in launches.values()), launches
 
 
-@pytest.mark.parametrize("kernel", some_by_default([(kernel,) for kernel in KERNELS], one_in=2))
+@pytest.mark.parametrize("kernel", some_by_default([(kernel,) for kernel in KERNELS], one_in=3))
 def test_opencl(kernel: str, tmp_path: Path) -> None:
     assert_opencl_agrees(kernel, tmp_path, *FAST)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygpu import cli
+from tests.support_kernels import in_turns
 
 SUBMATRIX = """
 #include <stdio.h>
@@ -40,10 +41,10 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize(
-    "sizes", [("1", "1"), ("3", "4"), ("33", "70"), ("0", "3"), ("3", "0")], ids="x".join
-)
-@pytest.mark.parametrize("device", ["8800gtx", "h100"])
+SIZES = [("1", "1"), ("3", "4"), ("33", "70"), ("0", "3"), ("3", "0")]
+
+
+@pytest.mark.parametrize(("sizes", "device"), in_turns(SIZES, ["8800gtx", "h100"]))
 def test_a_submatrix_that_ends_with_its_memory(
     sizes: tuple[str, str],
     device: str,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import islpy as isl
 import pytest
@@ -94,9 +96,19 @@ static void f(int n, float A[restrict n + 4], float B[restrict n + 4], float C[r
 
 
 def realiser(source: str, directory: Path, main: str = MAIN) -> Realiser:
+    """Of the region of a program that is left in the directory."""
     (directory / "hand.c").write_text(source + main)
-    file = File(str(directory / "hand.c"), Options(target="emulator", device="h100"))
-    file.realise((), {})
+    return _prepared(source + main)
+
+
+@cache
+def _prepared(text: str) -> Realiser:
+    """Once for all tests: it realises alike whatever was before (test_realising.py)."""
+    with TemporaryDirectory(prefix="polygpu-tests-") as directory:
+        path = Path(directory, "hand.c")
+        path.write_text(text)
+        file = File(str(path), Options(target="emulator", device="h100"))
+        file.realise((), {})
     (made,) = file.realisers.values()
     return made
 

@@ -20,11 +20,11 @@ SIZES = ("0", "1", "2", "5", "17", "33")
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 QUIET = "-w"  # self-comparisons and the like are what random programs are made of
 FEW = settings(
-    max_examples=4, derandomize=True, database=None, phases=[Phase.generate],
+    max_examples=2, derandomize=True, database=None, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 MANY = settings(max_examples=150, derandomize=False, database=None, suppress_health_check=list(HealthCheck))
-LEGAL = settings(max_examples=12, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+LEGAL = settings(max_examples=6, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 BATCH = st.lists(programs(), min_size=5, max_size=5)  # in one C file, so that few compilers start
 
 

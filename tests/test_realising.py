@@ -17,13 +17,16 @@ from polygpu.perf.charges import lockstep
 from polygpu.perf.launches import Calls
 from polygpu.perf.predict import Work, predict_calls
 from polygpu.pipeline import File
+from tests.support_kernels import in_turns
 
+DEVICES = ("8800gtx", "h100")
 CHOICES = {
     "mm": ("stage()", "tile(i: 32, j: 32, k: 8) threads(i: 8, j: 8)", "tile(i: 16, j: 16)", "order(j, i)"),
     "covariance": ("tile(i: 8, j: 64) threads(i: 8, j: 32)", "stage() deal(blocked)", "order(-j)"),
     "correlation": ("fuse(39, 41)", "stage()", "split(23)", "split(26) tile(i: 8, j: 64)"),
     "heat-3d": ("tile(i: 2, j: 8, k: 32) threads(i: 1, j: 8, k: 16)", "order(k, j, i)"),
 }
+
 
 
 def realised(file: File, choice: str) -> CompiledRegion:
@@ -40,8 +43,7 @@ def counted(file: File, made: CompiledRegion) -> dict[str, Any]:
     return predict_calls(made.region, file.device, [Calls(1, sizes)], work=Work(None)).record
 
 
-@pytest.mark.parametrize("device", ["8800gtx", "h100"])
-@pytest.mark.parametrize("kernel", CHOICES)
+@pytest.mark.parametrize(("kernel", "device"), in_turns(CHOICES, DEVICES))
 def test_a_choice_is_realised_alike_whatever_was_before(kernel: str, device: str) -> None:
     often = fresh(kernel, device)
     for choice in (*CHOICES[kernel], *CHOICES[kernel]):

@@ -24,6 +24,7 @@ from tests.support_kernels import (
     require_nvcc,
     require_opencl,
     some_by_default,
+    together,
     translate,
 )
 from tests.test_predicted_counts import DEVICES, LARGER, assert_same, sizes_of
@@ -134,19 +135,18 @@ def assert_output(kernel: str, target: str, device: str | None, choice: str, dir
     assert comparison.identical if target == "emulator" else comparison.agrees
 
 
-@pytest.mark.parametrize(
-    ("architecture", "kernel", "choice"),
-    some_by_default([(a, *case) for a in ARCHITECTURES for case in COMPILED], one_in=len(ARCHITECTURES)),
-)
-def test_cuda_compiles_without_warnings(architecture: str, kernel: str, choice: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("architecture", some_by_default([(a,) for a in ARCHITECTURES], one_in=2))
+def test_cuda_compiles_without_warnings(architecture: str, tmp_path: Path) -> None:
+    """All of them at once."""
     require_nvcc()
-    options = ["--decide", choice, *(w for a in assumed(kernel) for w in ("--assume", a))]
-    translate(kernel, "cuda", None, tmp_path, *options)
-    source = tmp_path / f"{kernel}_cuda.cu"
-    text = source.read_text()
-    assert text.count("__constant__") == text.count("cudaMemcpyToSymbol") == 1
-    assert "__ldg(" in text
-    compile_cuda(source, architecture)
+    sources = [tmp_path / f"{kernel}_cuda.cu" for kernel, _ in COMPILED]
+    for (kernel, choice), source in zip(COMPILED, sources, strict=True):
+        options = ["--decide", choice, *(w for a in assumed(kernel) for w in ("--assume", a))]
+        translate(kernel, "cuda", None, tmp_path, *options)
+        text = source.read_text()
+        assert text.count("__constant__") == text.count("cudaMemcpyToSymbol") == 1
+        assert "__ldg(" in text
+    compile_cuda(together(sources, tmp_path / "kernels.cu"), architecture)
 
 
 @pytest.mark.parametrize(("kernel", "choice"), CASES)
@@ -259,11 +259,14 @@ def test_elements_of_all_types(target: str, space: str, tmp_path: Path) -> None:
     assert outputs[0] == outputs[1]
 
 
-@pytest.mark.parametrize("space", ["constant", "texture"])
-def test_cuda_reads_elements_of_all_types(space: str, tmp_path: Path) -> None:
+def test_cuda_reads_elements_of_all_types(tmp_path: Path) -> None:
     require_nvcc()
-    types("cuda", space, tmp_path)
-    programs.compile_cuda(tmp_path / "types_cuda.cu", tmp_path / "types.o", "sm_75")
+    for space in SPACES:
+        (tmp_path / space).mkdir()
+        types("cuda", space, tmp_path / space)
+    sources = [tmp_path / space / "types_cuda.cu" for space in SPACES]
+    both = together(sources, tmp_path / "types.cu", own=("polygpu_main_0",))
+    programs.compile_cuda(both, tmp_path / "types.o", "sm_75")
 
 
 def refused(text: str, *decisions: str, assume: tuple[str, ...] = (), device: str = "8800gtx") -> list[str]:

@@ -236,7 +236,7 @@ def test_versions_of_another_time_are_not_proved(tmp_path: Path, monkeypatch: py
         return replace(found, after=False) if found is not None and s.name == "S0_8" else found
 
     monkeypatch.setattr(step_versions._Loop, "_read", wrong)
-    region = made(PATHS, tmp_path)
+    region = made(f"{PATHS}\n", tmp_path)  # another text: nothing of it is known from other tests
     assert region.prepared.batches and certify(region, 600).failures
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from benchmarks import programs
 from benchmarks.published.figures import Binding
-from polygpu.compilation import Compilation, Options
+from polygpu.compilation import Options
 from polygpu.model.device import Device
+from polygpu.model.facts import KernelFact
 from polygpu.perf.profile_time import from_profile
 from polygpu.perf.timing import KernelTime
 from polygpu.pipeline import compile_file
@@ -55,13 +56,12 @@ class _Workshop:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.made: dict[object, tuple[Compilation, Path]] = {}
+        self.made: dict[object, tuple[dict[str, KernelFact], Path]] = {}
         self.locks: dict[object, threading.Lock] = {}
         self.serial = 0
 
     def count(self, binding: Binding, device: str) -> Counted:
-        compilation, program = self._program(binding, device)
-        facts = {k.name: k for region in explain(compilation).regions for k in region.kernels}
+        facts, program = self._program(binding, device)
         with TemporaryDirectory(dir=self.directory) as name:
             document = Path(name, "profile.json")
             order = programs.parameters_of(binding.kernel)
@@ -76,7 +76,8 @@ class _Workshop:
             tuple((_run_by(r, binding.blocks), facts[r["name"]].blocks_per_multiprocessor) for r in records)
         )
 
-    def _program(self, binding: Binding, device: str) -> tuple[Compilation, Path]:
+    def _program(self, binding: Binding, device: str) -> tuple[dict[str, KernelFact], Path]:
+        """What is known of the program's kernels, by their names, and where it is."""
         known = binding.arguments if binding.assume is None else binding.assume
         assume = tuple(f"{name}={binding.arguments[name]}" for name in known)
         key = (binding.kernel, device, binding.decisions, assume)
@@ -87,11 +88,12 @@ class _Workshop:
 
     def _build(
         self, kernel: str, device: str, decisions: str, assume: tuple[str, ...]
-    ) -> tuple[Compilation, Path]:
+    ) -> tuple[dict[str, KernelFact], Path]:
         asked = (decisions,) if decisions else ()
         options = Options(target="emulator", device=device, decisions=asked, assume=assume)
         with _COMPILER:
             compilation = compile_file(str(programs.source_of(kernel)), options)
+            facts = {k.name: k for region in explain(compilation).regions for k in region.kernels}
             self.serial += 1
             directory = self.directory / f"{kernel}-{self.serial}"
         directory.mkdir()
@@ -99,7 +101,7 @@ class _Workshop:
         for suffix, path in files.items():
             path.write_text(compilation.files[suffix], encoding="utf-8")
         build_program(files, directory / kernel, Recipe("emulator", find_cc(None), extra=("-w",)))
-        return compilation, directory / kernel
+        return facts, directory / kernel
 
 
 def _run_by(record: Mapping[str, Any], blocks: int) -> Mapping[str, Any]:

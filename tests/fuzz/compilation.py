@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import re
 import shlex
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -26,11 +27,12 @@ from tests.fuzz.program import Program
 from tests.fuzz.sizes import ASSUMED
 
 DEVICES = ("8800gtx", "gtx285", "h100", "generic")
-HANG = 120  # seconds for a batch to compile
+HANG = 120  # seconds of the processor for a batch to compile
 PROOF = 2.0  # seconds for the certificate of a region
-PATIENCE = 30  # seconds until a certificate that goes on has not kept to that
+PATIENCE = 30  # seconds of the processor until a certificate that goes on has not kept to that
+STILL = 3600  # seconds until a process that uses no processor ends
 FORK = multiprocessing.get_context("fork")
-ENOUGH = 20  # seconds for finding out which decisions are refused
+ENOUGH = 20  # seconds of the processor for finding out which decisions are refused
 _NUMBER = re.compile(r"p(\d+)_")
 
 
@@ -136,6 +138,8 @@ def compiled(file: Path, setup: Setup, targets: Sequence[str]) -> tuple[Answer, 
     finally:
         process.kill()
         process.join()
+    if process.exitcode == -signal.SIGPROF:
+        messages.append(None)
     match messages:
         case []:
             return f"the compiler ended without a word, status {process.exitcode}", []
@@ -147,14 +151,12 @@ def compiled(file: Path, setup: Setup, targets: Sequence[str]) -> tuple[Answer, 
 
 
 def _received(receiver: Connection) -> Iterator[Message]:
-    """What the process says until it ends; None in the end if it takes too long."""
-    seconds = HANG
-    while receiver.poll(seconds):
+    """What the process says until it ends; None in the end if it stands still."""
+    while receiver.poll(STILL):
         try:
             yield receiver.recv()
         except EOFError:
             return
-        seconds = PATIENCE
     yield None
 
 
@@ -169,9 +171,12 @@ def _certified(message: Message, number: int) -> Certified:
 
 
 def _send(work: Callable[[], Iterator[Message]], sender: Connection) -> None:
+    """Ends by the clock of the processor, which other processes do not move on, where there is no answer."""
+    signal.setitimer(signal.ITIMER_PROF, HANG)
     try:
         for message in work():
             sender.send(message)
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     except Exception:  # noqa: BLE001 - any exception is what is looked for
         sender.send(traceback.format_exc())
 
@@ -194,13 +199,13 @@ def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
     """Compiles, without the decisions that a kernel cannot follow, or nothing assumed where no program has
     the parameter; how many refusals that took.
     """
-    start, count = time.monotonic(), 0
+    start, count = time.process_time(), 0
     while True:
         try:
             return compile_chosen(str(file), setup.options()), count
         except Diagnosed as problem:
             errors = [d for d in problem.diagnostics if d.severity == "error"]
-            fewer = _fewer(setup, problem, errors[0], time.monotonic() - start)
+            fewer = _fewer(setup, problem, errors[0], time.process_time() - start)
             if fewer == setup:
                 return Refused(
                     render(errors, {}), tuple(d.position.line for d in errors if d.position)

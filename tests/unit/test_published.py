@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks import programs
 from benchmarks.published import __main__ as command
+from benchmarks.published import counted
 from benchmarks.published.compare import as_factor, compare, error, orders, perturbed
 from benchmarks.published.figures import (
     BINDINGS,
@@ -28,6 +29,9 @@ from benchmarks.published.figures import (
 )
 from benchmarks.published.plot import svg
 from polygpu import devices
+from polygpu.compilation import Compilation
+from polygpu.model.facts import CompilationFacts
+from polygpu.report.explain import explain
 
 KNOWN = bindings(read(BINDINGS))
 ALL = figures(read(MEASUREMENTS))
@@ -138,6 +142,19 @@ def test_blocks_of_a_paper_share_the_compilers_grid_out() -> None:
     figures = [Figure(row, (n, "padded"), "gflops", 14.0) for n in ("4096", "5120")]
     rates = [t.in_unit(t.modelled()) for t in compare(figures, KNOWN).timed]
     assert rates[1] == pytest.approx(rates[0], rel=0.01)
+
+
+def test_one_thread_at_a_time_explains_and_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both count the steps of isl, which has one clock: what comes later needs it without an end."""
+    alone: list[bool] = []
+
+    def noted(compilation: Compilation) -> CompilationFacts:
+        alone.append(counted._COMPILER.locked())
+        return explain(compilation)
+
+    monkeypatch.setattr(counted, "explain", noted)
+    compare([f for f in ALL if "stream" in f.id], KNOWN)
+    assert alone and all(alone)
 
 
 def test_the_first_binding_that_matches_counts() -> None:

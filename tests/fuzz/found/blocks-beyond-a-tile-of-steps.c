@@ -1,4 +1,4 @@
-// flags: -O 1 --target emulator --device h100
+// flags: -O 1 --target emulator --device h100 --proof 0.3
 // check
 // error: race between blocks: write of 'A[i - l + 8][7 - j][8 - j]' as A[i2][l][i] (offset 0) by thread (0,0,0) of block (0,0,1), kernel fc_st_f_0_k0, stage 3
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// flags: --target emulator --device 8800gtx
+// flags: --target emulator --device 8800gtx --proof 0.3
 // check
 // fuzz.c:22:56: error: race between two barriers: read of 'A2[2 * k - 1][-i + n - 1]' as A2[2 * (p0 / 2) - 1][n - i - 1] (offset 164) by thread (7,0,0) and thread (6,0,0) of block (0,0,0), kernel p0_0_k2, stage 0
 // fuzz.c:22:21: error: race between two barriers: write of 'A0[k - j + m][k]' as A0[(p0 / 2) + c0 + m][p0 / 2] (offset 258) by thread (5,0,0) and thread (4,0,0) of block (0,0,0), kernel p0_0_k2, stage 0

@@ -1,4 +1,4 @@
-// flags: --target emulator --device generic
+// flags: --target emulator --device generic --proof 0.3
 // differs
 // p0.A1
 #include <math.h>

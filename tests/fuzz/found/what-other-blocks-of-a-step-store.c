@@ -1,4 +1,4 @@
-// flags: -O 1 --target emulator --device generic
+// flags: -O 1 --target emulator --device generic --proof 0.3
 // check
 // error: race between blocks: read of 'A[i + 3][j + 1]' as A[(tid / 8) + 2][...] (offset 443) by thread (8,0,0) of block (1,0,0), kernel main_0_k1, stage 1
 #include <stdio.h>
