@@ -249,11 +249,11 @@ class IntegerSystem:
         return self._line(terms, constraint.constant, constraint.equality)
 
     def _line(self, terms: Mapping[int, int], constant: int, equality: bool) -> str:
-        row = [0] * (self._columns + 2)
-        row[0], row[-1] = int(not equality), constant
+        row = ["0"] * (self._columns + 2)  # most stay
+        row[0], row[-1] = str(int(not equality)), str(constant)
         for column, value in terms.items():
-            row[1 + column] = value
-        return " ".join(map(str, row))
+            row[1 + column] = str(value)
+        return " ".join(row)
 
     def _with(self, lines: Sequence[str]) -> IntegerSystem:
         if len(lines) * self._columns > _LARGE:
