@@ -20,11 +20,13 @@ from polygpu.verify.trace import Trace
 from polygpu.verify.verdict import BOUNDS, Failure
 
 Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
+Sides = dict[tuple[str, str], list[Side]]  # by space and name of an array
 
 
 def check_bounds(session: Session) -> None:
     known: set[Hashable] = set()
     for trace in session.traces:
+        sides: Sides = {}
         for action in trace.actions:
             with session.step(BOUNDS, trace.kernel.name):
                 for place in (*action.reads, *([action.target] if action.target else [])):
@@ -32,17 +34,20 @@ def check_bounds(session: Session) -> None:
                         session.counts[BOUNDS] += 1
                         where = trace.launch.number, Same(action.point.domain), place.space, place.array
                         key = *where, *map(str, place.index)
-                        if key not in known and _inside(session, trace, action, place):
+                        if key not in known and _inside(session, trace, action, place, sides):
                             known.add(key)
                         _width(session, trace, action, place)
 
 
-def _inside(session: Session, trace: Trace, action: Do, place: Place) -> bool:
-    """Whether the element is one of its array wherever the action happens, whatever the action is."""
+def _inside(session: Session, trace: Trace, action: Do, place: Place, sides: Sides) -> bool:
+    """Whether the element is one of its array wherever the action happens, whatever the action is. `sides`
+    has those of arrays of the launch, which most have many accesses.
+    """
     assert place.index is not None
-    sides = _sides(session, trace, place)
-    inside = True
-    for index, (low, high) in zip(place.index, sides, strict=True):
+    array, inside = (place.space, place.array), True
+    if array not in sides:
+        sides[array] = _sides(session, trace, place)
+    for index, (low, high) in zip(place.index, sides[array], strict=True):
         outside = action.point.domain.intersect(index.lt_set(low).union(index.ge_set(high)))
         if outside.is_empty():
             continue

@@ -45,7 +45,9 @@ def test_a_member_of_a_list_is_its_value(value: str, expected: str, tmp_path: Pa
 
 
 def test_a_list_that_changes_a_variable_is_no_value(tmp_path: Path) -> None:
-    loop = "#pragma scop\nfor (int i = 0; i < n; i++) { int k = i; x[k] = (cplx){k++, 1}.im; }\n#pragma endscop"
+    loop = (
+        "#pragma scop\nfor (int i = 0; i < n; i++) { int k = i; x[k] = (cplx){k++, 1}.im; }\n#pragma endscop"
+    )
     (error,) = errors(tmp_path, f"{TYPES} void f(int n, float *x) {{\n{loop}\n}}")
     assert error.id == "PG152"
 
