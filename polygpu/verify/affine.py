@@ -90,14 +90,14 @@ class Scope:
             case Call("floord", (left, right), _):
                 return self._quotient(self.value(left), self.value(right), floor=True)
             case Select() | Binary("/" | "%"):
-                return self.recent.get(self._key(expr), lambda: self._of_cases(expr))
+                return self.recent.get(self.key(expr), lambda: self._of_cases(expr))
             case Cast("int" | "long" | "long long", operand):
                 return self.value(operand)
             case Unary("!") | Binary("&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):
                 return self.value(Select(expr, Int(1), Int(0)))
         raise NotAffineError(str(expr))
 
-    def _key(self, expr: Expr) -> Hashable:
+    def key(self, expr: Expr) -> Hashable:
         """What the value of an expression depends on."""
         names = sorted({e.name for e in walk(expr) if isinstance(e, Name)})
         return expr, Same(self.domain), tuple(Same(self.values.get(n)) for n in names)
