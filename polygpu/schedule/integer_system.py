@@ -21,6 +21,7 @@ Vector: TypeAlias = tuple[int, ...]
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
 _WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
+_FEWEST = 1_500  # steps where a system is wide, whose steps take longer; what has no solution shows in 1000
 _SECONDS = 1.0
 _LARGE = 2_000_000  # coefficients: isl reads them for seconds, without counting steps; known kernels: 13,000
 
@@ -190,8 +191,10 @@ class IntegerSystem:
         return None if point is None else self._values(point)
 
     def _in_time(self) -> Vector | None:
+        most = max(_FEWEST, OPERATIONS * _WIDE**2 // self._columns**2)
+
         def text() -> str:
-            with limited(OPERATIONS):
+            with limited(most):
                 point = self._optimum()
             return "none" if point is None else " ".join(map(str, self._values(point)))
 
@@ -249,11 +252,11 @@ class IntegerSystem:
         return self._line(terms, constraint.constant, constraint.equality)
 
     def _line(self, terms: Mapping[int, int], constant: int, equality: bool) -> str:
-        row = [0] * (self._columns + 2)
-        row[0], row[-1] = int(not equality), constant
+        row = ["0"] * (self._columns + 2)  # most stay
+        row[0], row[-1] = str(int(not equality)), str(constant)
         for column, value in terms.items():
-            row[1 + column] = value
-        return " ".join(map(str, row))
+            row[1 + column] = str(value)
+        return " ".join(row)
 
     def _with(self, lines: Sequence[str]) -> IntegerSystem:
         if len(lines) * self._columns > _LARGE:

@@ -52,7 +52,7 @@ class Scope:
     """Values of names where `domain` holds; None for what is not affine.
 
     `frame` is `domain` without the tests of branches. Scopes made of this one share its `recent` values of
-    selections, of which extents of arrays and ends of loops have the same ones many times.
+    selections and quotients, of which extents of arrays and ends of loops have the same ones many times.
     """
 
     domain: isl.Set
@@ -85,24 +85,27 @@ class Scope:
                 return self.value(operand).neg()
             case Unary("+", operand):
                 return self.value(operand)
-            case Binary("+" | "-" | "*" | "/" | "%" as op, left, right):
+            case Binary("+" | "-" | "*" as op, left, right):
                 return self._arithmetic(op, self.value(left), self.value(right))
             case Call("min" | "max" as function, arguments, _):
                 return self._extreme(function, [self.value(a) for a in arguments])
             case Call("floord", (left, right), _):
                 return self._quotient(self.value(left), self.value(right), floor=True)
-            case Select():
-                return self.recent.get(self._key(expr), lambda: self._selected(expr))
+            case Select() | Binary("/" | "%"):
+                return self.recent.get(self.key(expr), lambda: self._of_cases(expr))
             case Cast("int" | "long" | "long long", operand):
                 return self.value(operand)
             case Unary("!") | Binary("&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">="):
                 return self.value(Select(expr, Int(1), Int(0)))
         raise NotAffineError(str(expr))
 
-    def _key(self, expr: Expr) -> Hashable:
+    def key(self, expr: Expr) -> Hashable:
         """What the value of an expression depends on."""
         names = sorted({e.name for e in walk(expr) if isinstance(e, Name)})
         return expr, Same(self.domain), tuple(Same(self.values.get(n)) for n in names)
+
+    def _of_cases(self, expr: Select | Binary) -> isl.PwAff:
+        return self._selected(expr) if isinstance(expr, Select) else self._divided(expr)
 
     def _selected(self, expr: Select) -> isl.PwAff:
         first = self.where(self.condition(expr.test))
@@ -159,13 +162,14 @@ class Scope:
                 return left.add(right)
             case "-":
                 return left.sub(right)
-            case "*":
-                if not (left.is_cst() or right.is_cst()):
-                    raise NotAffineError("a product of variables")
-                return left.mul(right)
-            case "/":
-                return self._quotient(left, right, floor=False)
-        return left.sub(self._quotient(left, right, floor=False).mul(right))
+        if not (left.is_cst() or right.is_cst()):
+            raise NotAffineError("a product of variables")
+        return left.mul(right)
+
+    def _divided(self, expr: Binary) -> isl.PwAff:
+        left, right = self.value(expr.left), self.value(expr.right)
+        quotient = self._quotient(left, right, floor=False)
+        return quotient if expr.op == "/" else left.sub(quotient.mul(right))
 
     def _quotient(self, left: isl.PwAff, right: isl.PwAff, floor: bool) -> isl.PwAff:
         if not right.is_cst() or not right.lt_set(constant(1)).is_empty():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import field
 
 import islpy as isl
 
 from polygpu.model.expr import SIZES, Reference
 from polygpu.model.kernel import Buffer, DeclareArray
+from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE, Scope, constant, variable
@@ -23,35 +25,46 @@ Side = tuple[isl.PwAff, isl.PwAff]  # first index, one past the last
 
 
 def check_bounds(session: Session) -> None:
-    known: set[Hashable] = set()
     for trace in session.traces:
+        checked = _Checked(session, trace)
         for action in trace.actions:
             with session.step(BOUNDS, trace.kernel.name):
                 for place in (*action.reads, *([action.target] if action.target else [])):
                     if place.index:
                         session.counts[BOUNDS] += 1
-                        where = trace.launch.number, Same(action.point.domain), place.space, place.array
-                        key = *where, *map(str, place.index)
-                        if key not in known and _inside(session, trace, action, place):
-                            known.add(key)
+                        checked.check(action, place)
                         _width(session, trace, action, place)
 
 
-def _inside(session: Session, trace: Trace, action: Do, place: Place) -> bool:
-    """Whether the element is one of its array wherever the action happens, whatever the action is."""
-    assert place.index is not None
-    sides = _sides(session, trace, place)
-    inside = True
-    for index, (low, high) in zip(place.index, sides, strict=True):
-        outside = action.point.domain.intersect(index.lt_set(low).union(index.ge_set(high)))
-        if outside.is_empty():
-            continue
-        inside = False
-        if not _never_read(session, action, place, outside):
-            message = f"an access outside of {place.space} array '{place.text or place.array}'"
-            session.failures.append(_wrong(session, trace, action, place, outside, message))
-            return False
-    return inside
+@dataclass(frozen=True)
+class _Checked:
+    """What was found of a launch: `sides` of its arrays, and subscripts that are `inside`, which the accesses
+    of a piece of code have in common.
+    """
+
+    session: Session
+    trace: Trace
+    sides: dict[tuple[str, str], list[Side]] = field(default_factory=dict)
+    inside: set[Hashable] = field(default_factory=set)
+
+    def check(self, action: Do, place: Place) -> None:
+        """Whether the element is one of its array wherever the action happens, whatever the action is."""
+        assert place.index is not None
+        array = place.space, place.array
+        if array not in self.sides:
+            self.sides[array] = _sides(self.session, self.trace, place)
+        for k, (index, side) in enumerate(zip(place.index, self.sides[array], strict=True)):
+            key = Same(action.point.domain), array, k, str(index)
+            if key in self.inside:
+                continue
+            outside = action.point.domain.intersect(index.lt_set(side[0]).union(index.ge_set(side[1])))
+            if outside.is_empty():
+                self.inside.add(key)
+            elif not _never_read(self.session, action, place, outside):
+                message = f"an access outside of {place.space} array '{place.text or place.array}'"
+                wrong = _wrong(self.session, self.trace, action, place, outside, message)
+                self.session.failures.append(wrong)
+                return
 
 
 def _width(session: Session, trace: Trace, action: Do, place: Place) -> None:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polygpu.model.expr import Expr
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
+from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Array
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced
@@ -26,10 +27,12 @@ def check_layouts(session: Session) -> None:
     for trace in session.traces:
         with session.step(BOUNDS, trace.kernel.name):
             _kernel(session, trace)
+    inside = isl.Set(UNIVERSE).intersect_params(session.p.context)
+    scope = Scope(inside, {name: parameter(name) for name in session.p.parameters}, inside)
     for b in session.region.buffers:
         if b.host:
             with session.step(BOUNDS, ""):
-                _buffer(session, b)
+                _buffer(session, scope, b)
 
 
 def size(scope: Scope, expr: Expr) -> isl.PwAff:
@@ -46,6 +49,8 @@ def _kernel(session: Session, trace: Trace) -> None:
         if (a.type, a.structure) != (b.type, b.structure):
             _fail(session, trace.kernel.name, f"the kernel takes another type for '{a.name}' than the host")
         for name, ours, theirs in _pairs(a, b):
+            if ours == theirs and _alike(trace.scope, trace.host, ours):
+                continue
             inner, outer = trace.scope.affine(ours), trace.host.affine(theirs)
             if inner is None or outer is None:
                 raise UnanalysableError(f"the {name} of '{a.name}' is not affine")
@@ -53,6 +58,12 @@ def _kernel(session: Session, trace: Trace) -> None:
             if not differ.is_empty():
                 message = f"the kernel takes another {name} for '{a.name}' than the host"
                 _fail(session, trace.kernel.name, message, differ)
+
+
+def _alike(one: Scope, other: Scope, expr: Expr) -> bool:
+    """Whether names mean the same in both, so that the expression does."""
+    pairs = [(one.values.get(n), other.values.get(n)) for n in scalars_in(expr)]
+    return all(a is not None and b is not None and a.plain_is_equal(b) for a, b in pairs)
 
 
 def _pairs(a: ArrayArgument, b: Buffer) -> Iterator[tuple[str, Expr, Expr]]:
@@ -74,13 +85,11 @@ def _fail(session: Session, kernel: str, message: str, where: isl.Set | None = N
     session.failures.append(Failure(BOUNDS, kernel, message, parameters=text))
 
 
-def _buffer(session: Session, b: Buffer) -> None:
+def _buffer(session: Session, scope: Scope, b: Buffer) -> None:
     """The copies to and from the device move the elements that the source may touch, and no others."""
     array = next(a for a in session.p.scop.arrays if a.name == b.name)
     if (b.type, b.structure) != (array.element, array.structure):
         _fail(session, "", f"the device takes another type for '{b.name}' than the source")
-    inside = isl.Set(UNIVERSE).intersect_params(session.p.context)
-    scope = Scope(inside, {name: parameter(name) for name in session.p.parameters}, inside)
     _rows(session, scope, array, b)
     copy, source = _Copy.of(scope, b), _box(scope, (), array.extents)
     if not copy.box.is_subset(source):

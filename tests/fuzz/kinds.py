@@ -13,6 +13,7 @@ from tests.fuzz.text import TOOLS, source
 SUMS, STAYING = "sums", "staying"  # that a batch has or has not
 _JUMP = re.compile(r"\b(continue|goto|switch)\b")
 _COLLAPSED = re.compile(r"for \(int (\w+) = 0; \1 < .*\) \* .*; \1\+\+\)")
+_LITERAL = re.compile(r"\(\(struct record\)\{ \.w = ")
 _HELPER = re.compile(r"^static .*\bh0_\d+\(", re.MULTILINE)
 
 
@@ -74,6 +75,7 @@ FORMS = {
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),
+    "literals": Form("members of compound literals", lambda p: _spelled(p, _LITERAL)),
     "unsigned": Form("unsigned parameters", lambda p: "unsigned" in p.parameter),
     SUMS: Form("sums and the like whose terms may come in another order", None),
     STAYING: Form("host code between regions in a time loop, with poisoned copies", None),

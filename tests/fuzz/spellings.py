@@ -151,6 +151,8 @@ class Spelling:
         given = self.random.choice(
             ("float", "double", ctype) if is_floating(ctype) else ("int", "long", ctype)
         )
+        if given == "double":
+            value = f"(({RECORD}){{ .w = {value} }}).w"
         address = f"&{target.removesuffix(f'.{member}') if member else target}"
         iterator = self.around[-1].iterator if self.around else "1"
         texts = {"type": ctype, "target": place, "store": node.template.format(place, "v")}

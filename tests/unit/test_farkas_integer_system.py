@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import islpy as isl
@@ -125,6 +127,21 @@ def test_a_wide_system_may_take_so_long(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(integer_system, "_SECONDS", 0)
     with pytest.raises(OperationsExceededError):
         wide().minimum()
+
+
+def test_a_wider_system_gets_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    most: list[int] = []
+
+    @contextmanager
+    def limited(operations: int) -> Iterator[None]:
+        most.append(operations)
+        yield
+
+    monkeypatch.setattr(integer_system, "in_child", lambda work, _: work())
+    monkeypatch.setattr(integer_system, "limited", limited)
+    for unknowns in (80, 110, 300):
+        IntegerSystem.build(unknowns, 0, [dict.fromkeys(range(unknowns), 1)], []).minimum()
+    assert most[0] > most[1] > most[2] >= 1000  # what has no solution shows in so many
 
 
 def test_a_system_that_isl_takes_seconds_to_read_is_given_up() -> None:

@@ -30,6 +30,29 @@ def test_lists(statement: str, expected: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("(cplx){2 * x[i], i}.re", "x[i] = (2 * x[i]);"),
+        ("(cplx){2 * x[i], i}.im", "x[i] = (float)i;"),
+        ("((cplx){.im = x[i]}).re", "x[i] = (float)0;"),
+        ("(rec){{1, x[i]}, .k = {i}}.a.im", "x[i] = x[i];"),
+        ("(cplx){((cplx){1, x[i]}).im, 3}.re + 1", "x[i] = (x[i] + 1);"),
+    ],
+)
+def test_a_member_of_a_list_is_its_value(value: str, expected: str, tmp_path: Path) -> None:
+    loop = f"for (int i = 0; i < n; i++) x[i] = {value};"
+    assert bodies(region(tmp_path, "int n, float *x", loop, TYPES)) == [expected]
+
+
+def test_a_list_that_changes_a_variable_is_no_value(tmp_path: Path) -> None:
+    loop = (
+        "#pragma scop\nfor (int i = 0; i < n; i++) { int k = i; x[k] = (cplx){k++, 1}.im; }\n#pragma endscop"
+    )
+    (error,) = errors(tmp_path, f"{TYPES} void f(int n, float *x) {{\n{loop}\n}}")
+    assert error.id == "PG152"
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         "a[i] = (cplx){a[i].im, a[i].re};",  # the second value is that before the first store

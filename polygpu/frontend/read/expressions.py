@@ -23,7 +23,7 @@ from polygpu.frontend.names.types import (
     refusal_of,
     tables,
 )
-from polygpu.frontend.read import calls, places, pointers, values
+from polygpu.frontend.read import calls, initialisers, places, pointers, values
 from polygpu.frontend.read.state import (
     Address,
     Binding,
@@ -317,6 +317,9 @@ class Reader:
             return self.value(node.exprs[0])
         raise expression_refusal(node, self.region.at(node))
 
+    def member(self, node: c_ast.StructRef) -> Expr:
+        return initialisers.member(self, node) or self.reference(node)
+
     def reference(self, node: Any) -> Reference:
         """The array element, or scalar in memory, that an lvalue names; numbers a new access."""
         place = places.place(self, node)
@@ -341,6 +344,6 @@ _CONVERSIONS: dict[str, Callable[[Reader, Any], Expr]] = {
     "Cast": Reader.cast,
     "ExprList": Reader.comma,
     "ArrayRef": Reader.reference,
-    "StructRef": Reader.reference,
+    "StructRef": Reader.member,
     "FuncCall": calls.call,
 }

@@ -1,4 +1,4 @@
-"""Lists that give the members of a structure their values: `(cplx){0, 1}`, `{.re = x}`."""
+"""Lists that give the members of a structure their values: `(cplx){0, 1}`, `{.re = x}`, `(cplx){a, b}.re`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.types import Basic, CType, Qualified, Record, Vector
-from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.places import Place
+from polygpu.frontend.read.state import Reading
 from polygpu.frontend.read.unsupported import refusal
+from polygpu.frontend.read.values import converted
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Expr, Int, Reference
 from polygpu.model.rewrite import references
 from polygpu.model.scop import Store
 
 
 def filled(
-    reader: Reader, target: Place, record: Record, values: c_ast.InitList, written: Any
+    reader: Reading, target: Place, record: Record, values: c_ast.InitList, written: Any
 ) -> list[Store]:
     """The stores that make a structure of the list, in order; what the list leaves out is 0.
 
@@ -36,7 +38,26 @@ def filled(
     return stores
 
 
-def _members(reader: Reader, record: Record, values: c_ast.InitList) -> Iterator[tuple[str, str, Any]]:
+def member(reader: Reading, node: c_ast.StructRef) -> Expr | None:
+    """`(cplx){a, b}.re` is a, as the member's type. None where it is no plain member of such a list."""
+    path, whole = str(node.field.name), node.name
+    while node.type == "." and isinstance(whole, c_ast.StructRef) and whole.type == ".":
+        path, whole = f"{whole.field.name}.{path}", whole.name
+    if node.type != "." or not isinstance(whole, c_ast.CompoundLiteral) or any(map(_steps, nodes(whole))):
+        return None
+    given = reader.scope.resolve(whole.type)
+    found = _members(reader, given.record, whole.init) if isinstance(given, Qualified) else ()
+    values = (converted(Int(0) if n is None else reader.value(n), t) for at, t, n in found if at == path)
+    return next(values, None)
+
+
+def _steps(node: Any) -> bool:
+    """Whether it changes a variable, which it does whatever member is read."""
+    steps = isinstance(node, c_ast.UnaryOp) and node.op in ("p++", "++", "p--", "--")
+    return steps or isinstance(node, c_ast.Assignment)
+
+
+def _members(reader: Reading, record: Record, values: c_ast.InitList) -> Iterator[tuple[str, str, Any]]:
     """(path, type, node) of each scalar; no node for one that the list leaves out."""
     members = record.members or ()
     given: dict[int, Any] = {}
@@ -55,7 +76,7 @@ def _members(reader: Reader, record: Record, values: c_ast.InitList) -> Iterator
 
 
 def _scalars(
-    reader: Reader, values: c_ast.InitList, path: str, ctype: CType, node: Any
+    reader: Reading, values: c_ast.InitList, path: str, ctype: CType, node: Any
 ) -> Iterator[tuple[str, str, Any]]:
     match ctype, node:
         case Basic(name), c_ast.InitList():
@@ -76,6 +97,6 @@ def _scalars(
             raise _refused(reader, values)
 
 
-def _refused(reader: Reader, values: Any) -> Exception:
+def _refused(reader: Reading, values: Any) -> Exception:
     message = "a list of values that is not written member by member"
     return refusal("PG152", reader.region.at(values), message, "put braces around those of each member")
