@@ -59,6 +59,10 @@ def _is_turn(node: Node) -> bool:
     return isinstance(node, Turn)
 
 
+def _is_guarded(node: Node) -> bool:
+    return isinstance(node, If) and _within((*node.then, *node.otherwise), lambda n: isinstance(n, Loop))
+
+
 def _spelled(p: Program, wanted: re.Pattern[str]) -> bool:
     return bool(p.spelling) and bool(wanted.search(source([p]).partition(TOOLS)[0]))
 
@@ -71,6 +75,7 @@ FORMS = {
     "collapsed": Form("loops over two dimensions at once", lambda p: _spelled(p, _COLLAPSED)),
     "jumps": Form("continue, goto forward, switch", lambda p: _spelled(p, _JUMP)),
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
+    "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),

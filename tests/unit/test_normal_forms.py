@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from pycparser import c_ast, c_generator, c_parser
 
+from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Hidden, Scope, file_scope, function_scope
 from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
+from polygpu.frontend.normal.guarded import Guards
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.sequences import in_sequence
 from polygpu.frontend.normal.switches import without_switch
@@ -72,6 +74,58 @@ def shown(items: list[Any]) -> str:
 )
 def test_continue(text: str, expected: str | None) -> None:
     found = formed(lambda items, _, names, __: without_continue(items, names), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "if (a[i] > 1) for (int j = 0; j < n; j++) b[j] = 0;",
+            "{ int test = a[i] > 1; for (int j = 0; j < n; j++) { if (test) { b[j] = 0; } } }",
+        ),
+        # what stands beside the loop, variables of a branch, and the other branch
+        (
+            "if (a[i]) { k; float t = a[0]; for (int j = 0; j < n; j++) b[j] = t; m; } else k;",
+            "{ int test = !(!a[i]); { if (test) { k; } float t = (test) ? (a[0]) : (0); "
+            "for (int j = 0; j < n; j++) { if (test) { b[j] = t; } } if (test) { m; } } if (!test) { k; } }",
+        ),
+        # within another one, and within one that iterators decide
+        (
+            "if (!a[0]) if (n > 2) { for (int j = 0; j < n; j++) if (a[j]) for (int l = 0; l < j; l++) k; }",
+            "{ int test_2 = !a[0]; if (n > 2) { for (int j = 0; j < n; j++) { "
+            "int test = (test_2) ? (!(!a[j])) : (0); "
+            "for (int l = 0; l < j; l++) { if (test_2) { if (test) { k; } } } } } }",
+        ),
+        # a loop that data bound stays under the test
+        (
+            "if (a[i]) { for (int j = 0; j < ints[j]; j++) k; for (int j = n > 2 ? 0 : 1; j < n; j++) m; }",
+            "{ int test = !(!a[i]); if (test) { for (int j = 0; j < ints[j]; j++) k; } "
+            "for (int j = (n > 2) ? (0) : (1); j < n; j++) { if (test) { m; } } }",
+        ),
+        # variables of iterators and parameters alone, and pointers to elements that they tell
+        (
+            "if (a[i]) { int from = n - i; float *p = &a[n * i]; for (int j = from; j < n; j++) p[j] = 0; }",
+            "{ int test = !(!a[i]); { int from = n - i; float *p = &a[n * i]; "
+            "for (int j = from; j < n; j++) { if (test) { p[j] = 0; } } } }",
+        ),
+        # headers that read memory, may fail or know what is only set under the condition
+        ("if (a[i]) for (int j = ints[0]; j < n; j++) k;", None),
+        ("if (a[i]) for (int j = 0; j < n / m; j++) k;", None),
+        ("if (a[i]) { n = 4; for (int j = 0; j < n; j++) k; }", None),
+        # what counts is used behind the loop; a jump out of it; an array of the branch
+        ("if (a[m]) for (i = 0; i < n; i++) k; m = i;", None),
+        ("if (a[i]) for (int j = 0; j < n; j++) if (b[j]) break;", None),
+        ("if (a[i]) { int x[2] = {1}; for (int j = 0; j < n; j++) k; }", None),
+        # iterators and parameters decide
+        ("if (n > 2 && i < m) for (int j = 0; j < n; j++) k;", None),
+    ],
+)
+def test_loops_within_an_if_that_depends_on_data(text: str, expected: str | None) -> None:
+    def form(items: list[Any], scope: Scope, names: Names, function: Any) -> list[Any]:
+        return Guards(assigned_names(function.body), names, (function.body,)).around(items, scope)
+
+    found = formed(form, text)
     assert found == (expected or formed(lambda items, *_: items, text))
 
 

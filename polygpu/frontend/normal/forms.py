@@ -7,11 +7,13 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.collapsed import apart
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
+from polygpu.frontend.normal.guarded import Guards
 from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.searches import leaving_at_end
@@ -33,14 +35,20 @@ _CONCERNED = (
 
 
 def normal(
-    context: FileContext, function: Any, scope: Scope, region: Sequence[Any], tested: bool = False
+    context: FileContext,
+    function: Any,
+    scope: Scope,
+    region: Sequence[Any],
+    tested: bool = False,
+    guarded: bool = False,
 ) -> tuple[Any, ...]:
-    """The statements of a region, in normal form, also those that hold where what is `tested` does.
+    """The statements of a region, in normal form, also those that hold where what is `tested` does, and with
+    loops around the conditions that they are `guarded` by.
 
     Raises Diagnosed for a call that is in the way.
     """
     items = leaving_at_end(region, function.body)
-    if not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
+    if not guarded and not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)
     names = Names({*declared_names(function), *used_names(function), *file})
@@ -53,6 +61,10 @@ def normal(
     items = blocks(items, scope, without_break)
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
     items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
+    if guarded:
+        whole = block(items, None)
+        guards = Guards(assigned_names(whole), names, (function.body, whole))
+        items = blocks(items, scope, guards.around)
     return tuple(blocks(items, scope, lambda found, inner: apart(found, inner, names, tested)))
 
 

@@ -43,6 +43,7 @@ from polygpu.frontend.names.types import (
     tables,
 )
 from polygpu.frontend.normal.forms import may_collapse, normal
+from polygpu.frontend.normal.guarded import has_guarded_loops
 from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
@@ -85,14 +86,22 @@ def lift_region(
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
+    lifted = partial(_lifted, context, extract, name, span, no_alias, team)
     try:
-        scop: Scop | None = _lifted(context, extract, name, span, no_alias, team, tested=False)
+        scop: Scop | None = lifted(tested=False, guarded=False)
         problem = None
     except Diagnosed as found:
         scop, problem = None, found
-    if may_collapse(extract.items) and (scop is None or _is_unbounded(scop)):
+    if scop is not None and not _is_unbounded(scop):
+        return scop
+    if may_collapse(extract.items):
         with suppress(Diagnosed):
-            return _lifted(context, extract, name, span, no_alias, team, tested=True)
+            return lifted(tested=True, guarded=False)
+    if has_guarded_loops(extract.items):
+        with suppress(Diagnosed):
+            apart = lifted(tested=False, guarded=True)
+            if scop is None or not _is_unbounded(apart):
+                return apart
     if scop is None:
         assert problem is not None
         raise problem
@@ -117,12 +126,14 @@ def _lifted(
     span: tuple[int, int],
     no_alias: bool,
     team: Team | None,
+    *,
     tested: bool,
+    guarded: bool,
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items, tested)
+    items = normal(context, extract.function, extract.scope, extract.items, tested, guarded)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)
