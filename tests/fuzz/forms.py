@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.fuzz.program import (
     RECORD,
+    VECTOR,
     Affine,
     Array,
     Assign,
@@ -106,6 +107,23 @@ def _row_store(v: Values, inside: bool) -> Assign:
     ctype = v.arrays[0].type
     reads = tuple(element() for _ in range(v.random.choice((1, 2, 3))))
     return Assign(element(), v.template(ctype), _weighted(reads, ctype))
+
+
+def over_members(v: Values, scope: Scope) -> Loop | None:
+    """for (d = 0; d < 3; d++) A0[i].v[d] = ... A1[i + 1].v[d] ...; None without arrays of structures."""
+    records = [a for a in v.arrays if a.type == RECORD]
+    if not records:
+        return None
+    d = "d"
+
+    def element(place: str) -> Read:
+        return replace(v.element(v.random.choice(records), scope)[0], member=f"{VECTOR}[{place}]")
+
+    other = element(v.random.choice((d, d, f"2 - {d}", "1")))
+    value = Operation("0.25f * {0} + 0.5f * {1}", (other, v.leaf(scope, "float")), True)
+    store = Assign(element(d), v.template("float"), value)
+    step = v.random.choice((1, 1, 1, -1, 2))
+    return Loop(d, (constant(v.random.choice((0, 0, 1))),), (constant(3),), step, (store,), v.chance(0.2))
 
 
 def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:

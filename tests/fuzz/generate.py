@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
+from tests.fuzz.forms import (
+    accumulation,
+    over_members,
+    shared,
+    shared_arrays,
+    stencil,
+    stencil_arrays,
+    straight,
+)
 from tests.fuzz.held import with_held
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
 from tests.fuzz.pointing import with_pointers
@@ -37,6 +45,7 @@ WRAPPING = (
 SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and `switch`
 CARRIED = 0.25  # of the others pass subscripts and iterators on in scalars
 GUARDED = 0.12  # of those without have loops within branches that depend on data
+VECTORS = 0.05  # have loops over members that are arrays
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
@@ -50,10 +59,11 @@ def program(seed: str, sums: bool = False) -> Program:
     openmp = Random(f"{seed}:openmp")
     author.scattering = openmp.random() < 0.06
     author.guarding = Random(f"{seed}:guarding").random() < GUARDED and not author.scattering
+    author.vectors = Random(f"{seed}:vectors").random() < VECTORS and not author.scattering
     made = with_held(author.program(), Random(f"{seed}:held"))
     if author.scattering or openmp.random() < 0.1:
         return with_pragmas(openmp, made)
-    carried = Random(f"{seed}:carried").random() < CARRIED and not made.held
+    carried = Random(f"{seed}:carried").random() < CARRIED and not made.held and not author.vectors
     made = replace(made, carried=seed) if carried else made
     return with_pointers(made, Random(f"{seed}:pointing"))
 
@@ -80,10 +90,13 @@ class Author(Values):
         self.limits: tuple[int, ...] = ()
         self.longs = random.random() < 0.1
         self.unsigned = types.random() < 0.15
-        self.scattering = self.guarding = False
+        self.scattering = self.guarding = self.vectors = False
 
     def program(self) -> Program:
         self.arrays = tuple(self._array(f"A{k}") for k in range(self.random.choice((1, 2, 2, 3, 4))))
+        if self.vectors:
+            first, *others = self.arrays
+            self.arrays = (replace(first, type=RECORD), *others)
         scalars = tuple((f"s{k}", self.type()) for k in range(self.random.choice((0, 0, 1, 2))))
         regions = self._regions(Scope(scalars=scalars))
         constants = self.style.constants
@@ -266,6 +279,8 @@ class Author(Values):
                 then = self._within(scope) if self.branchy else (self._guarded(scope, node),)
                 node = If(self._data_test(scope), then, self._otherwise(scope))
             nodes.append(node)
+            if self.vectors and self.chance(0.6) and (loop := over_members(self, scope)):
+                nodes.append(loop)
         return nodes
 
     def _guarded(self, scope: Scope, node: Node) -> Node:

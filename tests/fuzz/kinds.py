@@ -63,6 +63,10 @@ def _is_guarded(node: Node) -> bool:
     return isinstance(node, If) and _within((*node.then, *node.otherwise), lambda n: isinstance(n, Loop))
 
 
+def _is_over_members(node: Node) -> bool:
+    return isinstance(node, Loop) and node.iterator == "d"
+
+
 def _spelled(p: Program, wanted: re.Pattern[str]) -> bool:
     return bool(p.spelling) and bool(wanted.search(source([p]).partition(TOOLS)[0]))
 
@@ -76,6 +80,7 @@ FORMS = {
     "jumps": Form("continue, goto forward, switch", lambda p: _spelled(p, _JUMP)),
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
     "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
+    "vectors": Form("loops over members that are arrays", lambda p: _somewhere(p, _is_over_members)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),

@@ -38,7 +38,7 @@ PRELUDE = """\
 #include <stdio.h>
 #include <stdlib.h>
 
-struct record { float x; int k; double w; unsigned char c; };
+struct record { float x; int k; double w; unsigned char c; float v[3]; };
 
 static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
 static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
@@ -58,7 +58,8 @@ static void *make(long count, size_t size, int seed, int kind)
         case 3: ((long *)made)[t] = (long)bits - 999; break;
         case 4: ((float *)made)[t] = bits / 65536.0f; break;
         case 5: ((double *)made)[t] = bits / 65536.0; break;
-        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits };
+        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits,
+            { bits / 131072.0f, 1, bits / 32768.0f } };
         }
         t++;
     }
@@ -89,7 +90,7 @@ static void show(const char *name, int n, int m, long count, const void *made, i
         case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
         case 4: add(((float *)made)[t]); break;
         case 5: add(((double *)made)[t]); break;
-        default: add(r->x); add(r->k); add(r->w); add(r->c);
+        default: add(r->x); add(r->k); add(r->w); add(r->c); add(r->v[0]); add(r->v[1]); add(r->v[2]);
         }
         t++;
     }

@@ -18,9 +18,11 @@ from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.sequences import in_sequence
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, blocks, declared_names, renamed, used_names
+from polygpu.frontend.normal.unrolled import Unroller
 
 HEAD = """
 struct P { float x, y; };
+struct V { float v[3], m[2][2]; } V[8];
 enum { ONE = 1 };
 double C[4][5];
 char bytes[9];
@@ -285,3 +287,40 @@ def test_names_of_members_stay() -> None:
     assert shown(renamed(tree.body, {"x": "y"}).block_items) == (
         "int y = 1; p->x = y + s.x; { float y[2] = {y}; }"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "for (int d = 0; d < 3; d++) V[i].v[d] += d;",
+            "{ { V[i].v[0] += 0; } { V[i].v[1] += 1; } { V[i].v[2] += 2; } }",
+        ),
+        ("for (k = 2; 0 <= k; k -= 2) V[k].v[k] = 0;", "{ { V[2].v[2] = 0; } { V[0].v[0] = 0; } }"),
+        (
+            "for (unsigned long d = ONE; d != 3; d++) V[i].v[2 - d] = 0;",
+            "{ { V[i].v[2 - 1ul] = 0; } { V[i].v[2 - 2ul] = 0; } }",
+        ),
+        # rows of a member, with a variable in each copy
+        (
+            "for (int d = 0; d < 2; d++) { float s = V[i].m[d][1]; "
+            "for (k = 0; k < 1; k++) V[n].m[d][k] = s; }",
+            "{ { { float s = V[i].m[0][1]; { { V[n].m[0][0] = s; } } } } "
+            "{ { float s = V[i].m[1][1]; { { V[n].m[1][0] = s; } } } } }",
+        ),
+        # no members, other uses of the iterator, ends that are not known, too many or below 0, and jumps
+        ("for (int d = 0; d < 3; d++) a[d] = 0;", None),
+        ("for (k = 0; k < 3; k++) V[i].v[k] = 0; m = k;", None),
+        ("for (int d = 0; d < n; d++) V[i].v[d] = 0;", None),
+        ("for (int d = 0; d < 3; d++) { V[i].v[d] = 0; d++; }", None),
+        ("for (int d = 0; d < 99; d++) V[i].v[d % 3] = 0;", None),
+        ("for (int d = -1; d < 2; d++) V[i].v[d + 1] = 0;", None),
+        ("for (int d = 0; d < 3; d++) { V[i].v[d] = 0; if (n) break; }", None),
+        ("for (float d = 0; d < 3; d++) V[i].v[(int)d] = 0;", None),
+    ],
+)
+def test_loops_over_members(text: str, expected: str | None) -> None:
+    found = formed(
+        lambda items, scope, _, function: Unroller((function.body,)).written_out(items, scope), text
+    )
+    assert found == (expected or formed(lambda items, *_: items, text))

@@ -42,8 +42,7 @@ from polygpu.frontend.names.types import (
     rank,
     tables,
 )
-from polygpu.frontend.normal.forms import may_collapse, normal
-from polygpu.frontend.normal.guarded import has_guarded_loops
+from polygpu.frontend.normal.forms import further, normal
 from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
@@ -88,20 +87,17 @@ def lift_region(
     """
     lifted = partial(_lifted, context, extract, name, span, no_alias, team)
     try:
-        scop: Scop | None = lifted(tested=False, guarded=False)
+        scop: Scop | None = lifted(frozenset())
         problem = None
     except Diagnosed as found:
         scop, problem = None, found
     if scop is not None and not _is_unbounded(scop):
         return scop
-    if may_collapse(extract.items):
+    for more in further(extract.items):
         with suppress(Diagnosed):
-            return lifted(tested=True, guarded=False)
-    if has_guarded_loops(extract.items):
-        with suppress(Diagnosed):
-            apart = lifted(tested=False, guarded=True)
-            if scop is None or not _is_unbounded(apart):
-                return apart
+            other = lifted(more)
+            if scop is None or "tested" in more or not _is_unbounded(other):
+                return other
     if scop is None:
         assert problem is not None
         raise problem
@@ -126,14 +122,12 @@ def _lifted(
     span: tuple[int, int],
     no_alias: bool,
     team: Team | None,
-    *,
-    tested: bool,
-    guarded: bool,
+    more: frozenset[str],
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items, tested, guarded)
+    items = normal(context, extract.function, extract.scope, extract.items, more)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)
