@@ -221,7 +221,7 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
     lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
     lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
     if p.old:
-        lines.append("    int i, j, k, l;")
+        lines.append("    int i, j, k, l, d;")
     lines += [*(f"    {text};" for text in writer.declared.values()), *regions]
     total = " + ".join(["0.0", *(text for text, _ in p.scalars), *writer.live])
     helpers = writer.spelling.helpers if writer.spelling else []
