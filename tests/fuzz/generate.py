@@ -7,6 +7,7 @@ from random import Random
 
 from tests.fuzz.forms import (
     accumulation,
+    by_value,
     over_members,
     shared,
     shared_arrays,
@@ -45,7 +46,7 @@ WRAPPING = (
 SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and `switch`
 CARRIED = 0.25  # of the others pass subscripts and iterators on in scalars
 GUARDED = 0.12  # of those without have loops within branches that depend on data
-VECTORS = 0.05  # have loops over members that are arrays
+VECTORS = 0.05  # have loops over members that are arrays, and copies of structures
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
@@ -281,6 +282,8 @@ class Author(Values):
             nodes.append(node)
             if self.vectors and self.chance(0.6) and (loop := over_members(self, scope)):
                 nodes.append(loop)
+            if self.vectors and self.chance(0.4) and (own := by_value(self, scope, self._name())):
+                nodes.append(If(self._data_test(scope), own))
         return nodes
 
     def _guarded(self, scope: Scope, node: Node) -> Node:

@@ -16,12 +16,16 @@ from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.guarded import Guards
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.structures import without_structures
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, blocks, declared_names, renamed, used_names
 from polygpu.frontend.normal.unrolled import Unroller
 
 HEAD = """
 struct P { float x, y; };
+struct N { struct P p; int m[2]; };
+struct B { int b : 3; };
+union U { int k; float x; };
 struct V { float v[3], m[2][2]; } V[8];
 enum { ONE = 1 };
 double C[4][5];
@@ -324,3 +328,56 @@ def test_loops_over_members(text: str, expected: str | None) -> None:
         lambda items, scope, _, function: Unroller((function.body,)).written_out(items, scope), text
     )
     assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # copies of it and into it, as lists and as a whole
+        (
+            "{ struct P s = *p; s.x *= 2; q[i] = s; }",
+            "{ float s_x = (*p).x; float s_y = (*p).y; s_x *= 2; { q[i].x = s_x; q[i].y = s_y; } }",
+        ),
+        (
+            "{ const struct P s = {1, n}; struct P t = s; p->x = t.y; }",
+            "{ float s_x = 1; float s_y = n; float t_x = s_x; float t_y = s_y; p->x = t_y; }",
+        ),
+        (
+            "{ struct P s; s = (struct P){.y = 2}; a[0] = s.y; }",
+            "{ float s_x; float s_y; { float s_x_2 = 0; float s_y_2 = 2; "
+            "s_x = s_x_2; s_y = s_y_2; } a[0] = s_y; }",
+        ),
+        # what is set from itself is read before
+        (
+            "{ struct P s = {1, 2}; s = (struct P){s.y, s.x}; q->x = s.x; }",
+            "{ float s_x = 1; float s_y = 2; { float s_x_2 = s_y; float s_y_2 = s_x; "
+            "s_x = s_x_2; s_y = s_y_2; } q->x = s_x; }",
+        ),
+        # arrays and structures in it
+        (
+            "{ struct N s = {{1}, {2, 3}}; a[0] = s.m[1] + s.p.y; }",
+            "{ float s_p_x = 1; float s_p_y = 0; int s_m_0 = 2; int s_m_1 = 3; a[0] = s_m_1 + s_p_y; }",
+        ),
+        # its address, its size, a place that data choose, a target that its members may choose
+        ("{ struct P s = *p; q = &s; }", None),
+        ("{ struct P s = *p; n = sizeof s; }", None),
+        ("{ struct N s = {{1}}; n = s.m[k]; }", None),
+        ("{ struct P s = *p; q[ints[0]] = s; }", None),
+        ("{ struct P s = n ? *p : *q; a[0] = s.x; }", None),
+        # bits, members that share memory, another variable of the name, and what the region itself declares
+        ("{ struct B s = {1}; n = s.b; }", None),
+        ("{ union U s = {1}; n = s.k; }", None),
+        ("{ struct P s = *p; { int s = 1; n = s; } a[0] = s.x; }", None),
+        ("struct P s = *p; a[0] = s.x;", None),
+    ],
+)
+def test_structures_as_variables(text: str, expected: str | None) -> None:
+    root = c_parser.CParser().parse(f"{HEAD}\nvoid f({PARAMETERS})\n{{ {text} }}\n")
+    function = root.ext[-1]
+    scope = function_scope(function, file_scope(root, Hidden()))
+    names = Names({*declared_names(root), *used_names(root)})
+    body = list(function.body.block_items)
+    before = shown(body)
+    made = without_structures(body, scope, names)
+    assert shown(body) == before
+    assert shown(made) == (expected or before)

@@ -18,6 +18,7 @@ from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.searches import leaving_at_end
 from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.structures import uses_structures, without_structures
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, used_names
 from polygpu.frontend.normal.unrolled import Unroller, over_members
@@ -61,6 +62,8 @@ def normal(
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
     items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
     whole = block(items, None)
+    if "structures" in more:
+        items = without_structures(items, scope, names)
     if "members" in more:
         items = blocks(items, scope, Unroller((function.body, whole)).written_out)
     if "guarded" in more:
@@ -70,10 +73,11 @@ def normal(
 
 
 def further(items: Sequence[Any]) -> Iterator[frozenset[str]]:
-    """What of MORE may help where the statements cannot be read without it."""
-    for wanted in (("tested",), ("guarded",), ("members",), ("members", "guarded")):
-        if all(MORE[name](items) for name in wanted):
-            yield frozenset(wanted)
+    """What of MORE may help where statements cannot be read without it: each alone, then all but tests."""
+    wanted = [name for name, changes in MORE.items() if changes(items)]
+    yield from (frozenset({name}) for name in wanted)
+    if len(both := frozenset(wanted) - {"tested"}) > 1:
+        yield both
 
 
 def _may_collapse(items: Sequence[Any]) -> bool:
@@ -90,5 +94,11 @@ def _is_concerned(node: Any) -> bool:
 
 
 # Forms that are worse than the statements as they are, where these can be read; each with whether it changes
-# any: what holds where a run-time test does, loops around conditions, and loops over members written out.
-MORE = {"tested": _may_collapse, "guarded": has_guarded_loops, "members": over_members}
+# any: what holds where a run-time test does, loops around conditions, loops over members written out, and
+# variables for the members of structures.
+MORE = {
+    "tested": _may_collapse,
+    "guarded": has_guarded_loops,
+    "members": over_members,
+    "structures": uses_structures,
+}

@@ -37,10 +37,11 @@ _JUMPS = (c_ast.Label, c_ast.Goto, c_ast.Return)
 
 
 def has_guarded_loops(items: Sequence[Any]) -> bool:
-    """Whether loops stand within an `if`, or behind a `continue` that does."""
+    """Whether loops may stand within an `if`, behind a `continue` that does, or in what is called there."""
     found = [node for item in items for node in nodes(item)]
     loops = sum(isinstance(node, c_ast.For) for node in found)
-    return loops > 1 and any(isinstance(node, c_ast.If) for node in found)
+    called = any(isinstance(node, c_ast.FuncCall) for node in found)
+    return called or (loops > 1 and any(isinstance(node, c_ast.If) for node in found))
 
 
 class _InTheWayError(Exception):

@@ -60,6 +60,8 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
+_LASTING = frozenset({"PG113", "PG116", "PG130", "PG140", "PG142", "PG143"})
+
 
 @dataclass(frozen=True)
 class Extract:
@@ -93,7 +95,7 @@ def lift_region(
         scop, problem = None, found
     if scop is not None and not _is_unbounded(scop):
         return scop
-    for more in further(extract.items):
+    for more in further(extract.items) if problem is None or _may_help(problem) else ():
         with suppress(Diagnosed):
             other = lifted(more)
             if scop is None or "tested" in more or not _is_unbounded(other):
@@ -102,6 +104,11 @@ def lift_region(
         assert problem is not None
         raise problem
     return scop
+
+
+def _may_help(problem: Diagnosed) -> bool:
+    """Whether other forms of the statements may be without it: calls, types and threads stay the same."""
+    return _LASTING.isdisjoint(d.id for d in problem.diagnostics)
 
 
 def _is_unbounded(scop: Scop) -> bool:
