@@ -347,6 +347,11 @@ def test_loops_over_members(text: str, expected: str | None) -> None:
             "{ float s_x; float s_y; { float s_x_2 = 0; float s_y_2 = 2; "
             "s_x = s_x_2; s_y = s_y_2; } a[0] = s_y; }",
         ),
+        (
+            "{ struct P s = p[-i + ints[k]]; q[-i] = s; }",
+            "{ float s_x = p[-i + ints[k]].x; float s_y = p[-i + ints[k]].y; "
+            "{ q[-i].x = s_x; q[-i].y = s_y; } }",
+        ),
         # what is set from itself is read before
         (
             "{ struct P s = {1, 2}; s = (struct P){s.y, s.x}; q->x = s.x; }",

@@ -20,6 +20,7 @@ from polygpu.frontend.normal.trees import (
     blocks,
     changed,
     declared_names,
+    has_effects,
     is_free,
     is_member,
     mapped,
@@ -56,25 +57,24 @@ def without_structures(items: Sequence[Any], scope: Scope, names: Names) -> list
 
 
 def taken_apart(items: list[Any], scope: Scope, names: Names) -> list[Any]:
-    """The statements of a block, with its structures as variables where only their members matter."""
+    """The statements of a block, with its structures as variables where only their members matter.
+
+    The last comes first: of what it copies and is copied to, members are named then.
+    """
     found: list[Any] = []
-    left = list(items)
-    while left:
-        item, *rest = left
+    for item in reversed(items):
         try:
-            own, left = _apart(item, rest, scope, names)
-            found += own
+            found = _apart(item, found, scope, names)
         except _InTheWayError:
-            found.append(item)
-            left = rest
+            found = [item, *found]
     return found
 
 
-def _apart(item: Any, rest: list[Any], scope: Scope, names: Names) -> tuple[list[Any], list[Any]]:
-    """What stands for a declaration, and what for the statements behind it. Raises _InTheWayError."""
+def _apart(item: Any, rest: list[Any], scope: Scope, names: Names) -> list[Any]:
+    """What stands for a declaration and the statements behind it. Raises _InTheWayError."""
     ctype = scope.resolve(item.type) if isinstance(item, c_ast.Decl) and not item.storage else None
     if not isinstance(ctype, Qualified) or not item.name:
-        return [item], rest
+        return [item, *rest]
     if ctype.qualifiers - {"const"} or refusal_of(ctype.record):
         raise _InTheWayError
     leaves = list(_leaves(ctype.record))
@@ -86,7 +86,7 @@ def _apart(item: Any, rest: list[Any], scope: Scope, names: Names) -> tuple[list
     if item.init is not None:
         values = whole.parts(item.init)
         made = [changed(decl, init=value) for decl, value in zip(made, values, strict=True)]
-    return made, [whole.without(other) for other in rest]
+    return [*made, *(whole.without(other) for other in rest)]
 
 
 @dataclass(frozen=True)
@@ -289,8 +289,7 @@ def _is_path(value: Any) -> bool:
         case c_ast.StructRef():
             return _is_path(value.name)
         case c_ast.ArrayRef():
-            calls = (c_ast.FuncCall, c_ast.Assignment, c_ast.UnaryOp)
-            return _is_path(value.name) and not any(isinstance(n, calls) for n in nodes(value.subscript))
+            return _is_path(value.name) and not has_effects(value.subscript)
         case c_ast.UnaryOp(op="*"):
             return _is_path(value.expr)
     return False
