@@ -38,6 +38,7 @@ PRELUDE = """\
 #include <stdio.h>
 #include <stdlib.h>
 
+static char walked[1 << 28]; /* what pointers go through that nothing is read by */
 struct record { float x; int k; double w; unsigned char c; float v[3]; };
 
 static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }

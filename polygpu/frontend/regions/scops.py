@@ -48,7 +48,7 @@ from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
 from polygpu.frontend.read.labels import jumped_to, labels
 from polygpu.frontend.read.promises import kept_apart, promises, replicated
-from polygpu.frontend.read.settled import settle
+from polygpu.frontend.read.settled import settle, unknown_pointer
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
@@ -232,7 +232,16 @@ def _scop(
         ),
         whole=whole,
         varying=_varying(extract, (*scalars, *whole)),
+        moved=tuple(_moved(region, extract)),
     )
+
+
+def _moved(region: Region, extract: Extract) -> Iterator[tuple[str, Expr]]:
+    """Raises Diagnosed for a pointer that others may point to."""
+    for variable, distance in region.moved.items():
+        if escapes(extract.function.body, variable):
+            raise unknown_pointer(region, variable)
+        yield variable.name, distance
 
 
 def _varying(extract: Extract, scalars: Iterable[Scalar]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import field, replace
 from functools import partial
@@ -39,6 +40,9 @@ from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, 
 from polygpu.model.updates import update
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
+
+_CHARACTER = re.compile(r"\\?.")
+_STRING = re.compile(r'"(?:[^"\\]|\\[^0-7xuU])*"', re.ASCII)  # without characters by their numbers
 
 
 @dataclass(frozen=True)
@@ -307,11 +311,14 @@ def _changes(region: Region, names: list[str]) -> Iterator[str]:
 
 
 def _listed(array: RawArray) -> Expr | None:
-    """The extent of `float c[] = {1, 2, 3}`."""
-    initial = getattr(array.variable.initial, "exprs", None)
-    if initial is None or any(type(expr).__name__ == "NamedInitializer" for expr in initial):
+    """The extent of `float c[] = {1, 2, 3}`, and of `char c[] = "abc"`."""
+    initial = array.variable.initial
+    if isinstance(initial, c_ast.Constant) and initial.value.isascii() and _STRING.fullmatch(initial.value):
+        return Int(len(_CHARACTER.findall(initial.value[1:-1])) + 1)
+    listed = getattr(initial, "exprs", None)
+    if listed is None or any(type(expr).__name__ == "NamedInitializer" for expr in listed):
         return None
-    return Int(len(initial))
+    return Int(len(listed))
 
 
 def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | str | None:
