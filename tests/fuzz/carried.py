@@ -120,7 +120,7 @@ class Carrying(Writer):
 
     def follow(self, loop: Loop, start: str, indent: str) -> tuple[list[str], list[str]]:
         """What lets a scalar follow the iterator, before the loop and at the end of its body."""
-        if self.chance(0.15):
+        if not self.loops and self.chance(0.15):
             walker = self.named("w", "char *", live=0)
             self.declared[walker] = f"char *{walker} = walked"
             self.live.append(f"({walker} - walked)")

@@ -111,9 +111,11 @@ def _row_store(v: Values, inside: bool) -> Assign:
 
 
 def over_members(v: Values, scope: Scope) -> Loop | None:
-    """for (d = 0; d < 3; d++) A0[i].v[d] = ... A1[i + 1].v[d] ...; None without arrays of structures."""
+    """for (d = 0; d < 3; d++) A0[i].v[d] = ... A1[i + 1].v[d] ...; None without arrays of structures, or
+    where loops are deep.
+    """
     records = [a for a in v.arrays if a.type == RECORD]
-    if not records:
+    if not records or len(scope.iterators) == len(ITERATORS):
         return None
     d = "d"
 
