@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pycparser import c_ast
@@ -72,12 +72,16 @@ def normal(
     return tuple(blocks(items, scope, lambda found, inner: apart(found, inner, names, "tested" in more)))
 
 
-def further(items: Sequence[Any]) -> Iterator[frozenset[str]]:
-    """What of MORE may help where statements cannot be read without it: each alone, then all but tests."""
-    wanted = [name for name, changes in MORE.items() if changes(items)]
-    yield from (frozenset({name}) for name in wanted)
-    if len(both := frozenset(wanted) - {"tested"}) > 1:
-        yield both
+def further(items: Sequence[Any], problems: Collection[str]) -> Iterator[frozenset[str]]:
+    """What of MORE may help where the statements cannot be read without it, for the reasons given."""
+    wanted = frozenset(name for name, changes in MORE.items() if changes(items))
+    mending = frozenset(name for name in wanted if MENDED.get(name) in problems)
+    if mending:
+        yield mending
+        if mending != wanted - {"tested"}:
+            yield wanted - {"tested"}
+    else:
+        yield from (frozenset({name}) for name in ("tested", "guarded") if name in wanted)
 
 
 def _may_collapse(items: Sequence[Any]) -> bool:
@@ -102,3 +106,5 @@ MORE = {
     "members": over_members,
     "structures": uses_structures,
 }
+
+MENDED = {"members": "PG148", "structures": "PG171"}

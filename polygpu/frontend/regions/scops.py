@@ -60,6 +60,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
 
+# Of calls, types and threads, which are the same in other forms of the statements.
 _LASTING = frozenset({"PG113", "PG116", "PG130", "PG140", "PG142", "PG143"})
 
 
@@ -95,7 +96,8 @@ def lift_region(
         scop, problem = None, found
     if scop is not None and not _is_unbounded(scop):
         return scop
-    for more in further(extract.items) if problem is None or _may_help(problem) else ():
+    reasons = frozenset(d.id for d in problem.diagnostics) if problem is not None else frozenset()
+    for more in further(extract.items, reasons) if reasons.isdisjoint(_LASTING) else ():
         with suppress(Diagnosed):
             other = lifted(more)
             if scop is None or "tested" in more or not _is_unbounded(other):
@@ -104,11 +106,6 @@ def lift_region(
         assert problem is not None
         raise problem
     return scop
-
-
-def _may_help(problem: Diagnosed) -> bool:
-    """Whether other forms of the statements may be without it: calls, types and threads stay the same."""
-    return _LASTING.isdisjoint(d.id for d in problem.diagnostics)
 
 
 def _is_unbounded(scop: Scop) -> bool:
