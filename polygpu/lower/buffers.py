@@ -192,12 +192,17 @@ def _unknown_extent(p: Polyhedra, array: Array, access: PolyAccess) -> Diagnosti
         e.name if isinstance(e, Name) else e.value if isinstance(e, Int) else "m" for e in array.extents[1:]
     )
     inner = "".join(f"[{extent}]" for extent in shown)
-    what = f"declare '{array.name}' with its size, as in '{array.element} {array.name}[n]{inner}'"
+    sized = f"as in '{array.element} {array.name}[n]{inner}'"
+    what = f"declare '{array.name}' with its size, {sized}"
+    if array.pointers:
+        what = f"make one array of its rows, {sized}"
+    elif array.source or array.derived:
+        what = f"pass it to a function for these loops, as a parameter with its size, {sized}"
     guessed = any(a.reason.startswith(f"'{array.name}' ") for a in p.scop.assumptions)
     return Diagnostic(
         "PG301",
         "error",
-        f"'{access.text}' has a data-dependent subscript and the size of '{array.name}' is not known",
+        f"'{access.text}' has a data-dependent subscript and the size of '{array.shown}' is not known",
         access.position,
         f"{what}, and write a subscript for each dimension" if guessed else what,
     )

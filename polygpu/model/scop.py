@@ -321,7 +321,8 @@ class Scop:
     order there. To the region of a `team` all threads of OpenMP's come, and one runs it. `numbers` are the
     function's own variables, parameters included, that the region names and that hold one, each with its
     `value` at the region's start where that is a constant. Loops of the host around the region change the
-    scalars that are `varying`.
+    scalars that are `varying`. Pointers of the source are `moved`: each by its name, and by how many elements
+    once the region is done.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -346,6 +347,7 @@ class Scop:
     team: bool = False
     numbers: tuple[Scalar, ...] = ()
     varying: frozenset[str] = frozenset()
+    moved: tuple[tuple[str, Expr], ...] = ()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:

@@ -407,8 +407,18 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     return (
         f"{{\n{head}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
-        f"    }}\n}}\n{_line(first + original.count(chr(10)), file)}"
+        f"    }}{_moves(scop)}\n}}\n{_line(first + original.count(chr(10)), file)}"
     )
+
+
+def _moves(scop: Scop) -> str:
+    """What else the region does to pointers, where the device has run it."""
+
+    def wide(e: Expr) -> Expr | None:
+        return Cast("long long", e) if isinstance(e, Name) else None
+
+    moved = [f"{name} += {print_user(rewrite(distance, wide))};" for name, distance in scop.moved]
+    return f" else {{\n{_indented(moved)}    }}" if moved else ""
 
 
 def _attempt(call: HostCall, chosen: str, run: str, spoken: str, team: bool) -> str:

@@ -120,6 +120,11 @@ class Carrying(Writer):
 
     def follow(self, loop: Loop, start: str, indent: str) -> tuple[list[str], list[str]]:
         """What lets a scalar follow the iterator, before the loop and at the end of its body."""
+        if not self.loops and self.chance(0.15):
+            walker = self.named("w", "char *", live=0)
+            self.declared[walker] = f"char *{walker} = walked"
+            self.live.append(f"({walker} - walked)")
+            return [], [self.random.choice((f"{walker}++", f"{walker} += 2", f"{walker} = {walker} + 1"))]
         signed = self.program.old or loop.type in _SIGNED
         if not signed or not self.chance(0.5):
             return [], []

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.fuzz.program import (
+    FIELDS,
     RECORD,
+    VECTOR,
     Affine,
     Array,
     Assign,
@@ -106,6 +108,45 @@ def _row_store(v: Values, inside: bool) -> Assign:
     ctype = v.arrays[0].type
     reads = tuple(element() for _ in range(v.random.choice((1, 2, 3))))
     return Assign(element(), v.template(ctype), _weighted(reads, ctype))
+
+
+def over_members(v: Values, scope: Scope) -> Loop | None:
+    """for (d = 0; d < 3; d++) A0[i].v[d] = ... A1[i + 1].v[d] ...; None without arrays of structures, or
+    where loops are deep.
+    """
+    records = [a for a in v.arrays if a.type == RECORD]
+    if not records or len(scope.iterators) == len(ITERATORS):
+        return None
+    d = "d"
+
+    def element(place: str) -> Read:
+        return replace(v.element(v.random.choice(records), scope)[0], member=f"{VECTOR}[{place}]")
+
+    other = element(v.random.choice((d, d, f"2 - {d}", "1")))
+    value = Operation("0.25f * {0} + 0.5f * {1}", (other, v.leaf(scope, "float")), True)
+    store = Assign(element(d), v.template("float"), value)
+    step = v.random.choice((1, 1, 1, -1, 2))
+    return Loop(d, (constant(v.random.choice((0, 0, 1))),), (constant(3),), step, (store,), v.chance(0.2))
+
+
+def by_value(v: Values, scope: Scope, text: str) -> tuple[Node, ...]:
+    """struct record t0 = A0[i]; t0.x = ...; t0.w += ...; A1[j] = t0; nothing without arrays of structures."""
+    records = [a for a in v.arrays if a.type == RECORD]
+    if not records:
+        return ()
+
+    def element() -> Read:
+        return replace(v.element(v.random.choice(records), scope)[0], member="")
+
+    nodes: list[Node] = [Declare(text, RECORD, element())]
+    own = tuple((f"{text}.{member}", ctype) for member, ctype in FIELDS)
+    for _ in range(v.random.choice((1, 1, 2, 3))):
+        member, ctype = v.random.choice(own)
+        inside = replace(scope, scalars=(*scope.scalars, *own))
+        nodes.append(Assign(Scalar(member), v.template(ctype), v.value(inside, ctype)))
+    if v.chance(0.3):
+        nodes.append(Assign(Scalar(text), "{0} = {1};", element()))
+    return (*nodes, Assign(element(), "{0} = {1};", Scalar(text)))
 
 
 def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:

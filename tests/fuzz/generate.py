@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.forms import accumulation, shared, shared_arrays, stencil, stencil_arrays, straight
+from tests.fuzz.forms import (
+    accumulation,
+    by_value,
+    over_members,
+    shared,
+    shared_arrays,
+    stencil,
+    stencil_arrays,
+    straight,
+)
 from tests.fuzz.held import with_held
 from tests.fuzz.openmp import PLACES, scatter, with_pragmas
 from tests.fuzz.pointing import with_pointers
@@ -36,6 +45,8 @@ WRAPPING = (
 )
 SPELLED = 0.25  # of the programs have helper functions, `continue`, `goto` and `switch`
 CARRIED = 0.25  # of the others pass subscripts and iterators on in scalars
+GUARDED = 0.12  # of those without have loops within branches that depend on data
+VECTORS = 0.05  # have loops over members that are arrays, and copies of structures
 BRANCHES = 6  # within branches of a branchy program, at most
 
 
@@ -48,10 +59,12 @@ def program(seed: str, sums: bool = False) -> Program:
         return replace(with_held(author.program(), Random(f"{seed}:held")), spelling=seed)
     openmp = Random(f"{seed}:openmp")
     author.scattering = openmp.random() < 0.06
+    author.guarding = Random(f"{seed}:guarding").random() < GUARDED and not author.scattering
+    author.vectors = Random(f"{seed}:vectors").random() < VECTORS and not author.scattering
     made = with_held(author.program(), Random(f"{seed}:held"))
     if author.scattering or openmp.random() < 0.1:
         return with_pragmas(openmp, made)
-    carried = Random(f"{seed}:carried").random() < CARRIED and not made.held
+    carried = Random(f"{seed}:carried").random() < CARRIED and not made.held and not author.vectors
     made = replace(made, carried=seed) if carried else made
     return with_pointers(made, Random(f"{seed}:pointing"))
 
@@ -78,10 +91,13 @@ class Author(Values):
         self.limits: tuple[int, ...] = ()
         self.longs = random.random() < 0.1
         self.unsigned = types.random() < 0.15
-        self.scattering = False
+        self.scattering = self.guarding = self.vectors = False
 
     def program(self) -> Program:
         self.arrays = tuple(self._array(f"A{k}") for k in range(self.random.choice((1, 2, 2, 3, 4))))
+        if self.vectors:
+            first, *others = self.arrays
+            self.arrays = (replace(first, type=RECORD), *others)
         scalars = tuple((f"s{k}", self.type()) for k in range(self.random.choice((0, 0, 1, 2))))
         regions = self._regions(Scope(scalars=scalars))
         constants = self.style.constants
@@ -205,7 +221,7 @@ class Author(Values):
             if self.chance(0.3) and self.left > 1:
                 nodes += self._statements(scope, 1)
             scope = self._declared(nodes, scope)
-            nodes.append(self._loop(scope))
+            nodes.append(self._under_a_test(scope, self._loop(scope)))
             if self.chance(0.25) and self.left > 0:
                 nodes += self._statements(scope, 1)
             if self.chance(0.12) and self.left > 0:
@@ -220,6 +236,14 @@ class Author(Values):
             names = [self._name() for _ in range(self.random.choice((2, 2, 3)))]
             return (*nodes, *turning(self, scope, names))
         return (*nodes, *self._statements(scope, self.random.choice((1, 1, 1, 2, 3))))
+
+    def _under_a_test(self, scope: Scope, loop: Loop) -> Node:
+        """if (A0[i] > 2) { s0 = 1; for (j) A1[i][j] = s0; }"""
+        if not self.guarding or not scope.iterators or self.chance(0.3):
+            return loop
+        before = [self._store(scope) for _ in range(self.random.choice((0, 0, 1)))]
+        test = self._affine_test(scope) if self.chance(0.2) else self._data_test(scope)
+        return If(test, (*before, loop), self._otherwise(scope))
 
     def _name(self) -> str:
         self.names += 1
@@ -256,6 +280,10 @@ class Author(Values):
                 then = self._within(scope) if self.branchy else (self._guarded(scope, node),)
                 node = If(self._data_test(scope), then, self._otherwise(scope))
             nodes.append(node)
+            if self.vectors and self.chance(0.6) and (loop := over_members(self, scope)):
+                nodes.append(loop)
+            if self.vectors and self.chance(0.4) and (own := by_value(self, scope, self._name())):
+                nodes.append(If(self._data_test(scope), own))
         return nodes
 
     def _guarded(self, scope: Scope, node: Node) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.fuzz.openmp import PLACES
-from tests.fuzz.program import PARAMETERS, RECORD, If, Loop, Node, Program, Turn
+from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn
 from tests.fuzz.text import TOOLS, source
 
 SUMS, STAYING = "sums", "staying"  # that a batch has or has not
@@ -60,6 +60,18 @@ def _is_turn(node: Node) -> bool:
     return isinstance(node, Turn)
 
 
+def _is_guarded(node: Node) -> bool:
+    return isinstance(node, If) and _within((*node.then, *node.otherwise), lambda n: isinstance(n, Loop))
+
+
+def _is_over_members(node: Node) -> bool:
+    return isinstance(node, Loop) and node.iterator == "d"
+
+
+def _is_structure(node: Node) -> bool:
+    return isinstance(node, Declare) and node.type == RECORD
+
+
 def _spelled(p: Program, wanted: re.Pattern[str]) -> bool:
     return bool(p.spelling) and bool(wanted.search(source([p]).partition(TOOLS)[0]))
 
@@ -72,6 +84,9 @@ FORMS = {
     "collapsed": Form("loops over two dimensions at once", lambda p: _spelled(p, _COLLAPSED)),
     "jumps": Form("continue, goto forward, switch", lambda p: _spelled(p, _JUMP)),
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
+    "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
+    "vectors": Form("loops over members that are arrays", lambda p: _somewhere(p, _is_over_members)),
+    "by value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),

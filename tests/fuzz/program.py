@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 RECORD = "struct record"
 FIELDS = (("x", "float"), ("k", "int"), ("w", "double"), ("c", "unsigned char"))
+VECTOR = "v"  # the member that is an array of three floats
 PARAMETERS = ("n", "m")
 SPELLINGS = ("macro", "enum", "literal", "const")
 INTEGERS = ("char", "unsigned char", "short", "int", "unsigned int", "long", "unsigned long")

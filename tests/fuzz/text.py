@@ -38,7 +38,8 @@ PRELUDE = """\
 #include <stdio.h>
 #include <stdlib.h>
 
-struct record { float x; int k; double w; unsigned char c; };
+static char walked[1 << 28]; /* what pointers go through that nothing is read by */
+struct record { float x; int k; double w; unsigned char c; float v[3]; };
 
 static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
 static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
@@ -58,7 +59,8 @@ static void *make(long count, size_t size, int seed, int kind)
         case 3: ((long *)made)[t] = (long)bits - 999; break;
         case 4: ((float *)made)[t] = bits / 65536.0f; break;
         case 5: ((double *)made)[t] = bits / 65536.0; break;
-        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits };
+        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits,
+            { bits / 131072.0f, 1, bits / 32768.0f } };
         }
         t++;
     }
@@ -89,7 +91,7 @@ static void show(const char *name, int n, int m, long count, const void *made, i
         case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
         case 4: add(((float *)made)[t]); break;
         case 5: add(((double *)made)[t]); break;
-        default: add(r->x); add(r->k); add(r->w); add(r->c);
+        default: add(r->x); add(r->k); add(r->w); add(r->c); add(r->v[0]); add(r->v[1]); add(r->v[2]);
         }
         t++;
     }
@@ -220,7 +222,7 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
     lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
     lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
     if p.old:
-        lines.append("    int i, j, k, l;")
+        lines.append("    int i, j, k, l, d;")
     lines += [*(f"    {text};" for text in writer.declared.values()), *regions]
     total = " + ".join(["0.0", *(text for text, _ in p.scalars), *writer.live])
     helpers = writer.spelling.helpers if writer.spelling else []

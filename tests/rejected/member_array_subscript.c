@@ -6,7 +6,7 @@ void f(int n, struct point *a)
 {
 #pragma scop
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < n; k++)
             a[i].v[k] = 0;
 #pragma endscop
 }

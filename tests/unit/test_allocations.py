@@ -85,3 +85,73 @@ def test_the_whole_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         'for (int i = 0; i < n; i++) printf("%g ", y[i]);\nreturn 0;\n}\n'
     )
     assert cli.invoke(["run", "--target", "emulator", "--offload", "always", "--check", "in.c"]) == 0
+
+
+CALLED = """#include <stdlib.h>
+%s
+%svoid f(int n, const float *x, const int *at, float *y)
+{
+    %s
+}
+%s
+int main(int argc, char **argv)
+{
+    int size = argc * 10, least = 4;
+    float *data = malloc(size * sizeof(float)), *few = malloc(8 * sizeof(float)), local[6];
+    %s
+}
+"""
+CALL = "f(size, data, (int *)argv, few);"
+
+
+def in_calls(
+    tmp_path: Path,
+    calls: str = CALL,
+    head: str = "",
+    before: str = "",
+    behind: str = "",
+    prefix: str = "",
+) -> str:
+    (tmp_path / "in.c").write_text(CALLED % (head, prefix, f"{before} {LOOP}", behind, calls))
+    (scop,) = (s for s in lift(str(tmp_path / "in.c")).scops if s.function == "f")
+    (found,) = next(array.extents for array in scop.arrays if array.name == "x")
+    return "" if found is None else shown(found)
+
+
+@pytest.mark.parametrize(
+    ("calls", "elements"),
+    [
+        (CALL, "n"),
+        (f"{CALL} {CALL}", "n"),
+        ("f(3, few, 0, data);", "8"),
+        ("f(3, few, 0, data); f(size, local, 0, data);", "6"),
+        # another size is passed, or none, or another one in each call; the pointer or the size changes
+        ("f(least, data, 0, few);", ""),
+        ("f(size + 1, data, 0, few);", ""),
+        ("f(size, data, 0, few); f(3, few, 0, data);", ""),
+        ("f(size, data + 1, 0, few);", ""),
+        (f"size++; {CALL}", ""),
+        (f"data++; {CALL}", ""),
+    ],
+)
+def test_what_all_calls_pass(calls: str, elements: str, tmp_path: Path) -> None:
+    assert in_calls(tmp_path, calls) == elements
+
+
+def test_calls_of_a_function_that_others_may_call(tmp_path: Path) -> None:
+    assert (
+        in_calls(tmp_path, prefix="static ", head="void other(void);", behind="void g(void) { other(); }")
+        == "n"
+    )
+    # of other files, through a pointer, and by a function that has no size of it
+    assert in_calls(tmp_path, head="void other(void);", behind="void g(void) { other(); }") == ""
+    assert in_calls(tmp_path, behind="void *g(void) { return (void *)f; }") == ""
+    assert in_calls(tmp_path, behind="void g(float *p) { f(3, p, 0, 0); }") == ""
+
+
+def test_parameters_that_mean_something_else_in_the_loops(tmp_path: Path) -> None:
+    assert in_calls(tmp_path, before="n = 3;") == ""
+    hidden = "int k = 3; { int n = k; y[0] = n; " + LOOP + " }"
+    (tmp_path / "in.c").write_text(CALLED % ("", "", hidden, "", CALL))
+    (scop,) = (s for s in lift(str(tmp_path / "in.c")).scops if s.function == "f")
+    assert next(array.extents for array in scop.arrays if array.name == "x") == (None,)

@@ -246,6 +246,6 @@ def test_what_decides_about_reading_is_read_once_too(tmp_path: Path) -> None:
 
 def test_pointers_in_an_array_that_are_tested_are_no_rows(tmp_path: Path) -> None:
     head = "typedef struct { float *row[4]; } rows;"
-    loop = "for (int i = 0; i < 4; i++) if (r->row[i]) k[i] = 1;"
-    text = f"{head}\nvoid f(rows *r, int *k) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}"
+    loop = "for (int i = 0; i < n; i++) if (r->row[i]) k[i] = 1;"
+    text = f"{head}\nvoid f(int n, rows *r, int *k) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}"
     assert [d.id for d in errors(tmp_path, text)] == ["PG146"]

@@ -313,7 +313,20 @@ def test_end_of_statements() -> None:
         "f(\"};\", '}') /* ; */ // ;\n;",
         "x = (struct s){ 1, 2 };",
         "#pragma x ;\n  a;",
+        "for (;;) switch (a) { case 1: b; }",
+        "for (;;) do a; while (b);",
+        "do { a; } while (b);",
+        "for (;;) over: for (;;) { a; }",
+        "over /* : */ : { a; }",
+        "a ? b : c;",
     ):
         assert Source("", text + " rest; }").statement_end(0) == len(text), text
-    for text in ("for (;;) {", "for (;;) {\n#if A\n}\n#endif\n}", "", "a"):
+    for text in (
+        "for (;;) {",
+        "for (;;) case 1: { a; } b;",
+        "do a; b;",
+        "for (;;) {\n#if A\n}\n#endif\n}",
+        "",
+        "a",
+    ):
         assert Source("", text).statement_end(0) is None, text

@@ -8,17 +8,25 @@ from typing import Any
 import pytest
 from pycparser import c_ast, c_generator, c_parser
 
+from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Hidden, Scope, file_scope, function_scope
 from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
+from polygpu.frontend.normal.guarded import Guards
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.structures import without_structures
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, blocks, declared_names, renamed, used_names
+from polygpu.frontend.normal.unrolled import Unroller
 
 HEAD = """
 struct P { float x, y; };
+struct N { struct P p; int m[2]; };
+struct B { int b : 3; };
+union U { int k; float x; };
+struct V { float v[3], m[2][2]; } V[8];
 enum { ONE = 1 };
 double C[4][5];
 char bytes[9];
@@ -72,6 +80,58 @@ def shown(items: list[Any]) -> str:
 )
 def test_continue(text: str, expected: str | None) -> None:
     found = formed(lambda items, _, names, __: without_continue(items, names), text)
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "if (a[i] > 1) for (int j = 0; j < n; j++) b[j] = 0;",
+            "{ int test = a[i] > 1; for (int j = 0; j < n; j++) { if (test) { b[j] = 0; } } }",
+        ),
+        # what stands beside the loop, variables of a branch, and the other branch
+        (
+            "if (a[i]) { k; float t = a[0]; for (int j = 0; j < n; j++) b[j] = t; m; } else k;",
+            "{ int test = !(!a[i]); { if (test) { k; } float t = (test) ? (a[0]) : (0); "
+            "for (int j = 0; j < n; j++) { if (test) { b[j] = t; } } if (test) { m; } } if (!test) { k; } }",
+        ),
+        # within another one, and within one that iterators decide
+        (
+            "if (!a[0]) if (n > 2) { for (int j = 0; j < n; j++) if (a[j]) for (int l = 0; l < j; l++) k; }",
+            "{ int test_2 = !a[0]; if (n > 2) { for (int j = 0; j < n; j++) { "
+            "int test = (test_2) ? (!(!a[j])) : (0); "
+            "for (int l = 0; l < j; l++) { if (test_2) { if (test) { k; } } } } } }",
+        ),
+        # a loop that data bound stays under the test
+        (
+            "if (a[i]) { for (int j = 0; j < ints[j]; j++) k; for (int j = n > 2 ? 0 : 1; j < n; j++) m; }",
+            "{ int test = !(!a[i]); if (test) { for (int j = 0; j < ints[j]; j++) k; } "
+            "for (int j = (n > 2) ? (0) : (1); j < n; j++) { if (test) { m; } } }",
+        ),
+        # variables of iterators and parameters alone, and pointers to elements that they tell
+        (
+            "if (a[i]) { int from = n - i; float *p = &a[n * i]; for (int j = from; j < n; j++) p[j] = 0; }",
+            "{ int test = !(!a[i]); { int from = n - i; float *p = &a[n * i]; "
+            "for (int j = from; j < n; j++) { if (test) { p[j] = 0; } } } }",
+        ),
+        # headers that read memory, may fail or know what is only set under the condition
+        ("if (a[i]) for (int j = ints[0]; j < n; j++) k;", None),
+        ("if (a[i]) for (int j = 0; j < n / m; j++) k;", None),
+        ("if (a[i]) { n = 4; for (int j = 0; j < n; j++) k; }", None),
+        # what counts is used behind the loop; a jump out of it; an array of the branch
+        ("if (a[m]) for (i = 0; i < n; i++) k; m = i;", None),
+        ("if (a[i]) for (int j = 0; j < n; j++) if (b[j]) break;", None),
+        ("if (a[i]) { int x[2] = {1}; for (int j = 0; j < n; j++) k; }", None),
+        # iterators and parameters decide
+        ("if (n > 2 && i < m) for (int j = 0; j < n; j++) k;", None),
+    ],
+)
+def test_loops_within_an_if_that_depends_on_data(text: str, expected: str | None) -> None:
+    def form(items: list[Any], scope: Scope, names: Names, function: Any) -> list[Any]:
+        return Guards(assigned_names(function.body), names, (function.body,)).around(items, scope)
+
+    found = formed(form, text)
     assert found == (expected or formed(lambda items, *_: items, text))
 
 
@@ -231,3 +291,98 @@ def test_names_of_members_stay() -> None:
     assert shown(renamed(tree.body, {"x": "y"}).block_items) == (
         "int y = 1; p->x = y + s.x; { float y[2] = {y}; }"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "for (int d = 0; d < 3; d++) V[i].v[d] += d;",
+            "{ { V[i].v[0] += 0; } { V[i].v[1] += 1; } { V[i].v[2] += 2; } }",
+        ),
+        ("for (k = 2; 0 <= k; k -= 2) V[k].v[k] = 0;", "{ { V[2].v[2] = 0; } { V[0].v[0] = 0; } }"),
+        (
+            "for (unsigned long d = ONE; d != 3; d++) V[i].v[2 - d] = 0;",
+            "{ { V[i].v[2 - 1ul] = 0; } { V[i].v[2 - 2ul] = 0; } }",
+        ),
+        # rows of a member, with a variable in each copy
+        (
+            "for (int d = 0; d < 2; d++) { float s = V[i].m[d][1]; "
+            "for (k = 0; k < 1; k++) V[n].m[d][k] = s; }",
+            "{ { { float s = V[i].m[0][1]; { { V[n].m[0][0] = s; } } } } "
+            "{ { float s = V[i].m[1][1]; { { V[n].m[1][0] = s; } } } } }",
+        ),
+        # no members, other uses of the iterator, ends that are not known, too many or below 0, and jumps
+        ("for (int d = 0; d < 3; d++) a[d] = 0;", None),
+        ("for (k = 0; k < 3; k++) V[i].v[k] = 0; m = k;", None),
+        ("for (int d = 0; d < n; d++) V[i].v[d] = 0;", None),
+        ("for (int d = 0; d < 3; d++) { V[i].v[d] = 0; d++; }", None),
+        ("for (int d = 0; d < 99; d++) V[i].v[d % 3] = 0;", None),
+        ("for (int d = -1; d < 2; d++) V[i].v[d + 1] = 0;", None),
+        ("for (int d = 0; d < 3; d++) { V[i].v[d] = 0; if (n) break; }", None),
+        ("for (float d = 0; d < 3; d++) V[i].v[(int)d] = 0;", None),
+    ],
+)
+def test_loops_over_members(text: str, expected: str | None) -> None:
+    found = formed(
+        lambda items, scope, _, function: Unroller((function.body,)).written_out(items, scope), text
+    )
+    assert found == (expected or formed(lambda items, *_: items, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # copies of it and into it, as lists and as a whole
+        (
+            "{ struct P s = *p; s.x *= 2; q[i] = s; }",
+            "{ float s_x = (*p).x; float s_y = (*p).y; s_x *= 2; { q[i].x = s_x; q[i].y = s_y; } }",
+        ),
+        (
+            "{ const struct P s = {1, n}; struct P t = s; p->x = t.y; }",
+            "{ float s_x = 1; float s_y = n; float t_x = s_x; float t_y = s_y; p->x = t_y; }",
+        ),
+        (
+            "{ struct P s; s = (struct P){.y = 2}; a[0] = s.y; }",
+            "{ float s_x; float s_y; { float s_x_2 = 0; float s_y_2 = 2; "
+            "s_x = s_x_2; s_y = s_y_2; } a[0] = s_y; }",
+        ),
+        (
+            "{ struct P s = p[-i + ints[k]]; q[-i] = s; }",
+            "{ float s_x = p[-i + ints[k]].x; float s_y = p[-i + ints[k]].y; "
+            "{ q[-i].x = s_x; q[-i].y = s_y; } }",
+        ),
+        # what is set from itself is read before
+        (
+            "{ struct P s = {1, 2}; s = (struct P){s.y, s.x}; q->x = s.x; }",
+            "{ float s_x = 1; float s_y = 2; { float s_x_2 = s_y; float s_y_2 = s_x; "
+            "s_x = s_x_2; s_y = s_y_2; } q->x = s_x; }",
+        ),
+        # arrays and structures in it
+        (
+            "{ struct N s = {{1}, {2, 3}}; a[0] = s.m[1] + s.p.y; }",
+            "{ float s_p_x = 1; float s_p_y = 0; int s_m_0 = 2; int s_m_1 = 3; a[0] = s_m_1 + s_p_y; }",
+        ),
+        # its address, its size, a place that data choose, a target that its members may choose
+        ("{ struct P s = *p; q = &s; }", None),
+        ("{ struct P s = *p; n = sizeof s; }", None),
+        ("{ struct N s = {{1}}; n = s.m[k]; }", None),
+        ("{ struct P s = *p; q[ints[0]] = s; }", None),
+        ("{ struct P s = n ? *p : *q; a[0] = s.x; }", None),
+        # bits, members that share memory, another variable of the name, and what the region itself declares
+        ("{ struct B s = {1}; n = s.b; }", None),
+        ("{ union U s = {1}; n = s.k; }", None),
+        ("{ struct P s = *p; { int s = 1; n = s; } a[0] = s.x; }", None),
+        ("struct P s = *p; a[0] = s.x;", None),
+    ],
+)
+def test_structures_as_variables(text: str, expected: str | None) -> None:
+    root = c_parser.CParser().parse(f"{HEAD}\nvoid f({PARAMETERS})\n{{ {text} }}\n")
+    function = root.ext[-1]
+    scope = function_scope(function, file_scope(root, Hidden()))
+    names = Names({*declared_names(root), *used_names(root)})
+    body = list(function.body.block_items)
+    before = shown(body)
+    made = without_structures(body, scope, names)
+    assert shown(body) == before
+    assert shown(made) == (expected or before)

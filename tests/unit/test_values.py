@@ -20,7 +20,7 @@ from polygpu.frontend import FrontendOptions, lift
 from polygpu.model.expr import Binary, Int, Name, type_of
 from polygpu.model.scop import Scop, Store
 from tests.unit.frontend_interpreter import Interpreter, Memory, Number, convert
-from tests.unit.frontend_text import bodies, domain, errors, lifted, only_scop, region
+from tests.unit.frontend_text import bodies, domain, errors, lifted, only_scop, region, shown
 
 SIZES = ((6, 4), (0, 3), (3, 0), (1, 1), (4, 6))
 BOUND = 9
@@ -281,22 +281,43 @@ def test_clamped_neighbours_are_of_the_same_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "identity"),
     [
-        ("float *f(int n, float *a) { REGION return a; }", "PG157"),
         ("float *p; void f(int n, float *a) { p = a; REGION }", ""),
         ("float *a; void f(int n) { REGION }", "PG157"),
         ("void f(int n, float *a) { float **q = &a; REGION (*q)[0] = 1; }", "PG157"),
         ("void f(int n, float *a) { REGION }", ""),
-        ("void f(int n, float *b) { float *a = b; while (n > 3) { REGION n /= 2; } }", "PG157"),
         ("void f(int n, float *b) { while (n > 3) { float *a = b; REGION n /= 2; } }", ""),
     ],
 )
-def test_pointers_whose_value_matters_afterwards(text: str, identity: str, tmp_path: Path) -> None:
+def test_pointers_of_others(text: str, identity: str, tmp_path: Path) -> None:
     loop = "\n#pragma scop\nfor (int i = 0; i < n; i++) *a++ = i;\n#pragma endscop\n"
     text = text.replace("REGION", loop)
     if identity:
         assert [e.id for e in errors(tmp_path, text)] == [identity]
     else:
         assert bodies(only_scop(tmp_path, text)) == ["a[i] = i;"]
+        assert not only_scop(tmp_path, text).moved
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("float *f(int n, float *a) { REGION return a; }", "(long)max(0, n)"),
+        ("void f(int n, float *b) { float *a = b; while (n > 3) { REGION n /= 2; } }", "(long)max(0, n)"),
+        # as many as data say, by what the region changes, and to somewhere else
+        ("float *f(int n, float *a) { REGION if (a[0]) a++; ENDS return a; }", None),
+        ("float *f(int n, float *a) { REGION n = 2; ENDS a += n; return a; }", None),
+        ("float *f(int n, float *a) { int k = n; REGION a += k; k++; ENDS return a + k; }", None),
+        ("float *f(int n, float *a, float *b) { REGION a = b; ENDS return a; }", None),
+    ],
+)
+def test_pointers_whose_value_matters_afterwards(text: str, moved: str | None, tmp_path: Path) -> None:
+    loop = "\n#pragma scop\nfor (int i = 0; i < n; i++) *a++ = i;\n"
+    end = "\n#pragma endscop\n"
+    text = text.replace("REGION", loop if "ENDS" in text else loop + end).replace("ENDS", end)
+    if moved is None:
+        assert {e.id for e in errors(tmp_path, text)} == {"PG157"}
+    else:
+        assert [(name, shown(e)) for name, e in only_scop(tmp_path, text).moved] == [("a", moved)]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def _of_loop(loop: c_ast.For, scope: Scope) -> Any:
         stays = negated(test)
         both = stays if loop.cond is None else c_ast.BinaryOp("&&", loop.cond, stays, loop.cond.coord)
         return _of_loop(changed(loop, cond=both, stmt=block(behind, loop.stmt.coord)), scope)
-    step, start = _step(loop, scope), _start(loop)
+    step, start = step_of(loop, scope), _start(loop)
     if not step or start is None or not _lasts(test, iterator_name(loop), step, scope):
         return loop
     return changed(loop, stmt=block([_guarded(loop, test, before, behind, step, start)], loop.stmt.coord))
@@ -130,7 +130,7 @@ def _factor(value: Any, iterator: str, scope: Scope) -> int | None:
     return None
 
 
-def _step(loop: c_ast.For, scope: Scope) -> int:
+def step_of(loop: c_ast.For, scope: Scope) -> int:
     """What the header adds to the iterator, 0 where it is no constant."""
     match loop.next:
         case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" as op, expr=c_ast.ID(name=name)):

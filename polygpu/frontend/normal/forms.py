@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from pycparser import c_ast
 
+from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.collapsed import apart
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
+from polygpu.frontend.normal.guarded import Guards, has_guarded_loops
 from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.searches import leaving_at_end
 from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.structures import uses_structures, without_structures
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, used_names
+from polygpu.frontend.normal.unrolled import Unroller, over_members
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.text.nodes import nodes
 
@@ -33,14 +37,18 @@ _CONCERNED = (
 
 
 def normal(
-    context: FileContext, function: Any, scope: Scope, region: Sequence[Any], tested: bool = False
+    context: FileContext,
+    function: Any,
+    scope: Scope,
+    region: Sequence[Any],
+    more: frozenset[str] = frozenset(),
 ) -> tuple[Any, ...]:
-    """The statements of a region, in normal form, also those that hold where what is `tested` does.
+    """The statements of a region, in normal form, with those of MORE that are wanted.
 
     Raises Diagnosed for a call that is in the way.
     """
     items = leaving_at_end(region, function.body)
-    if not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
+    if not more and not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)
     names = Names({*declared_names(function), *used_names(function), *file})
@@ -53,10 +61,30 @@ def normal(
     items = blocks(items, scope, without_break)
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
     items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
-    return tuple(blocks(items, scope, lambda found, inner: apart(found, inner, names, tested)))
+    whole = block(items, None)
+    if "structures" in more:
+        items = without_structures(items, scope, names)
+    if "members" in more:
+        items = blocks(items, scope, Unroller((function.body, whole)).written_out)
+    if "guarded" in more:
+        guards = Guards(assigned_names(whole), names, (function.body, whole))
+        items = blocks(items, scope, guards.around)
+    return tuple(blocks(items, scope, lambda found, inner: apart(found, inner, names, "tested" in more)))
 
 
-def may_collapse(items: Sequence[Any]) -> bool:
+def further(items: Sequence[Any], problems: Collection[str]) -> Iterator[frozenset[str]]:
+    """What of MORE may help where the statements cannot be read without it, for the reasons given."""
+    wanted = frozenset(name for name, changes in MORE.items() if changes(items))
+    mending = frozenset(name for name in wanted if MENDED.get(name) in problems)
+    if mending:
+        yield mending
+        if mending != wanted - {"tested"}:
+            yield wanted - {"tested"}
+    else:
+        yield from (frozenset({name}) for name in ("tested", "guarded") if name in wanted)
+
+
+def _may_collapse(items: Sequence[Any]) -> bool:
     """Whether a variable is divided, as in loops over several dimensions at once."""
     return any(_divides(node) for item in items for node in nodes(item))
 
@@ -67,3 +95,16 @@ def _divides(node: Any) -> bool:
 
 def _is_concerned(node: Any) -> bool:
     return isinstance(node, _CONCERNED) or _divides(node)
+
+
+# Forms that are worse than the statements as they are, where these can be read; each with whether it changes
+# any: what holds where a run-time test does, loops around conditions, loops over members written out, and
+# variables for the members of structures.
+MORE = {
+    "tested": _may_collapse,
+    "guarded": has_guarded_loops,
+    "members": over_members,
+    "structures": uses_structures,
+}
+
+MENDED = {"members": "PG148", "structures": "PG171"}

@@ -30,6 +30,7 @@ from polygpu.frontend.normal.trees import (
     declared_names,
     integer,
     is_free,
+    is_member,
     is_place,
     mapped,
     negated,
@@ -227,7 +228,10 @@ class Before:
             return c_ast.ID(result.name, node.coord)
         if value is None:
             return value
-        value = self.value(value)
+        scope = self.scope.child()
+        for item in self.items:
+            scope.declare(item, "local")
+        value = replace(self, scope=scope).value(value)
         spelled = found.definition.decl.type.type
         return converted(spelled, value, node) if isinstance(found.result, Basic) else value
 
@@ -235,7 +239,8 @@ class Before:
         """What stands for a parameter wherever it is named; None where it has to be a variable.
 
         That is a pointer that nothing else changes; the address of a variable of its very type, or of a
-        member; and a number that is named once, or costs nothing, if nothing is stored before it is used.
+        member; a member that is an array; and a number that is named once, or costs nothing, if nothing is
+        stored before it is used.
         """
         wanted = self.inliner.context.scope.resolve(parameter.type)
         match wanted, argument:
@@ -245,6 +250,12 @@ class Before:
                 return changed(argument, expr=self._held(part))
             case Pointer(target) | Vector(target), c_ast.ID() if self._stays(argument):
                 return argument if _is_one(target, pointed(argument, self.scope)) else None
+            case Pointer(target) | Vector(target), c_ast.StructRef() | c_ast.ArrayRef() if is_member(
+                argument
+            ):
+                row = isinstance(type_of(argument, self.scope), Vector) and _is_path(argument)
+                same = row and _is_one(target, pointed(argument, self.scope))
+                return self._held(argument) if same else None
             case Basic(), _ if found.is_one and (is_free(argument) or found.uses(parameter.name) < 2):
                 return converted(parameter.type, argument, argument)
         return None

@@ -250,6 +250,13 @@ def is_place(pointer: Any) -> bool:
     return False
 
 
+def is_member(whole: Any) -> bool:
+    """Whether an lvalue is a member, or an element or a row of one."""
+    while isinstance(whole, c_ast.ArrayRef):
+        whole = whole.name
+    return isinstance(whole, c_ast.StructRef)
+
+
 def replaced(tree: Any, name: str, value: Any) -> Any:
     """The tree with a value for a name; `*name` is x where that is `&x`."""
     whole = value.expr if isinstance(value, c_ast.UnaryOp) and value.op == "&" else None

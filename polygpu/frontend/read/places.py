@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, describe, described, tables
+from polygpu.frontend.normal.trees import is_member
 from polygpu.frontend.read import pointers
 from polygpu.frontend.read.state import Address, Iterator, Local, Lost, RawArray, Reading, source_text
 from polygpu.frontend.read.unsupported import expression_refusal, refusal
@@ -69,7 +70,7 @@ def _pointed(pointer: Address) -> Place:
 
 
 def _element(reader: Reading, node: c_ast.ArrayRef) -> Place:
-    if isinstance(node.name, c_ast.StructRef):
+    if is_member(node.name):
         return _member_element(reader, node)
     base, index = node.name, node.subscript
     if isinstance(base, c_ast.Constant) and is_pointer(reader.scope, index):
@@ -108,7 +109,7 @@ def _member_element(reader: Reading, node: c_ast.ArrayRef) -> Place:
     if isinstance(index, Int):
         return Place(base.array, base.subscripts, f"{base.field}[{index.value}]", base.type.element)
     message = f"the subscript of the member array '{base.field}' is not constant"
-    help_text = "write its elements out, or use an array of its own instead of the member"
+    help_text = "let a loop with constant bounds count it, or use an array of its own instead of the member"
     raise refusal("PG148", reader.region.at(node.subscript), message, help_text)
 
 
@@ -188,6 +189,10 @@ def _decayed(reader: Reading, target: Place, node: Any) -> Address:
         if tables(target.array.variable.type) and not target.field:
             return Address(target.array, (*target.subscripts, Int(0)), target.type.target)
         raise _pointer_in_memory(reader, node)
+    if isinstance(target.type, Vector):
+        message = f"the member array '{target.field}' is used as a pointer"
+        help_text = "name its elements, or pass the structure"
+        raise refusal("PG148", reader.region.at(node), message, help_text)
     message = f"too many subscripts: '{target.array.name}' has {len(target.subscripts)} here"
     raise refusal("PG147", reader.region.at(node), message, "check its declaration")
 

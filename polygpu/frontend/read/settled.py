@@ -15,7 +15,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read.expressions import Reader
-from polygpu.frontend.read.state import InMemory, Lost, RawArray, Region, Scalar, Substitute
+from polygpu.frontend.read.state import Address, InMemory, Lost, RawArray, Region, Scalar, Substitute
 from polygpu.frontend.read.statements import Path, keep
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import is_followed, pointed
@@ -24,6 +24,7 @@ from polygpu.model.rewrite import (
     actions,
     map_actions,
     map_references,
+    reads_memory,
     reads_of,
     references,
     rewrite,
@@ -35,6 +36,7 @@ from polygpu.model.scop import Action, Branch, Repeat, Store
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
+_OWN = ("local", "parameter")  # variables of the function
 Lives = Callable[[Variable], bool]
 
 
@@ -46,7 +48,7 @@ def settle(reader: Reader, path: Path, lives: Lives, position: Position) -> None
     region = reader.region
     for variable in region.values:
         if pointed(variable) is not None and variable.place != "region" and lives(variable):
-            raise _pointer(region, variable)
+            region.moved[variable] = _distance(region, variable)
     for variable, array in list(region.arrays.items()):
         if is_followed(region, variable) and isinstance(variable.type, Basic):
             _settle(region, variable, array, path, lives, position)
@@ -57,6 +59,17 @@ def settle(reader: Reader, path: Path, lives: Lives, position: Position) -> None
     region.following = False
     _name_starts(region)
     _name_counters(region)
+
+
+def _distance(region: Region, variable: Variable) -> Expr:
+    """How many elements a pointer has moved, where the host can tell that of what it passes to the region."""
+    match region.values[variable]:
+        case Address(array, (moved,), _) if array.variable is variable and variable.place in _OWN:
+            names = scalars_in(moved)
+            plain = all(n in region.scalars and n not in region.hosts for n in names)
+            if plain and not reads_memory(moved) and names.isdisjoint(region.written | region.elsewhere):
+                return moved
+    raise unknown_pointer(region, variable)
 
 
 def _settle(
@@ -186,7 +199,7 @@ def _two_values(region: Region, scalar: Scalar) -> Diagnosed:
     return refusal("PG106", region.at(scalar.variable.node), message, help_text, len(scalar.name))
 
 
-def _pointer(region: Region, variable: Variable) -> Diagnosed:
+def unknown_pointer(region: Region, variable: Variable) -> Diagnosed:
     name = variable.name
     message = f"the pointer '{name}' is changed in the region, and its value matters after it"
     help_text = "move a copy of it, or subscript it instead of moving it"

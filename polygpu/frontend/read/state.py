@@ -154,6 +154,7 @@ class Region:
     within the expression that is read changes after it. `bounding` are the names in the headers of loops.
     `inside` says of what loops within an instance set why they are no loops of the nest.
 
+    `moved` says how many elements further pointers are behind the region, where that matters.
     `apart` are pointers of which scalars say how far the first is behind the second.
 
     `spelled` says what the source calls what has a unique name. `problems` are why it can be none; the names
@@ -197,6 +198,7 @@ class Region:
     hosts: dict[str, str] = field(default_factory=dict)
     reasons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     apart: dict[str, tuple[RawArray, RawArray]] = field(default_factory=dict)
+    moved: dict[Variable, Expr] = field(default_factory=dict)
     made: dict[Expr, Product] = field(default_factory=dict)
     products: Products = field(init=False)
     affine: Affine = field(init=False)

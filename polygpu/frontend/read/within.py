@@ -359,7 +359,7 @@ def _in_an_if(reader: Reader, node: _Loop) -> Diagnosed:
     if not isinstance(node, c_ast.For):
         return statement_refusal(node, reader.region.at(node))
     message = f"a loop within {_IN_AN_IF}"
-    help_text = "put the if inside the loop: 'for (...) if (...) ...'"
+    help_text = "let it run to a bound known before it starts, and put the if inside the loop"
     return refusal("PG170", reader.region.at(node), message, help_text, 3)
 
 

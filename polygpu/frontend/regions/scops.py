@@ -42,13 +42,13 @@ from polygpu.frontend.names.types import (
     rank,
     tables,
 )
-from polygpu.frontend.normal.forms import may_collapse, normal
+from polygpu.frontend.normal.forms import further, normal
 from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
 from polygpu.frontend.read.labels import jumped_to, labels
 from polygpu.frontend.read.promises import kept_apart, promises, replicated
-from polygpu.frontend.read.settled import settle
+from polygpu.frontend.read.settled import settle, unknown_pointer
 from polygpu.frontend.read.state import FileContext, RawArray, Region
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
@@ -59,6 +59,9 @@ from polygpu.model.scop import Array, Conversion, Exposed, Given, Scalar, Scop, 
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
+
+# Of calls, types and threads, which are the same in other forms of the statements.
+_LASTING = frozenset({"PG113", "PG116", "PG130", "PG140", "PG142", "PG143"})
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,20 @@ def lift_region(
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
+    lifted = partial(_lifted, context, extract, name, span, no_alias, team)
     try:
-        scop: Scop | None = _lifted(context, extract, name, span, no_alias, team, tested=False)
+        scop: Scop | None = lifted(frozenset())
         problem = None
     except Diagnosed as found:
         scop, problem = None, found
-    if may_collapse(extract.items) and (scop is None or _is_unbounded(scop)):
+    if scop is not None and not _is_unbounded(scop):
+        return scop
+    reasons = frozenset(d.id for d in problem.diagnostics) if problem is not None else frozenset()
+    for more in further(extract.items, reasons) if reasons.isdisjoint(_LASTING) else ():
         with suppress(Diagnosed):
-            return _lifted(context, extract, name, span, no_alias, team, tested=True)
+            other = lifted(more)
+            if scop is None or "tested" in more or not _is_unbounded(other):
+                return other
     if scop is None:
         assert problem is not None
         raise problem
@@ -117,12 +126,12 @@ def _lifted(
     span: tuple[int, int],
     no_alias: bool,
     team: Team | None,
-    tested: bool,
+    more: frozenset[str],
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items, tested)
+    items = normal(context, extract.function, extract.scope, extract.items, more)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)
@@ -220,7 +229,16 @@ def _scop(
         ),
         whole=whole,
         varying=_varying(extract, (*scalars, *whole)),
+        moved=tuple(_moved(region, extract)),
     )
+
+
+def _moved(region: Region, extract: Extract) -> Iterator[tuple[str, Expr]]:
+    """Raises Diagnosed for a pointer that others may point to."""
+    for variable, distance in region.moved.items():
+        if escapes(extract.function.body, variable):
+            raise unknown_pointer(region, variable)
+        yield variable.name, distance
 
 
 def _varying(extract: Extract, scalars: Iterable[Scalar]) -> frozenset[str]:

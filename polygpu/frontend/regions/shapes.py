@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import field, replace
+from functools import partial
 from typing import TypeAlias
 
 from pycparser import c_ast
 
 from polygpu.frontend.names.allocations import allocated
-from polygpu.frontend.names.arguments import least_size
+from polygpu.frontend.names.arguments import size_in_calls
 from polygpu.frontend.names.liveness import mentions
+from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import CType, Pointer, Vector, rank, tables
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.reasons import culprit, reason_for
 from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import choices
+from polygpu.frontend.residency.parts import is_program
 from polygpu.frontend.shape.affine import Affine, add, conjuncts, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
@@ -29,12 +33,16 @@ from polygpu.frontend.shape.delinearize import (
     sums_in,
 )
 from polygpu.frontend.shape.selects import implied
+from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.rewrite import children, map_references, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
 from polygpu.model.updates import update
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
+
+_CHARACTER = re.compile(r"\\?.")
+_STRING = re.compile(r'"(?:[^"\\]|\\[^0-7xuU])*"', re.ASCII)  # without characters by their numbers
 
 
 @dataclass(frozen=True)
@@ -227,17 +235,26 @@ def _with_size(
     """The extents with the size of what the function allocated, or the one that all calls give a parameter,
     where data decide on elements.
     """
-    region, scope = reader.region, reader.region.context.scope
+    region = reader.region
     if extents != (None,) or array.variable.place not in ("local", "parameter"):
         return extents
     if all(region.affine.value(v.reference.subscripts[0]) is not None for v in visits):
         return extents
     if array.variable.place == "local":
         count = allocated(region.context.root, reader.scope, array.variable)
-        size = None if count is None else region.affine.value(reader.value(count))
-        return (None if size is None else counted(size),)
-    least = least_size(region.context.root, scope, array.variable)
-    return extents if least is None else (Int(least),)
+    else:
+        whole = partial(is_program, region.context)
+        count = size_in_calls(region.context.root, region.context.scope, array.variable, whole)
+        if count is not None and any(_is_hidden(reader, node) for node in nodes(count)):
+            return extents
+    size = None if count is None else region.affine.value(reader.value(count))
+    return (None if size is None else counted(size),)
+
+
+def _is_hidden(reader: Reader, node: object) -> bool:
+    """Whether a name means something else here than among the function's parameters."""
+    found = reader.scope.find(node.name) if isinstance(node, c_ast.ID) else None
+    return isinstance(found, Variable) and found.place in ("local", "region")
 
 
 def _is_told(region: Region, visit: Visit, updated: Collection[int]) -> bool:
@@ -294,11 +311,14 @@ def _changes(region: Region, names: list[str]) -> Iterator[str]:
 
 
 def _listed(array: RawArray) -> Expr | None:
-    """The extent of `float c[] = {1, 2, 3}`."""
-    initial = getattr(array.variable.initial, "exprs", None)
-    if initial is None or any(type(expr).__name__ == "NamedInitializer" for expr in initial):
+    """The extent of `float c[] = {1, 2, 3}`, and of `char c[] = "abc"`."""
+    initial = array.variable.initial
+    if isinstance(initial, c_ast.Constant) and initial.value.isascii() and _STRING.fullmatch(initial.value):
+        return Int(len(_CHARACTER.findall(initial.value[1:-1])) + 1)
+    listed = getattr(initial, "exprs", None)
+    if listed is None or any(type(expr).__name__ == "NamedInitializer" for expr in listed):
         return None
-    return Int(len(initial))
+    return Int(len(listed))
 
 
 def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | str | None:

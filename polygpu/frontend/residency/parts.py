@@ -34,6 +34,12 @@ def is_part(context: FileContext) -> bool:
     )
 
 
+def is_program(context: FileContext) -> bool:
+    """Whether it is all of a program, as far as it shows."""
+    defined = (node.decl.name for node in context.root.ext if isinstance(node, c_ast.FuncDef))
+    return "main" in defined and not is_part(context)
+
+
 def maps_data(context: FileContext) -> bool:
     """Whether it has pragmas that run loops on a device, or map arrays to it, as others may for these."""
     pragmas = (node for node in nodes(context.root) if isinstance(node, c_ast.Pragma))

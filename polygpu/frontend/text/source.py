@@ -84,7 +84,7 @@ class Source:
     def statement_end(self, offset: int) -> int | None:
         """The offset after the statement that starts at `offset`, found without parsing.
 
-        `for`, `if`, `while`, `else` and blocks are followed; None where the text does not close, or
+        Statements within statements, labels and blocks are followed; None where the text does not close, or
         where a conditional directive stands inside (its branches may not balance).
         """
         return _Scanner(self.text, offset).statement()
@@ -221,7 +221,7 @@ class _Scanner:
         if word == "_Pragma":
             self.next()
             return None if self.parenthesis() is None else self.statement()
-        if word in ("for", "while", "if"):
+        if word in ("for", "while", "if", "switch"):
             self.next()
             if self.parenthesis() is None:
                 return None
@@ -230,7 +230,19 @@ class _Scanner:
                 self.next()
                 return self.statement()
             return end
-        return self._simple()
+        if word == "do":
+            self.next()
+            return None if self.statement() is None or self.peek() != "while" else self._simple()
+        if self._is_label():
+            self.next()
+            return self.statement()
+        return None if word == "case" else self._simple()
+
+    def _is_label(self) -> bool:
+        """Whether the word that comes next stands before a colon."""
+        word = self.pending
+        follows = word and next(spellings(word.string, word.end()), None)
+        return bool(word and follows and follows[0] == ":" and re.fullmatch(r"\w+", word[0]))
 
     def _simple(self) -> int | None:
         depth = 0
