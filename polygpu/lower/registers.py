@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import islpy as isl
 
 from polygpu.lower.context import KernelContext, several
+from polygpu.lower.points import names_in
 from polygpu.lower.scan import test_of, value_of
 from polygpu.mapping.program import Axis, HeldArray
-from polygpu.model.expr import Cast, Expr, Int, Literal, Reference
-from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Statement
-from polygpu.model.linear import conjunction
+from polygpu.model.expr import SIZES, Cast, Expr, Int, Literal, Name, Reference
+from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Move, Statement
+from polygpu.model.linear import conjunction, divides, linear
+from polygpu.model.rewrite import substitute
 from polygpu.support.isl_idioms import D, single_space
 
 
@@ -60,15 +62,47 @@ def at_points(
     owned = test_of(mine.params(), c.points.box)
     test = conjunction([*tests, *([owned] if owned is not None else [])])
     if test is None:
-        body: tuple[Statement, ...] = (action,)
-    else:
-        body = (If(test, (action,), (otherwise,) if otherwise else (), uniform=False),)
+        return _everywhere(c, axes, action)
+    body = (If(test, (action,), (otherwise,) if otherwise else (), uniform=False),)
     tested = c.points.open(several(axes), body, guarded=False)
     full = _full_tile(c, axes, mine.params()) if c.m.outer and several(axes) else None
     if full is None:
         return tested
     # launches in a loop of the host have little else to do: loads behind tests would wait for each other
-    return (If(full, c.points.open(several(axes), (action,), guarded=False), tested, uniform=True),)
+    return (If(full, _everywhere(c, axes, action), tested, uniform=True),)
+
+
+def _everywhere(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple[Statement, ...]:
+    """`action` at all of the thread's points, several at once where they are next to each other."""
+    axis, width = _in_a_row(c, axes, action)
+    if width < 2:
+        return c.points.open(several(axes), (action,), guarded=False)
+    assert axis is not None and isinstance(action.target, Reference) and isinstance(action.value, Reference)
+    group = axis.per_thread if len(c.points.register_names(axis)) == 1 else axis.group
+    move = Move(action.target, action.value, width)
+    return c.points.open(several(axes), (move,), guarded=False, parts={axis.name: range(0, group, width)})
+
+
+def _in_a_row(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple[Axis | None, int]:
+    """Of how many points along which axis a lane moves the elements at once: those of a thread in a group,
+    whose elements are next to each other in rows that are pitched.
+    """
+    places = [e for e in (action.target, action.value) if isinstance(e, Reference) and e.array in c.layouts]
+    axis = several(axes)[-1] if several(axes) else None
+    if axis is None or len(places) != 1 or not all(isinstance(e, Reference) for e in (action.target, action.value)):
+        return None, 1
+    *outer, last = places[0].subscripts
+    layout = c.layouts[places[0].array].buffer
+    if layout.pitch is None or layout.origin or any(axis.name in names_in(e) for e in outer):
+        return None, 1
+    names = c.points.register_names(axis)
+    first = substitute(c.points.expand(last), {names[-1]: Int(0)})
+    steady = dict(linear(last).terms).get(Name(axis.name)) == 1
+    width = min(axis.group if len(names) > 1 else axis.per_thread if axis.group > 1 else 1, c.m.widest // SIZES.get(layout.type, c.m.widest or 1))
+    multiples = {a.origin: a.aligned for a in c.m.axes}
+    while steady and width > 1 and not divides(width, first, multiples):
+        width //= 2
+    return axis, width if steady else 1
 
 
 def _full_tile(c: KernelContext, axes: tuple[Axis, ...], mine: isl.Set) -> Expr | None:
