@@ -89,7 +89,11 @@ def _in_a_row(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple
     """
     places = [e for e in (action.target, action.value) if isinstance(e, Reference) and e.array in c.layouts]
     axis = several(axes)[-1] if several(axes) else None
-    if axis is None or len(places) != 1 or not all(isinstance(e, Reference) for e in (action.target, action.value)):
+    if (
+        axis is None
+        or len(places) != 1
+        or not all(isinstance(e, Reference) for e in (action.target, action.value))
+    ):
         return None, 1
     *outer, last = places[0].subscripts
     layout = c.layouts[places[0].array].buffer
@@ -98,7 +102,10 @@ def _in_a_row(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple
     names = c.points.register_names(axis)
     first = substitute(c.points.expand(last), {names[-1]: Int(0)})
     steady = dict(linear(last).terms).get(Name(axis.name)) == 1
-    width = min(axis.group if len(names) > 1 else axis.per_thread if axis.group > 1 else 1, c.m.widest // SIZES.get(layout.type, c.m.widest or 1))
+    width = min(
+        axis.group if len(names) > 1 else axis.per_thread if axis.group > 1 else 1,
+        c.m.widest // SIZES.get(layout.type, c.m.widest or 1),
+    )
     multiples = {a.origin: a.aligned for a in c.m.axes}
     while steady and width > 1 and not divides(width, first, multiples):
         width //= 2
