@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -186,9 +187,7 @@ def test_versions_by_step_make_tiles_where_there_are_none_and_room_is(tmp_path: 
     region = realiser(SPREADING, tmp_path).realise()
     assert {width for _, width in region.prepared.batches.values()} == {32}
     assert not realiser(SPREADING, tmp_path).realise(parse("batch(k: 1)")).prepared.batches
-    known = realiser(
-        SPREADING.replace("int n,", "").replace("/ n;", "/ 64;").replace("n", "64"), tmp_path
-    ).prepared
+    known = realiser(re.sub(r"\bn\b", "64", SPREADING.replace("int n, ", "")), tmp_path).prepared
     assert known.stepped(32, (), 64**2 * 20).batches and not known.stepped(32, (), 64**2 * 3).batches
 
 
