@@ -73,43 +73,38 @@ def at_points(
 
 
 def _everywhere(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple[Statement, ...]:
-    """`action` at all of the thread's points, several at once where they are next to each other."""
-    axis, width = _in_a_row(c, axes, action)
-    if width < 2:
-        return c.points.open(several(axes), (action,), guarded=False)
-    assert axis is not None and isinstance(action.target, Reference) and isinstance(action.value, Reference)
-    group = axis.per_thread if len(c.points.register_names(axis)) == 1 else axis.group
-    move = Move(action.target, action.value, width)
-    return c.points.open(several(axes), (move,), guarded=False, parts={axis.name: range(0, group, width)})
+    """`action` at all of the thread's points, at several along the last axis at once where a lane can."""
+    target, value, mine = action.target, action.value, several(axes)
+    width = _width(c, mine[-1], target, value) if mine else 1
+    if width < 2 or not isinstance(target, Reference) or not isinstance(value, Reference):
+        return c.points.open(mine, (action,), guarded=False)
+    some = range(0, _group(c, mine[-1]), width)
+    return c.points.open(mine, (Move(target, value, width),), False, {mine[-1].name: some})
 
 
-def _in_a_row(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple[Axis | None, int]:
-    """Of how many points along which axis a lane moves the elements at once: those of a thread in a group,
-    whose elements are next to each other in rows that are pitched.
+def _width(c: KernelContext, axis: Axis, *places: Expr) -> int:
+    """How many elements of a global array next to each other, in rows that are pitched, belong to a thread's
+    points next to each other along the axis: of two places, one of which is a register.
     """
-    places = [e for e in (action.target, action.value) if isinstance(e, Reference) and e.array in c.layouts]
-    axis = several(axes)[-1] if several(axes) else None
-    if (
-        axis is None
-        or len(places) != 1
-        or not all(isinstance(e, Reference) for e in (action.target, action.value))
-    ):
-        return None, 1
-    *outer, last = places[0].subscripts
-    layout = c.layouts[places[0].array].buffer
-    if layout.pitch is None or layout.origin or any(axis.name in names_in(e) for e in outer):
-        return None, 1
-    names = c.points.register_names(axis)
-    first = substitute(c.points.expand(last), {names[-1]: Int(0)})
-    steady = dict(linear(last).terms).get(Name(axis.name)) == 1
-    width = min(
-        axis.group if len(names) > 1 else axis.per_thread if axis.group > 1 else 1,
-        c.m.widest // SIZES.get(layout.type, c.m.widest or 1),
-    )
+    registers = {h.name for h in c.m.held}
+    found = [e for e in places if isinstance(e, Reference) and e.array not in registers]
+    layout = c.layouts.get(found[0].array) if len(found) == 1 else None
+    if layout is None or layout.buffer.pitch is None or layout.buffer.origin or axis.group == 1:
+        return 1
+    *outer, last = found[0].subscripts
+    if dict(linear(last).terms).get(Name(axis.name)) != 1 or any(axis.name in names_in(e) for e in outer):
+        return 1
+    first = substitute(c.points.expand(last), {c.points.register_names(axis)[-1]: Int(0)})
     multiples = {a.origin: a.aligned for a in c.m.axes}
-    while steady and width > 1 and not divides(width, first, multiples):
+    width = min(_group(c, axis), c.m.widest // SIZES.get(layout.buffer.type, c.m.widest or 1))
+    while width > 1 and (_group(c, axis) % width or not divides(width, first, multiples)):
         width //= 2
-    return axis, width if steady else 1
+    return width
+
+
+def _group(c: KernelContext, axis: Axis) -> int:
+    """The points of a thread that are next to each other along the axis."""
+    return axis.group if len(c.points.register_names(axis)) > 1 else axis.per_thread
 
 
 def _full_tile(c: KernelContext, axes: tuple[Axis, ...], mine: isl.Set) -> Expr | None:
