@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -178,10 +179,19 @@ def test_a_launch_runs_many_steps_by_rule(tmp_path: Path) -> None:
     assert not realiser(LU, tmp_path).realise(parse("batch(k: 1)")).prepared.batches
 
 
-@pytest.mark.parametrize("source", [IN_PLACE, SPREADING])
-def test_values_that_spread_to_all_elements_leave_no_tiles(source: str, tmp_path: Path) -> None:
-    """By rule: versions by step are made for who asks."""
-    assert not realiser(source, tmp_path).realise().prepared.batches
+def test_values_that_spread_to_all_elements_leave_no_tiles(tmp_path: Path) -> None:
+    assert not realiser(IN_PLACE, tmp_path).realise().prepared.batches
+
+
+def test_versions_by_step_make_tiles_where_there_are_none_and_room_is(tmp_path: Path) -> None:
+    region = realiser(SPREADING, tmp_path).realise()
+    assert {width for _, width in region.prepared.batches.values()} == {32}
+    # the row and the column of a step wait for where they meet, all others for these; beside the diagonal
+    # block, what these need of it is there
+    assert [sum(isinstance(b, Meet) for b in walk(g.block)) for g in in_steps(region)] == [2, 1, 1]
+    assert not realiser(SPREADING, tmp_path).realise(parse("batch(k: 1)")).prepared.batches
+    known = realiser(re.sub(r"\bn\b", "64", SPREADING.replace("int n, ", "")), tmp_path).prepared
+    assert known.stepped(32, (), 64**2 * 20).batches and not known.stepped(32, (), 64**2 * 3).batches
 
 
 BESIDE_DATA = """

@@ -9,6 +9,7 @@ from itertools import chain
 import islpy as isl
 
 from polygpu.lower.scan import test_of, value_of
+from polygpu.lower.tidy import substituted
 from polygpu.mapping.owned import shape_of
 from polygpu.mapping.program import Axis, Grid, in_waves
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
@@ -246,29 +247,29 @@ class Points:
     ) -> tuple[Statement, ...]:
         """`body` for each point the thread has along `axes`, inside the axes' bounds when `guarded`.
 
-        Of the axes that `parts` name only for those points.
+        Of the axes that `parts` name only for those points, of each group where they are dealt in groups.
         """
         single = tuple(a for a in axes if a.per_thread == 1)
         for axis in reversed([a for a in axes if a.per_thread > 1]):
             body = self._guarded((axis,), body) if guarded else body
             k = self.m.axes.index(axis)
-            point = Declare(axis.name, "int", self.local_point(axis, k, None))
-            if axis.name in parts:
-                body = (_loop(self.register_names(axis)[0], parts[axis.name], (point, *body)),)
-            else:
-                body = self._register_loops(axis, (point, *body))
+            part, place = parts.get(axis.name), self.local_point(axis, k, None)
+            if _is_single(part):
+                place = simplify(substitute(place, {self.register_names(axis)[-1]: Int(0)}))
+            body = self._register_loops(axis, (Declare(axis.name, "int", place), *body), part)
         return self._guarded(single, body) if guarded else body
 
     def _guarded(self, axes: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         test = conjunction([t for a in axes for t in self.guards(self.m.axes.index(a))])
         return (If(test, body, (), uniform=False),) if test is not None else body
 
-    def _register_loops(self, axis: Axis, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        names = self.register_names(axis)
-        counts = (axis.per_thread,) if len(names) == 1 else (axis.per_thread // axis.group, axis.group)
-        for name, count in zip(reversed(names), reversed(counts), strict=True):
-            body = (_loop(name, range(count), body),)
-        return body
+    def _register_loops(
+        self, axis: Axis, body: tuple[Statement, ...], part: range | None = None
+    ) -> tuple[Statement, ...]:
+        *outer, last = self.register_names(axis)
+        group = axis.group if outer else axis.per_thread
+        body = _loop(last, range(group) if part is None else part, body)
+        return _loop(outer[0], range(axis.per_thread // group), body) if outer else body
 
     def first_point(self, axis: Axis) -> Expr:
         """The thread's first point along an axis."""
@@ -324,8 +325,15 @@ class Points:
         return isl.Set.from_basic_set(points.remove_divs().simple_hull())
 
 
-def _loop(name: str, values: range, body: tuple[Statement, ...]) -> For:
-    return For(name, Int(values.start), Int(values.stop), 1, body, uniform=True, unroll=True)
+def _is_single(part: range | None) -> bool:
+    """Whether a step does for all points of a group, from the first on."""
+    return part is not None and part.start == 0 and 1 < part.step >= part.stop
+
+
+def _loop(name: str, values: range, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    if _is_single(values):
+        return substituted(body, {name: Int(0)})
+    return (For(name, Int(values.start), Int(values.stop), values.step, body, uniform=True, unroll=True),)
 
 
 def _ends_of(line: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:

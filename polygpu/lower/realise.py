@@ -26,7 +26,7 @@ from polygpu.mapping.rules import batch_width
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted
 from polygpu.model.decisions import KERNELS, OF_ONE_THREAD, VALUES, Decision, Taken
 from polygpu.model.device import Device
-from polygpu.model.expr import Expr, is_floating
+from polygpu.model.expr import SIZES, Expr, is_floating
 from polygpu.model.kernel import Kernel, Region
 from polygpu.model.scop import Scop
 from polygpu.schedule.coordinates import coordinate_tests
@@ -160,9 +160,10 @@ class Realiser:
         width = batch_width(self.device)
         if width < 2 and not mine:
             return None
+        room = self.device.device_memory / max(SIZES.values())
 
         def made() -> Realiser | None:
-            found = self.passes.run("steps", lambda: prepared.stepped(width, mine))
+            found = self.passes.run("steps", lambda: prepared.stepped(width, mine, room))
             return self._other(found) if found is not prepared else None
 
         return self.stepped.get((Same(prepared), mine), made)

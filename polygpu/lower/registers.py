@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import islpy as isl
 
 from polygpu.lower.context import KernelContext, several
+from polygpu.lower.points import names_in
 from polygpu.lower.scan import test_of, value_of
 from polygpu.mapping.program import Axis, HeldArray
-from polygpu.model.expr import Cast, Expr, Int, Literal, Reference
-from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Statement
-from polygpu.model.linear import conjunction
+from polygpu.model.expr import SIZES, Cast, Expr, Int, Literal, Name, Reference
+from polygpu.model.kernel import Assign, Declare, DeclareArray, If, Move, Statement
+from polygpu.model.linear import conjunction, divides, linear
+from polygpu.model.rewrite import substitute
 from polygpu.support.isl_idioms import D, single_space
 
 
@@ -60,15 +62,49 @@ def at_points(
     owned = test_of(mine.params(), c.points.box)
     test = conjunction([*tests, *([owned] if owned is not None else [])])
     if test is None:
-        body: tuple[Statement, ...] = (action,)
-    else:
-        body = (If(test, (action,), (otherwise,) if otherwise else (), uniform=False),)
+        return _everywhere(c, axes, action)
+    body = (If(test, (action,), (otherwise,) if otherwise else (), uniform=False),)
     tested = c.points.open(several(axes), body, guarded=False)
     full = _full_tile(c, axes, mine.params()) if c.m.outer and several(axes) else None
     if full is None:
         return tested
     # launches in a loop of the host have little else to do: loads behind tests would wait for each other
-    return (If(full, c.points.open(several(axes), (action,), guarded=False), tested, uniform=True),)
+    return (If(full, _everywhere(c, axes, action), tested, uniform=True),)
+
+
+def _everywhere(c: KernelContext, axes: tuple[Axis, ...], action: Assign) -> tuple[Statement, ...]:
+    """`action` at all of the thread's points, at several along the last axis at once where a lane can."""
+    target, value, mine = action.target, action.value, several(axes)
+    width = _width(c, mine[-1], target, value) if mine else 1
+    if width < 2 or not isinstance(target, Reference) or not isinstance(value, Reference):
+        return c.points.open(mine, (action,), guarded=False)
+    some = range(0, _group(c, mine[-1]), width)
+    return c.points.open(mine, (Move(target, value, width),), False, {mine[-1].name: some})
+
+
+def _width(c: KernelContext, axis: Axis, *places: Expr) -> int:
+    """How many elements of a global array next to each other, in rows that are pitched, belong to a thread's
+    points next to each other along the axis: of two places, one of which is a register.
+    """
+    registers = {h.name for h in c.m.held}
+    found = [e for e in places if isinstance(e, Reference) and e.array not in registers]
+    layout = c.layouts.get(found[0].array) if len(found) == 1 else None
+    if layout is None or layout.buffer.pitch is None or layout.buffer.origin or axis.group == 1:
+        return 1
+    *outer, last = found[0].subscripts
+    if dict(linear(last).terms).get(Name(axis.name)) != 1 or any(axis.name in names_in(e) for e in outer):
+        return 1
+    first = substitute(c.points.expand(last), {c.points.register_names(axis)[-1]: Int(0)})
+    multiples = {a.origin: a.aligned for a in c.m.axes}
+    width = min(_group(c, axis), c.m.widest // SIZES.get(layout.buffer.type, c.m.widest or 1))
+    while width > 1 and (_group(c, axis) % width or not divides(width, first, multiples)):
+        width //= 2
+    return width
+
+
+def _group(c: KernelContext, axis: Axis) -> int:
+    """The points of a thread that are next to each other along the axis."""
+    return axis.group if len(c.points.register_names(axis)) > 1 else axis.per_thread
 
 
 def _full_tile(c: KernelContext, axes: tuple[Axis, ...], mine: isl.Set) -> Expr | None:

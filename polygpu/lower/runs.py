@@ -115,7 +115,7 @@ class RunCode:
         """Whether bounds of loops depend on the point, of which a thread has several that may all run it."""
         mine = [self.c.m.p.statement(s) for s in self.node.statements]
         uneven = bool(self.c.registers()) and not self._unconditional(tree)
-        return uneven and all(map(self._harmless, mine)) and (not self._takes_over_any or self._can_be_full)
+        return uneven and all(map(self._harmless, mine))
 
     def _in_common(
         self, order: isl.UnionMap, context: isl.Set, step: Fixed, uniform: frozenset[str]
@@ -127,10 +127,8 @@ class RunCode:
         uneven = Uneven(order, context, axes, at, step.width, self._loop_names())
         known = self.c.block_context().intersect(self.c.visits(step, self.steps[:-1]))
         test, tree = uneven.whole(known)
-        guarded = self._takes_over_any
-        part = self._emit(uneven.in_common(), guarded, axes, guarded, uniform)
+        part = self._emit(uneven.in_common(), False, axes, False, uniform)
         whole = self._emit(tree, False, axes, False, uniform)
-        test = conjunction([t for t in (self._full_tile() if guarded else None, test) if t is not None])
         return (If(test, whole, part, uniform=True),) if test is not None else whole
 
     def _of_all_points(self, order: isl.UnionMap) -> isl.Set | None:
@@ -219,7 +217,7 @@ class RunCode:
 
     def _is_harmless(self) -> bool:
         mine = [self.c.m.p.statement(s) for s in self.node.statements]
-        return all(map(self._harmless, mine)) and not self._takes_over_any
+        return all(map(self._harmless, mine))
 
     @cached_property
     def _takes_over_any(self) -> bool:
@@ -348,9 +346,16 @@ class RunCode:
             case ScanLeaf():
                 if pending:
                     return self._open(tree, guards, pending, (), guarded, uniform)
-                within = self.within if self.beyond else None
-                claimed = test_of(within, self.c.block_context()) if within is not None else None
-                return Instance(self.c, tree, guards, claimed).code()
+                return Instance(self.c, tree, guards, self._claimed(guards)).code()
+
+    def _claimed(self, guards: bool) -> Expr | None:
+        """Where an instance is the nest's; None where its arguments say so. Points beyond may run others."""
+        if self.within is not None and self.beyond:
+            return test_of(self.within, self.c.block_context())
+        if guards or not self._takes_over_any:
+            return None
+        tests = [test for k in range(len(self.c.m.axes)) for test in self.c.points.guards(k)]
+        return conjunction([*tests, *(t for t in (self.c.points.corner_test,) if t is not None)])
 
     def _needed(self, pending: tuple[Axis, ...], names: set[str]) -> tuple[Axis, ...]:
         return tuple(a for a in pending if a.name in names)

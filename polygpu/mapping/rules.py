@@ -222,7 +222,8 @@ def tiling(m: Grid, device: Device) -> Tiling:
     square = _SQUARE_PRODUCT if operands <= 2 else _DOUBLE_PRODUCT
     larger = _LARGE_PRODUCT if _is_box(m) else square
     # in a loop of the host, launches are short: much of their time goes into what blocks begin and end with
-    if not m.outer and (operands <= 2 or larger is square) and _fills(m, larger, device):
+    even = kind.rectangular and (operands <= 2 or larger is square)
+    if not m.outer and even and _fills(m, larger, device):
         found = replace(larger, sure=True)
     return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes])
 

@@ -35,7 +35,7 @@ from polygpu.mapping.program import (
 from polygpu.mapping.transformations import room
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
-from polygpu.schedule.tree import Band, Nest, parts
+from polygpu.schedule.tree import Band, Batch, Nest, Node, parts, sequence
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced, coordinate
 
@@ -57,10 +57,7 @@ def stepped(
         Axis(name, member, threads, tile // threads)
         for name, member, (tile, threads) in zip(names, nest.batch.points, sizes, strict=True)
     )
-    phases = [Run(phase) for phase in parts(nest.body.child)]
-    marked = zip(nest.batch.meets, phases, strict=True)
-    turn = Series((*(b for meet, run in marked for b in ((Meet(), run) if meet else (run,))), Meet()))
-    loop: Block = Tiles(nest.body.members[0], step, 1, turn)
+    loop: Block = Tiles(nest.body.members[0], step, 1, Series(tuple(_turn(nest.batch, nest.body.child))))
     bare = Grid(p, axes, loop, outer)
     uses = [*_groups(bare, nest)]
     writes = [u for group in uses for u in group if u.access.write]
@@ -74,6 +71,17 @@ def stepped(
     stores = tuple(stored for _, stored in staged if stored is not None)
     block = Stored(stores, loop) if stores else loop
     return Grid(p, axes, Copied(tuple(b for b, _ in staged), block) if staged else block, outer)
+
+
+def _turn(batch: Batch, step: Node) -> Iterator[Block]:
+    """What threads run of a step without waiting for each other, and where they wait."""
+    groups: list[list[Node]] = []
+    for meet, phase in zip(batch.meets, parts(step), strict=True):
+        groups = [*groups, [phase]] if meet or not groups else [*groups[:-1], [*groups[-1], phase]]
+    for k, group in enumerate(groups):
+        yield from (Meet(),) if k else ()
+        yield Run(sequence(group))
+    yield from (Meet(),) if batch.meets[0] else ()
 
 
 def _sizes(nest: Nest, most: int) -> list[tuple[int, int]]:

@@ -205,7 +205,6 @@ class Kernel:
     block: tuple[int, int, int]
     shared: tuple[SharedArray, ...]
     body: tuple[Statement, ...]
-    min_blocks: int = 0  # __launch_bounds__'s second argument; 0: none
     registers: int = 0  # a thread's, as a decision says; 0: estimated
     joined: bool = False
 

@@ -92,7 +92,7 @@ def kernel_text(
         if function
         else [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
     )
-    threads = prod(kernel.block)
+    threads, blocks = prod(kernel.block), _resident(kernel, device)
     host = dialect.host_language
     scalars = [f"{host.type(s.type)} {HOST_C.spell(s.name)}" for s in kernel.scalars]
     arguments = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
@@ -100,8 +100,8 @@ def kernel_text(
         index=index,
         name=kernel.name,
         comment=kernel.comment,
-        bounds=f"{threads}, {kernel.min_blocks}" if kernel.min_blocks else str(threads),
-        registers=kernel.registers,
+        bounds=f"{threads}, {blocks}" if blocks else str(threads),
+        registers=0 if blocks else kernel.registers,
         block=kernel.block,
         wide=offset == "offset_t",
         parameters=(*_parameters(kernel, dialect), *(f"int block_from_{axis}" for axis in chunks)),
@@ -169,6 +169,16 @@ def array_arguments(kernel: Kernel, dialect: Dialect) -> tuple[ArrayArgument, ..
 def constant_name(region: Region, array: str) -> str:
     """The variable of the file that holds an array of `region` in constant memory."""
     return f"{array}_of_{region.name}"
+
+
+def _resident(kernel: Kernel, device: Device) -> int:
+    """So many blocks have just the registers of a multiprocessor, by a decision, which compilers keep to
+    better where they are told of blocks; 0 where they have not.
+    """
+    threads = prod(kernel.block)
+    blocks, left = divmod(device.registers_per_multiprocessor, max(kernel.registers * threads, 1))
+    fit = kernel.registers and not left and blocks * threads <= device.threads_per_multiprocessor
+    return blocks if fit else 0
 
 
 def _offset_type(kernel: Kernel, region: Region) -> str:

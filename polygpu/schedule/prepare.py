@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import cached_property, partial
+from math import inf
 
 import islpy as isl
 
@@ -25,6 +26,7 @@ from polygpu.analysis.old_values import copies_asked, from_copies, in_more_loops
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.analysis.step_versions import with_step_versions
 from polygpu.analysis.versions import Versions
+from polygpu.analysis.volumes import volume
 from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
@@ -77,17 +79,23 @@ class Prepared:
     batches: Mapping[str, tuple[Member, int]] = field(default_factory=dict)
     waves: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
-    def stepped(self, width: int, decisions: tuple[Decision, ...]) -> Prepared:
+    def stepped(self, width: int, decisions: tuple[Decision, ...], room: float = inf) -> Prepared:
         """The same with tiles of `width` steps, where decisions say nothing else of a loop; itself where no
         loop of the host can have any.
+
+        Steps read versions where there are no tiles without, and all arrays are known to have no more
+        elements than there is `room` for: a launch for each of many steps waits for all that steps store.
         """
         found = self._stepped(width, decisions)
         if found.batches or found.has_waves:
             return found
-        # only for who asks: there are many kernels then, which take compilers long
-        wanted = any(d.key == "batch" and value != 1 for d in decisions for _, value in d.items)
-        apart = self._with_step_versions() if wanted else self
-        other = apart._stepped(width, decisions) if apart is not self else self
+        apart = self._with_step_versions()
+        if (
+            apart is self
+            or sum(v.known for a in apart.polyhedra.arrays if not (v := volume(a)).unknown) > room
+        ):
+            return found
+        other = apart._stepped(width, decisions)
         return other if other.batches else found
 
     def _with_step_versions(self) -> Prepared:

@@ -64,6 +64,11 @@ class Part:
     free: tuple[int, ...]
     instances: Mapping[str, isl.Set]
 
+    def inside(self, scope: Scope) -> Scope:
+        """What passes between these instances."""
+        mine = union_set_of(list(self.instances.values()))
+        return replace(scope, dependences=scope.dependences.intersect_domain(mine).intersect_range(mine))
+
 
 @dataclass(frozen=True)
 class _Loop:
@@ -181,8 +186,15 @@ class _Loop:
             points = [rows.of(m, mine) for m in self.aligned]
             free = [points[k] for k in part.free]
             if len(free) < len(points):
-                groups = self._groups(tree_parts(sequence(phases)), {new: old for old, new in mine.items()})
-                meets = tuple(k > 0 and node is group[0] for k, group in enumerate(groups) for node in group)
+                whole = {new: old for old, new in mine.items()}
+                groups = self._groups(part, tree_parts(sequence(phases)), whole)
+                ends = ({whole[s] for phase in groups[k] for s in phase.statements} for k in (0, -1))
+                waits = (self._waits(part, *ends), *(True for _ in groups[1:]))
+                meets = tuple(
+                    wait and node is group[0]
+                    for wait, group in zip(waits, groups, strict=True)
+                    for node in group
+                )
                 loop = self._steps(mine, rows, (node for group in groups for node in group))
                 yield Nest(tuple(free), loop, batch=Batch(tuple(points), self.width, meets))
             else:
@@ -191,16 +203,13 @@ class _Loop:
     def _steps(self, names: Mapping[str, str], rows: _Rows, phases: Iterable[Node]) -> Band:
         return Band((rows.of(self.member, names),), False, sequence(phases))
 
-    def _groups(self, phases: Sequence[Node], whole: Mapping[str, str]) -> list[list[Node]]:
+    def _groups(self, part: Part, phases: Sequence[Node], whole: Mapping[str, str]) -> list[list[Node]]:
         """The phases of a step in few groups, before each of which threads wait for each other.
 
         Each element is one thread's, so that it does not wait for what it did to this itself.
         """
-        step = self.scope.inside(self.member)
-        own = reduce(
-            isl.UnionMap.eq_at_multi_union_pw_aff, (m.function() for m in self.subscripts), step.dependences
-        )
-        others = replace(step, dependences=step.dependences.subtract(own))
+        step = part.inside(self.scope.inside(self.member))
+        others = self._of_others(step)
         of = {k: {whole[s] for s in phase.statements} for k, phase in enumerate(phases)}
         after = {k: {j for j in of if j != k and step.follows(of[j], of[k])} for k in of}
         waits = {k: {j for j in after[k] if others.follows(of[j], of[k])} for k in of}
@@ -212,12 +221,23 @@ class _Loop:
             done = [*done[:-1], [*done[-1], found]] if found is not None else [*done, []]
         return [[phases[k] for k in group] for group in done]
 
+    def _of_others(self, scope: Scope) -> Scope:
+        """The dependences between elements that differ."""
+        each = (m.function() for m in self.subscripts)
+        own = reduce(isl.UnionMap.eq_at_multi_union_pw_aff, each, scope.dependences)
+        return replace(scope, dependences=scope.dependences.subtract(own))
+
+    def _waits(self, part: Part, first: Iterable[str], last: Iterable[str]) -> bool:
+        """Whether a step waits for the one before, beside where threads wait in either: whether what comes
+        `first` in it does for what others did `last` in an earlier one.
+        """
+        mine = part.inside(self.passing)
+        return self._of_others(mine).follows(last, first)
+
     def _together(self, part: Part) -> list[set[str]]:
         """The statements of a part, those between which values pass together."""
         found: list[set[str]] = []
-        inside = union_set_of(list(part.instances.values()))
-        dependences = self.passing.dependences.intersect_domain(inside).intersect_range(inside)
-        scope = replace(self.passing, dependences=dependences)
+        scope = part.inside(self.passing)
         for name in self.names:
             if name in part.instances:
                 mine = [g for g in found if scope.follows(g, [name]) or scope.follows([name], g)]

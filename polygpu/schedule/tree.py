@@ -175,8 +175,8 @@ class Steps:
 class Batch:
     """The outermost loop of a nest's body has up to `count` steps, which all threads of a block go through
     one after the other, and together. They share the `points` of a step: along those that are no loops of
-    the grid, a block has all of them, up to `count`. Before parts of a step that `meets` marks, and before
-    the next step, threads wait for each other.
+    the grid, a block has all of them, up to `count`. Before parts of a step that `meets` marks threads wait
+    for each other: before the first for what they did in the step before.
     """
 
     points: tuple[Member, ...]

@@ -221,7 +221,7 @@ class Walk:
                     self.access(load, context)
                 case Choice(_, test, then, otherwise):
                     self.loads(test.loads, context)
-                    if then or otherwise:
+                    if any(map(_is_counted, (*then, *otherwise))):
                         sides = self.sides(self.where(test.source), context)
                         self.loads(then, sides[0])
                         self.loads(otherwise, sides[1])
@@ -271,6 +271,15 @@ class Requesting(Walk):
         self.loads(access.loads, context)
         if access.space == "global":
             self.request(access, context)
+
+
+def _is_counted(load: Load) -> bool:
+    """Whether it makes a request, which one of registers does not."""
+    match load:
+        case Access(loads=loads, space=space):
+            return space != "private" or any(map(_is_counted, loads))
+        case Choice(_, test, then, otherwise):
+            return any(map(_is_counted, (*test.loads, *then, *otherwise)))
 
 
 def _assigned(body: Body) -> set[str]:
