@@ -38,13 +38,10 @@ _ABOUT_LOOPS = frozenset(
     {"PG102", "PG121", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"}
 )
 
-_REGIONS = 3  # of a file that has more, each has a part of the effort of so many
-
 Choose: TypeAlias = Callable[
-    [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int], float], tuple[Decision, ...]
+    [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]
 ]
-"""From a region, what made it, the decisions for it, typical sizes and a share of the usual effort to further
-decisions."""
+"""From a region, what made it, the decisions for it and typical sizes to further decisions."""
 
 
 @dataclass
@@ -134,10 +131,9 @@ class File:
     def _choice(
         self, realiser: Realiser, decisions: tuple[Decision, ...], left: float
     ) -> tuple[Decision, ...]:
-        assert self.choose is not None and self.lifted is not None
+        assert self.choose is not None
         first, choose = realiser.realise(decisions, 0, left), self.choose
-        share = min(1.0, _REGIONS / len(self.lifted.scops))
-        return self.passes.run("choose", lambda: choose(first, realiser, decisions, self.typical, share))
+        return self.passes.run("choose", lambda: choose(first, realiser, decisions, self.typical))
 
 
 def compile_file(path: str, options: Options) -> Compilation:

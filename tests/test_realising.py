@@ -28,7 +28,6 @@ CHOICES = {
 }
 
 
-
 def realised(file: File, choice: str) -> CompiledRegion:
     (region,) = file.realise(parse(choice) if choice else (), {}).regions
     return region

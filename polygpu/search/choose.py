@@ -47,17 +47,15 @@ def choose(
     realiser: Realiser,
     decisions: tuple[Decision, ...],
     stated: Mapping[str, int],
-    share: float = 1.0,
     thorough: bool = False,
 ) -> tuple[Decision, ...]:
-    """What the model prefers for a region at typical sizes, some of them `stated`: among a few choices, for
-    which it has a `share` of the usual effort, or among a thousand for each nest. Nothing on a device whose
-    model is not calibrated.
+    """What the model prefers for a region at typical sizes, some of them `stated`: among a few choices, or
+    among a thousand for each nest. Nothing on a device whose model is not calibrated.
     """
     if not realiser.device.calibrated or not any(_free(r, realiser.device)):
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
-    drawn, left = (MANY, inf) if thorough else (0, share * LEFT)
+    drawn, left = (MANY, inf) if thorough else (0, LEFT)
     quick = Chooser(realiser, sizes, decisions, drawn, Effort(left), tested=False)
     found = quick.chosen(r)
     return (

@@ -90,11 +90,7 @@ def subjects(path: str, options: Options) -> tuple[Compilation, tuple[Subject, .
     file = File(path, replace(options, level=1))
 
     def look(
-        r: CompiledRegion,
-        realiser: Realiser,
-        decisions: tuple[Decision, ...],
-        stated: Mapping[str, int],
-        _share: float,
+        r: CompiledRegion, realiser: Realiser, decisions: tuple[Decision, ...], stated: Mapping[str, int]
     ) -> tuple[Decision, ...]:
         sizes = typical(Ledger(r, realiser.device), stated)
         found.extend(_of_region(file, r, Chooser(realiser, sizes, decisions)))

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from benchmarks import programs
-from polygpu import devices, pipeline
 from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_certified
 from polygpu.lower.realise import CompiledRegion, Realiser
@@ -88,28 +87,6 @@ def test_kernels_are_fused_where_that_gains() -> None:
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")
-
-
-@pytest.mark.parametrize(("regions", "share"), [(1, 1.0), (3, 1.0), (6, 0.5)])
-def test_regions_of_a_file_share_the_effort_of_a_few(regions: int, share: float, tmp_path: Path) -> None:
-    source = tmp_path / "many.c"
-    loop = "void f{0}(int n, float *restrict a) {{ for (int i = 0; i < n; i++) a[i] += {0}; }}"
-    source.write_text("\n".join(loop.format(k) for k in range(regions)))
-    shares: list[float] = []
-
-    def record(_r: CompiledRegion, _made_by: Realiser, *rest: Any) -> tuple[Decision, ...]:
-        shares.append(rest[-1])
-        return ()
-
-    pipeline.File(str(source), Options(target="emulator"), record).realise((), {})
-    assert shares == [share] * regions
-
-
-def test_the_share_is_of_what_a_region_may_take() -> None:
-    (r,) = (r for r in known("mm", 1).regions if "kernel" in r.region.name)
-    realiser = Realiser(r.prepared, devices.load("8800gtx"))
-    assert choose.choose(r, realiser, (), {}, 1.0)
-    assert not choose.choose(r, realiser, (), {}, 1e-9)
 
 
 def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPatch) -> None:
