@@ -188,13 +188,7 @@ class _Loop:
             if len(free) < len(points):
                 whole = {new: old for old, new in mine.items()}
                 groups = self._groups(part, tree_parts(sequence(phases)), whole)
-                ends = ({whole[s] for phase in groups[k] for s in phase.statements} for k in (0, -1))
-                waits = (self._waits(part, *ends), *(True for _ in groups[1:]))
-                meets = tuple(
-                    wait and node is group[0]
-                    for wait, group in zip(waits, groups, strict=True)
-                    for node in group
-                )
+                meets = tuple(node is group[0] for group in groups for node in group)
                 loop = self._steps(mine, rows, (node for group in groups for node in group))
                 yield Nest(tuple(free), loop, batch=Batch(tuple(points), self.width, meets))
             else:
@@ -226,13 +220,6 @@ class _Loop:
         each = (m.function() for m in self.subscripts)
         own = reduce(isl.UnionMap.eq_at_multi_union_pw_aff, each, scope.dependences)
         return replace(scope, dependences=scope.dependences.subtract(own))
-
-    def _waits(self, part: Part, first: Iterable[str], last: Iterable[str]) -> bool:
-        """Whether a step waits for the one before, beside where threads wait in either: whether what comes
-        `first` in it does for what others did `last` in an earlier one.
-        """
-        mine = part.inside(self.passing)
-        return self._of_others(mine).follows(last, first)
 
     def _together(self, part: Part) -> list[set[str]]:
         """The statements of a part, those between which values pass together."""

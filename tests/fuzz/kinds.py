@@ -86,7 +86,7 @@ FORMS = {
     "turns": Form("loops within an iteration that data bound", lambda p: _somewhere(p, _is_turn)),
     "guarded": Form("loops within an if", lambda p: _somewhere(p, _is_guarded)),
     "vectors": Form("loops over members that are arrays", lambda p: _somewhere(p, _is_over_members)),
-    "by value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
+    "by-value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),
