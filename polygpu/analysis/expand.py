@@ -365,7 +365,7 @@ def _apply(p: Polyhedra, e: Expansion) -> Polyhedra:
     spread = _spread(p, e)
     shape = (x if k in spread or isinstance(x, Int) else None for k, x in enumerate(old.extents))
     extents = (*(None,) * e.depth, *shape)
-    new = replace(old, name=e.renamed, extents=extents, storage="region", live_out=False)
+    new = old.of_region(e.renamed, extents)
     arrays = [a for a in p.arrays if a.name != e.renamed]
     return replace(p, statements=statements, arrays=(*arrays, new)).without_unused(e.array)
 

@@ -121,7 +121,7 @@ def with_versions(p: Polyhedra, array: str, name: str, count: int, last: Expr) -
         elements = elements.union(a.relation.range())
     writer, access = writers[0]
     copy = _copy(p, writer, access, elements, name, (last,))
-    new = replace(old, name=name, extents=(Int(count), *old.extents), storage="region", live_out=False)
+    new = old.of_region(name, (Int(count), *old.extents))
     return replace(p, statements=(*p.statements, copy), arrays=(*p.arrays, new))
 
 

@@ -121,9 +121,7 @@ class _Copies:
             raise _refused(access, f"the size of '{array.name}' is not known", "declare it with its size")
         used = (name for x in self.old.statements for name in (x.name, *x.iterators))
         self.taken = {*names_of(self.old), *used, *(loop.iterator for loop in self.old.loops)}
-        self.own = replace(
-            array, name=self._free(f"{array.name}_own"), storage="region", live_out=False, source=""
-        )
+        self.own = replace(array.of_region(self._free(f"{array.name}_own")), source="")
         self.dealt = s.iterators[-min(2, len(s.iterators) - self.histogram.level) :]
         self.copies = self._counts(array, access)
         self.loops: list[Loop] = list(self.old.loops)

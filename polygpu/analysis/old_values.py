@@ -109,7 +109,7 @@ def _copied(p: Polyhedra, old: dict[str, Found]) -> tuple[Polyhedra, dict[str, s
             names[array] = name = free_name(p, f"{array}_old")
             p = replace(p, statements=tuple(_reading(s, found, name) for s in p.statements))
             copies.append(copy_before(p, name, list(found.values())))
-            arrays.append(replace(p.array(array), name=name, storage="region", live_out=False))
+            arrays.append(p.array(array).of_region(name))
     if not copies:
         return p, names
     return replace(p, statements=(*copies, *p.statements), arrays=(*p.arrays, *arrays)), names

@@ -61,12 +61,13 @@ def with_step_versions(p: Polyhedra, rows: Mapping[str, isl.PwAff]) -> Polyhedra
     versions = loop.versions() if loop is not None else []
     if loop is None or not versions:
         return p
-    doubled = replace(p, statements=tuple(map(_doubled, p.statements)))
+    length = max(2 * len(v.reads[0].access.reference.subscripts) + 1 for v in versions)
+    doubled = replace(p, statements=tuple(_doubled(_lengthened(s, length)) for s in p.statements))
     inner = replace(loop, p=doubled)
     copies = [_copy(inner, v) for v in versions]
     if not all(c.schedule.is_single_valued() for c in copies):
         return p
-    arrays = (replace(p.array(v.array), name=v.name, storage="region", live_out=False) for v in versions)
+    arrays = (p.array(v.array).of_region(v.name) for v in versions)
     statements = (*(_reading(s, versions) for s in doubled.statements), *copies)
     found = replace(p, statements=statements, arrays=(*p.arrays, *arrays))
     for v, copy in zip(versions, copies, strict=True):
@@ -196,6 +197,17 @@ def _constant(domain: isl.Set, value: isl.PwAff) -> int | None:
     values = domain.apply(isl.Map.from_pw_aff(value))
     low, high = values.dim_min_val(0), values.dim_max_val(0)
     return int(low.to_python()) if low.is_int() and low.eq(high) else None
+
+
+def _lengthened(s: PolyStatement, length: int) -> PolyStatement:
+    """With at least so many rows of its schedule: a copy may have more loops than any statement."""
+    missing = length - s.schedule.dim(D.out)
+    if missing <= 0:
+        return s
+    order = s.schedule.add_dims(D.out, missing)
+    for k in range(missing):
+        order = order.fix_val(D.out, length - missing + k, isl.Val(0))
+    return replace(s, schedule=order)
 
 
 def _doubled(s: PolyStatement) -> PolyStatement:

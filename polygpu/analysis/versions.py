@@ -224,9 +224,8 @@ def _renamed(
 
         return redirected(s, reference)
 
-    new = (replace(array, name=n, storage="region", live_out=False) for n in names.values())
     depths = {n: len(p.statement(_some(p, root)).iterators) for root, n in names.items()}
-    arrays = tuple(replace(a, extents=(None,) * depths[a.name]) for a in new)
+    arrays = tuple(array.of_region(n, (None,) * depth) for n, depth in depths.items())
     statements = (*map(changed, p.statements), *copies)
     return replace(p, statements=statements, arrays=(*p.arrays, *arrays)).without_unused(array.name)
 

@@ -10,7 +10,7 @@ No isl here: domains and subscripts are expressions, which `analysis.polyhedra` 
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from polygpu.model.expr import SIZES, Expr, Position, Reference, limits
@@ -149,6 +149,11 @@ class Array:
     derived: bool = False
     source: str = ""
     pointers: int = 0
+
+    def of_region(self, name: str, extents: tuple[Expr | None, ...] | None = None) -> Array:
+        """An array of such elements that the region alone has, in one piece of memory."""
+        shape = self.extents if extents is None else extents
+        return replace(self, name=name, extents=shape, storage="region", live_out=False, pointers=0)
 
 
 @dataclass(frozen=True, slots=True)

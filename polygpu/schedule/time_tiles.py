@@ -363,7 +363,7 @@ class Cone:
             writer, access = next(
                 (s, a) for s in self.statements for a in s.accesses if _is(a, c.array, True)
             )
-            new = replace(old, name=c.other, storage="region", live_out=False)
+            new = old.of_region(c.other)
             p = replace(p, arrays=(*p.arrays, new))
             copied = c.elements.intersect_params(even)
             if copied.intersect_params(p.context).is_empty():

@@ -17,7 +17,7 @@ W = TypeVar("W")
 _DOUBTFUL, _LONG = 500, 1000  # strides
 _DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
-_FLOORS = 30  # with more of them isl was seen to search for a maximum for a quarter of a minute
+_FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
@@ -44,9 +44,13 @@ def _in_few(pairs: isl.Map) -> isl.Map:
 
 
 def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
-    if not has_strides(pairs, _DOUBTFUL):
+    if not has_strides(pairs, _DOUBTFUL) and _floors(pairs) <= _FLOORS:
         return latest(pairs, time)
     return isl.Map(_in_child(lambda: str(latest(pairs, time)), "the last of some writes"))
+
+
+def _floors(pairs: isl.Map) -> int:
+    return sum(b.dim(D.div) for b in basic_maps(pairs))
 
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
@@ -95,7 +99,7 @@ def _maximum(times: isl.Map) -> isl.Map:
     """The lexicographic maximum, or nothing at all where isl fails, or searches for long."""
     nothing = isl.Map.empty(times.get_space())
     try:
-        if sum(b.dim(D.div) for b in basic_maps(times)) <= _FLOORS:
+        if _floors(times) <= _FLOORS:
             with bounded(_SEARCHED):
                 return times.lexmax()
         found = in_child(lambda: str(times.lexmax()), _SECONDS)
