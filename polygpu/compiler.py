@@ -49,7 +49,7 @@ def compile_certified(path: str, options: Options) -> Compilation:
         certify_steadily,
     )
 
-    file, decisions = pipeline.File(path, options, _chooser(options)), pipeline.decisions_of(options)
+    file, decisions = opened(path, options), pipeline.decisions_of(options)
     care = dict(options.care)
     warnings: list[Diagnostic] = []
     known: dict[str, Certificate] = {}
@@ -72,9 +72,12 @@ def compile_certified(path: str, options: Options) -> Compilation:
 
 def compile_chosen(path: str, options: Options) -> Compilation:
     """The same without certificates: `pipeline.compile_file` with what the model chooses."""
-    return pipeline.File(path, options, _chooser(options)).realise(
-        pipeline.decisions_of(options), dict(options.care)
-    )
+    return opened(path, options).realise(pipeline.decisions_of(options), dict(options.care))
+
+
+def opened(path: str, options: Options) -> pipeline.File:
+    """The C file at `path`, for which the model chooses as `options` say: prepared once, realised often."""
+    return pipeline.File(path, options, _chooser(options))
 
 
 _REPORT = "this is a bug of polygpu, from which its certificate kept you: please report it with this file"

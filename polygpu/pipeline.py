@@ -110,7 +110,7 @@ class File:
             return realiser.realise(decisions, len(CARE) - 1, left)
         if self.choose is None:
             return realiser.realise(decisions, care, left)
-        key = scop, decisions
+        key = scop, tuple(d for d in decisions if not _elsewhere(d, scop))
         if key not in self.chosen:
             self.chosen[key] = self._choice(realiser, decisions, left)
         found = self.chosen[key]
@@ -134,6 +134,12 @@ class File:
         assert self.choose is not None
         first, choose = realiser.realise(decisions, 0, left), self.choose
         return self.passes.run("choose", lambda: choose(first, realiser, decisions, self.typical))
+
+
+def _elsewhere(d: Decision, scop: Scop) -> bool:
+    """Whether a decision is for another function, or for a loop of a label that the region does not have."""
+    known = ("", scop.function, *(loop.label for loop in scop.loops))
+    return d.place is not None and d.place.function not in known
 
 
 def compile_file(path: str, options: Options) -> Compilation:

@@ -15,10 +15,11 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
+from polygpu import compiler
 from polygpu.compilation import Compilation, Options
-from polygpu.compiler import compile_chosen
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import RefusedError
+from polygpu.pipeline import File, decisions_of
 from polygpu.printing.emit import emit_device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, render
 from polygpu.verify.certificate import certify
@@ -200,9 +201,13 @@ def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
     the parameter; how many refusals that took.
     """
     start, count = time.process_time(), 0
+    opened: dict[tuple[str, ...], File] = {}  # by what is assumed; prepared once, decisions come and go
     while True:
         try:
-            return compile_chosen(str(file), setup.options()), count
+            options = setup.options()
+            if setup.assume not in opened:
+                opened[setup.assume] = compiler.opened(str(file), options)
+            return opened[setup.assume].realise(decisions_of(options), dict(options.care)), count
         except Diagnosed as problem:
             errors = [d for d in problem.diagnostics if d.severity == "error"]
             fewer = _fewer(setup, problem, errors[0], time.process_time() - start)
