@@ -6,6 +6,7 @@ after:   S0: {float t = a[i]; b[i] = t * t;}
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import count
@@ -19,6 +20,7 @@ from polygpu.model.scop import Access, Action, Branch, Let, Part, Repeat, Scop, 
 from polygpu.support.dataclass import dataclass
 
 Statements: TypeAlias = tuple[Statement, ...]
+_WORD = re.compile(r"\w+")
 Element: TypeAlias = tuple[str, str, Subscripts]  # array, member, subscripts
 
 
@@ -139,6 +141,6 @@ class _Locals:
 
 
 def _plain(r: Reference) -> str:
-    """`t`, or `u_0_x` of `u[0].x`."""
+    """`t`, or `u_0_x_1` of `u[0].x[1]`."""
     subscripts = (str(s.value).replace("-", "m") for s in r.subscripts if isinstance(s, Int))
-    return "_".join(part for part in (r.array, *subscripts, r.field.replace(".", "_")) if part)
+    return "_".join(part for part in (r.array, *subscripts, *_WORD.findall(r.field)) if part)

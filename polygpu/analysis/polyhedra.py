@@ -272,8 +272,15 @@ def statement_space(parameters: tuple[str, ...], name: str, iterators: tuple[str
 
 
 def array_tuple(reference: Reference) -> str:
-    """The isl tuple of an array; members of structures never overlap and count as arrays of their own."""
-    return f"{reference.array}__{reference.field.replace('.', '_')}" if reference.field else reference.array
+    """The isl tuple of an array; members of structures never overlap and count as arrays of their own.
+
+    x.a__p, x.a.p, x.a[1]  ->  x__a__p, x__0a_mp, x__0a_i1, which isl reads: no member begins with a digit
+    """
+    path = reference.field
+    if not path or path.isidentifier():
+        return f"{reference.array}__{path}" if path else reference.array
+    spelled = path.replace("_", "__").replace(".", "_m").replace("[", "_i").replace("]", "")
+    return f"{reference.array}__0{spelled}"
 
 
 def access_relation(

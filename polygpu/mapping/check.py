@@ -30,7 +30,7 @@ from polygpu.mapping.program import (
     walk,
 )
 from polygpu.model.rewrite import actions
-from polygpu.model.scop import Store
+from polygpu.model.scop import Let, Store
 from polygpu.model.updates import update
 
 
@@ -46,6 +46,9 @@ def _whole(program: Program) -> Iterator[str]:
     for s in program.p.statements:
         if runs[s.name] != 1:
             yield f"statement {s.name} is in {runs[s.name]} kernels"
+        for action in actions(s.body):
+            if isinstance(action, Let) and not action.name.isidentifier():
+                yield f"statement {s.name} has a local '{action.name}', which is no name in C"
     for name, count in Counter(grid.name for grid in program.grids).items():
         if count > 1:
             yield f"{count} kernels are called {name}"

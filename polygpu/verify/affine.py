@@ -15,7 +15,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.rewrite import walk
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import coalesced, isl_name, pieces
+from polygpu.support.isl_idioms import coalesced, in_time, isl_name, pieces
 from polygpu.support.recent import Recent, Same
 
 UNIVERSE = "{ [] : }"
@@ -197,6 +197,7 @@ class Scope:
 
 def _intersected(domain: isl.Set, condition: isl.Set) -> isl.Set:
     """The intersection, in few pieces: these are looked for where there are more than before."""
+    in_time()  # of a test with many parts, each takes seconds where there are dozens of pieces with floors
     found = domain.intersect(condition)
     return coalesced(found) if found.n_basic_set() > 2 * domain.n_basic_set() else found
 

@@ -140,6 +140,7 @@ def by_value(v: Values, scope: Scope, text: str) -> tuple[Node, ...]:
 
     nodes: list[Node] = [Declare(text, RECORD, element())]
     own = tuple((f"{text}.{member}", ctype) for member, ctype in FIELDS)
+    own += tuple((f"{text}.{VECTOR}[{k}]", "float") for k in range(3))
     for _ in range(v.random.choice((1, 1, 2, 3))):
         member, ctype = v.random.choice(own)
         inside = replace(scope, scalars=(*scope.scalars, *own))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 RECORD = "struct record"
-FIELDS = (("x", "float"), ("k", "int"), ("w", "double"), ("c", "unsigned char"))
-VECTOR = "v"  # the member that is an array of three floats
+FIELDS = (("x", "float"), ("v_1", "int"), ("w", "double"), ("c", "unsigned char"))
+VECTOR = "v"  # the member that is an array of three floats, beside v_1, for which v[1] could be taken
 PARAMETERS = ("n", "m")
 SPELLINGS = ("macro", "enum", "literal", "const")
 INTEGERS = ("char", "unsigned char", "short", "int", "unsigned int", "long", "unsigned long")

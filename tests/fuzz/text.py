@@ -39,7 +39,7 @@ PRELUDE = """\
 #include <stdlib.h>
 
 static char walked[1 << 28]; /* what pointers go through that nothing is read by */
-struct record { float x; int k; double w; unsigned char c; float v[3]; };
+struct record { float x; int v_1; double w; unsigned char c; float v[3]; };
 
 static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
 static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
@@ -91,7 +91,7 @@ static void show(const char *name, int n, int m, long count, const void *made, i
         case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
         case 4: add(((float *)made)[t]); break;
         case 5: add(((double *)made)[t]); break;
-        default: add(r->x); add(r->k); add(r->w); add(r->c); add(r->v[0]); add(r->v[1]); add(r->v[2]);
+        default: add(r->x); add(r->v_1); add(r->w); add(r->c); add(r->v[0]); add(r->v[1]); add(r->v[2]);
         }
         t++;
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polygpu.analysis.polyhedra import AffineBuilder, parameter_space
+from polygpu.analysis.polyhedra import AffineBuilder, array_tuple, parameter_space
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference, Select, Unary
 from polygpu.verify.affine import Scope, variable
 from tests.unit.middle import MATRICES, VECTORS, analysed, same_map, same_set
@@ -77,6 +77,27 @@ def test_members_of_structures_are_arrays_of_their_own() -> None:
     p = analysed("int n, struct p q[restrict n]", ONE + "q[i].x = q[i].y;", "struct p { float x, y; };")
     assert same_map(p.relation(True), "[n] -> { S0[i] -> q__x[i] : 0 <= i < n }")
     assert same_map(p.relation(False), "[n] -> { S0[i] -> q__y[i] : 0 <= i < n }")
+
+
+def test_members_that_could_be_taken_for_each_other() -> None:
+    paths = (
+        "a_b",
+        "a.b",
+        "a__b",
+        "v[1]",
+        "v_1",
+        "v_i1",
+        "a_.b",
+        "a._b",
+        "a_m_b",
+        "v[1].x",
+        "v[1][2]",
+        "v[12]",
+    )
+    names = [array_tuple(Reference("S", (), "int", path)) for path in ("", *paths)]
+    assert len({*names}) == len(names)
+    read = [isl.Set(f"{{ {name}[] }}").get_tuple_name() for name in names]
+    assert read == names
 
 
 def test_scalars_have_one_element() -> None:

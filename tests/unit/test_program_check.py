@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ from polygpu.mapping.program import (
     Version,
     walk,
 )
+from polygpu.model.expr import Int
+from polygpu.model.scop import Let
 from polygpu.schedule.tree import Leaf, Member
 from tests.unit.middle import mapped
 
@@ -123,3 +126,13 @@ def test_each_statement_is_in_one_kernel() -> None:
     grid = product()
     with pytest.raises(ValueError, match="statement S0 is in 2 kernels; 2 kernels are called k"):
         check_program(Program(grid.p, InOrder((grid, grid))))
+
+
+def test_locals_have_names_of_c() -> None:
+    grid = product()
+    (s,) = grid.p.statements
+    odd = replace(s, body=(Let("t_v[1]", "float", Int(1)), *s.body))
+    with pytest.raises(
+        ValueError, match=re.escape("statement S0 has a local 't_v[1]', which is no name in C")
+    ):
+        check_program(Program(replace(grid.p, statements=(odd,)), grid))
