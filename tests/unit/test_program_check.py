@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -132,7 +131,5 @@ def test_locals_have_names_of_c() -> None:
     grid = product()
     (s,) = grid.p.statements
     odd = replace(s, body=(Let("t_v[1]", "float", Int(1)), *s.body))
-    with pytest.raises(
-        ValueError, match=re.escape("statement S0 has a local 't_v[1]', which is no name in C")
-    ):
+    with pytest.raises(ValueError, match=r"statement S0 has a local 't_v\[1\]', which is no"):
         check_program(Program(replace(grid.p, statements=(odd,)), grid))
