@@ -271,9 +271,15 @@ def statement_space(parameters: tuple[str, ...], name: str, iterators: tuple[str
     return space.set_tuple_name(D.set, name)
 
 
+# isl reads no other characters in a name; it writes all, so that its own text would be no text for it.
+_IN_NAMES = str.maketrans({".": "_", "[": "__", "]": None})
+
+
 def array_tuple(reference: Reference) -> str:
     """The isl tuple of an array; members of structures never overlap and count as arrays of their own."""
-    return f"{reference.array}__{reference.field.replace('.', '_')}" if reference.field else reference.array
+    return (
+        f"{reference.array}__{reference.field.translate(_IN_NAMES)}" if reference.field else reference.array
+    )
 
 
 def access_relation(
