@@ -157,6 +157,27 @@ def test_decisions_about_a_loop_ask_for_it(directory: Path, capsys: pytest.Captu
     assert "[PG333]" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("body", "total"),
+    [
+        ("for (int i = 1; i < n; i++) y[i] = y[i - 1] + x[i];", "y"),
+        ("for (int i = n - 2; i >= 0; i--) y[i] = x[i] * y[i + 1];", "y"),
+        ("float s = 0; for (int i = 0; i < n; i++) { s += x[i]; y[i] = s; }", "s"),
+        ("float m = x[0]; for (int i = 0; i < n; i++) { m = x[i] > m ? x[i] : m; y[i] = x[i] - m; }", "m"),
+        ("for (int i = 1; i < n; i++) y[i] = a * y[i - 1] + x[i];", ""),
+        ("for (int i = 2; i < n; i++) y[i] = y[i - 1] + y[i - 2];", ""),
+        ("for (int i = 1; i < n; i++) y[i] = x[i] - y[i - 1];", ""),
+    ],
+)
+def test_running_totals_are_called_that(
+    body: str, total: str, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    apart = f"    {body}\n    print(y);\n    for (int i = 0; i < n; i++) y[i] = 1 / (1 / (1 / (1 / x[i])));\n"
+    assert compile_c(f"void print(float *);\n{SAXPY % apart}") == 0
+    said = re.findall(r"(\w+) is a running total over i", capsys.readouterr().err)
+    assert said == ([total] if total else [])
+
+
 def test_a_chain_stays_beside_loops_that_gain(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A nest that one thread would run, and one of the same function that is worth its copies."""
     chain = "    for (int i = 1; i < n; i++)\n        y[i] += y[i - 1];\n    print(y);\n"
@@ -166,6 +187,7 @@ def test_a_chain_stays_beside_loops_that_gain(directory: Path, capsys: pytest.Ca
     assert compile_c(f"void print(float *);\n{SAXPY % (chain + powers)}") == 0
     said = capsys.readouterr().err
     assert re.search(r"k.c:4:.* none of them is parallel \[PG309\]", said)
+    assert "y is a running total over i (a prefix sum or the like)" in said
     assert "y[i] += y[i - 1];" in host()
     assert re.search(r"if \(!\(n > \d+\) \|\| !polygpu_f_1\(", host())
 

@@ -19,6 +19,7 @@ from polygpu.support.isl_idioms import (
     D,
     basic_maps,
     bounded,
+    coalesced,
     empty_union_map,
     exhausted,
     maps,
@@ -121,9 +122,13 @@ class _Problem:
 
     @staticmethod
     def of(accesses: Sequence[list[isl.Map]], order: Mapping[str, list[isl.Map]]) -> _Problem:
-        """Of sinks, and of sources that must and may be; `order` is by the names of statements."""
+        """Of sinks, and of sources that must and may; `order` is by the names of statements.
+
+        Accesses that make one range of elements are one piece: isl looks at all pairs of pieces, for each of
+        the loops that two statements share, and what it finds has as many.
+        """
         instances = sorted({tuple_name(m, D.in_) for part in accesses for m in part} & order.keys())
-        sinks, must, may = map(union_of, accesses)
+        sinks, must, may = (coalesced(union_of(part)) for part in accesses)
         own = union_of([m for name in instances for m in order[name]])
         return _Problem(str([sinks, must, may, own]), _computed, (sinks, must, may, own))
 

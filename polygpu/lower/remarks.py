@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from polygpu.analysis.reductions import permitted, reductions
+from polygpu.analysis.running import running_totals
 from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import Wanted, source_arrays
@@ -40,11 +41,22 @@ def left_on_host(regions: Iterable[CompiledRegion]) -> list[Diagnostic]:
     """A warning for each region without parallelism that nobody asked to offload."""
     message = "these loops stay on the host: none of them is parallel"
     help_text = "`polygpu inspect` names the dependences; '#pragma scop' offloads them all the same"
-    found = ((r, ordered(r)) for r in regions)
+    found = ((r, (*ordered(r), *handed_on(r))) for r in regions)
     return [
         Diagnostic("PG309", "warning", message, r.scop.position, kept[0] if kept else help_text)
         for r, kept in found
     ]
+
+
+def handed_on(r: CompiledRegion) -> tuple[str, ...]:
+    """`b is a running total over i (a prefix sum): each iteration needs the one before`"""
+    sources = r.polyhedra.source_names()
+    arrays = source_arrays(r.polyhedra, [s.name for s in r.polyhedra.statements])
+    return tuple(
+        f"{arrays.get(array, array)} is a running total over {sources.get(name, name)} (a prefix sum or the "
+        "like): each iteration needs the one before"
+        for array, name in dict.fromkeys(running_totals(r.polyhedra, r.dependences))
+    )
 
 
 def ordered(r: CompiledRegion) -> tuple[str, ...]:

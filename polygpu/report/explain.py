@@ -11,7 +11,7 @@ from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.compilation import Compilation
 from polygpu.lower.points import Points
 from polygpu.lower.realise import CompiledRegion
-from polygpu.lower.remarks import ordered
+from polygpu.lower.remarks import handed_on, ordered
 from polygpu.mapping.program import Axis, Grid, Tiles, walk
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
@@ -100,7 +100,7 @@ def _notes(r: CompiledRegion) -> tuple[str, ...]:
     cut = [_cut(r, s) for s in r.prepared.splits]
     tested = [f"tested at run time: {c.reason}" for c in r.conditions]
     apart = [f"tested at run time: no offload when {reason}" for reason in overlaps(r)]
-    return tuple(dict.fromkeys((*expanded, *cut, *ordered(r), *tested, *apart)))
+    return tuple(dict.fromkeys((*expanded, *cut, *ordered(r), *handed_on(r), *tested, *apart)))
 
 
 def _cut(r: CompiledRegion, s: Split) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import product
+from itertools import product, repeat
 from math import gcd, lcm
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError, bounded
 
 Vector: TypeAlias = tuple[int, ...]
+Sparse: TypeAlias = dict[int, int]  # what is not zero, by its column
 
 OPERATIONS = 5_000  # steps of isl for one call, a second where it is hard; known kernels need less than 2000
 _WIDE = 150  # columns of a system that isl may search for hours, without counting steps; known kernels: 138
@@ -55,33 +56,38 @@ def eliminate(rows: Iterable[Sequence[int]]) -> tuple[tuple[Vector, ...], tuple[
 
     Pivots are positive and need not be 1; every other row is zero in a pivot's column.
     """
-    left = [primitive(row) for row in dict.fromkeys(map(tuple, rows)) if any(row)]
-    done: list[Vector] = []
-    pivots: list[int] = []
-    for column in range(len(left[0]) if left else 0):
-        touched = [k for k, row in enumerate(left) if row[column]]
-        if not touched:
-            continue
-        chosen = left[min(touched, key=lambda k: abs(left[k][column]))]
-        pivot = chosen if chosen[column] > 0 else tuple(-a for a in chosen)
-        cleared = {k: _clear(left[k], pivot, column) for k in touched}
-        # equal rows stay equal until one of them is the pivot, which clears the others: the first will do
-        first = {row: k for k, row in reversed(cleared.items()) if any(row)}
-        left = [
-            cleared.get(k, row)
-            for k, row in enumerate(left)
-            if k not in cleared or first.get(cleared[k]) == k
-        ]
-        done = [_clear(row, pivot, column) for row in done] + [pivot]
-        pivots.append(column)
-    return tuple(done), tuple(pivots)
+    distinct = dict.fromkeys(map(tuple, rows))
+    found: dict[int, Sparse] = {}  # by the first column of each
+    for dense in distinct:
+        left = _primitive({k: a for k, a in enumerate(dense) if a})
+        while left:
+            column = min(left)
+            if column not in found:
+                found[column] = left
+                break
+            left = _cleared(left, found[column], column)
+    pivots = tuple(sorted(found))
+    for pivot in reversed(pivots):  # rows below have no other pivot's column left
+        row = found[pivot]
+        for column in [k for k in row if k != pivot and k in found]:
+            row = _cleared(row, found[column], column)
+        found[pivot] = row if row[pivot] > 0 else {k: -a for k, a in row.items()}
+    width = max(map(len, distinct), default=0)
+    return tuple(tuple(map(found[p].get, range(width), repeat(0))) for p in pivots), pivots
 
 
-def _clear(row: Vector, pivot: Vector, column: int) -> Vector:
+def _cleared(row: Sparse, pivot: Sparse, column: int) -> Sparse:
+    """A multiple of `row`, with as much of `pivot` as leaves nothing in the column."""
     factor, entry = pivot[column], row[column]
-    if not entry:
-        return row
-    return primitive([a * factor - b * entry for a, b in zip(row, pivot, strict=True)])
+    if factor != 1:
+        row = {k: a * factor for k, a in row.items()}
+    total = row | {k: row.get(k, 0) - b * entry for k, b in pivot.items()}
+    return _primitive({k: a for k, a in total.items() if a})
+
+
+def _primitive(row: Sparse) -> Sparse:
+    content = gcd(*row.values())
+    return {k: a // content for k, a in row.items()} if content > 1 else row
 
 
 def rank(rows: Iterable[Sequence[int]]) -> int:

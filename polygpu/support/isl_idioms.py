@@ -18,7 +18,7 @@ D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT
 _FLOORS = 8  # of a set: more than 4 are rare, and a step with 12 of them takes 20 us
 
-Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.PwAff)
+Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.UnionMap, isl.PwAff)
 
 _RESERVED = frozenset(
     "max min mod and or not exists implies floor ceil floord ceild infty infinity nan true false rat".split()

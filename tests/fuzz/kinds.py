@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.fuzz.openmp import PLACES
-from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn
+from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn, Value
+from tests.fuzz.ranges import goes_round, read_in
 from tests.fuzz.text import TOOLS, source
 
 SUMS, STAYING = "sums", "staying"  # that a batch has or has not
@@ -52,6 +53,10 @@ def _somewhere(p: Program, wanted: Callable[[Node], bool]) -> bool:
     return any(_within(region, wanted) for region in p.regions)
 
 
+def _subscripts(p: Program) -> Iterator[Value]:
+    return (s for region in p.regions for read in read_in(region) for s in read.subscripts)
+
+
 def _has_pragma(node: Node) -> bool:
     return isinstance(node, Loop) and bool(node.pragmas)
 
@@ -89,6 +94,7 @@ FORMS = {
     "by-value": Form("copies of structures within an if", lambda p: _somewhere(p, _is_structure)),
     "openmp": Form("pragmas of OpenMP", lambda p: _somewhere(p, _has_pragma)),
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
+    "around": Form("subscripts with a remainder", lambda p: any(map(goes_round, _subscripts(p)))),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),
     "literals": Form("members of compound literals", lambda p: _spelled(p, _LITERAL)),
     "unsigned": Form("unsigned parameters", lambda p: "unsigned" in p.parameter),

@@ -24,6 +24,13 @@ Range = tuple[Affine, Affine]  # the least and the largest value, in terms of th
 INDIRECT = 7  # data-dependent subscripts are masked to 0 .. INDIRECT
 
 
+AROUND = "({0}) % ({1})", "({0}) / ({2}) % ({1})"  # subscripts that go round: 0 .. {1} - 1
+
+
+def goes_round(subscript: Value) -> bool:
+    return isinstance(subscript, Operation) and subscript.template in AROUND
+
+
 def lowest(a: Affine, ranges: Mapping[str, Range]) -> Affine:
     """A lower bound of `a` in terms of the parameters."""
     return _bound(a, ranges, 0)
@@ -58,9 +65,16 @@ def extents(program: Program) -> dict[str, tuple[Affine, ...]]:
         for read, ranges in _reads(region, {}):
             known = found.setdefault(read.array, [Affine((), 1)] * len(read.subscripts))
             for d, subscript in enumerate(read.subscripts):
-                reach = highest(subscript, ranges) if isinstance(subscript, Affine) else Affine((), INDIRECT)
-                known[d] = _larger(known[d], reach + Affine((), 1))
+                known[d] = _larger(known[d], _size(subscript, ranges))
     return {name: tuple(sizes) for name, sizes in found.items()}
+
+
+def _size(subscript: Value, ranges: Mapping[str, Range]) -> Affine:
+    """How many elements hold all that a subscript reaches."""
+    if isinstance(subscript, Affine):
+        return highest(subscript, ranges) + Affine((), 1)
+    size = subscript.operands[1] if isinstance(subscript, Operation) and goes_round(subscript) else None
+    return size if isinstance(size, Affine) else Affine((), INDIRECT + 1)
 
 
 def declared(program: Program) -> dict[str, tuple[Affine, ...]]:
@@ -105,6 +119,11 @@ def _reads(
             case Turn():
                 yield from ((r, ranges) for v in (node.start, node.limit) for r in reads_of(v))
                 yield from _reads(node.body, ranges)
+
+
+def read_in(nodes: tuple[Node, ...]) -> Iterator[Read]:
+    """All elements that are read or written, those in subscripts too."""
+    return (read for read, _ in _reads(nodes, {}))
 
 
 def reads_of(value: Value) -> Iterator[Read]:

@@ -15,6 +15,7 @@ import pytest
 from tests.fuzz import held
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.generate import program
+from tests.fuzz.kinds import forms_of
 from tests.fuzz.openmp import independent
 from tests.fuzz.program import (
     RECORD,
@@ -32,7 +33,7 @@ from tests.fuzz.program import (
     Scalar,
     Turn,
 )
-from tests.fuzz.ranges import declared, reads_of
+from tests.fuzz.ranges import at, declared, extents, goes_round, read_in, reads_of
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 from tests.fuzz.text import source
@@ -63,6 +64,24 @@ def nodes_of(nodes: tuple[Node, ...], around: Nest = ()) -> Iterator[tuple[Node,
 
 def everything(p: Program) -> Iterator[tuple[Node, Nest]]:
     return (found for region in p.regions for found in nodes_of(region))
+
+
+def test_some_subscripts_are_remainders_within_their_arrays() -> None:
+    """By constants and by sizes, at which arrays have that many elements at least."""
+    found = [p for p in programs() if "around" in forms_of(p)]
+    sizes = [
+        (s.operands[1], extents(p)[read.array][d], p)
+        for p in found
+        for region in p.regions
+        for read in read_in(region)
+        for d, s in enumerate(read.subscripts)
+        if isinstance(s, Operation) and goes_round(s)
+    ]
+    assert len(found) > 10
+    for size, extent, p in sizes:
+        assert isinstance(size, Affine)
+        assert all(0 < at(size, n, m) <= at(extent, n, m) for n, m in p.sizes)
+    assert {bool(size.terms) for size, _, _ in sizes if isinstance(size, Affine)} == {True, False}
 
 
 def test_some_loops_have_pragmas_of_openmp() -> None:

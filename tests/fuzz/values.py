@@ -8,6 +8,7 @@ from random import Random
 from tests.fuzz.program import (
     FIELDS,
     INTEGERS,
+    PARAMETERS,
     RECORD,
     Affine,
     Array,
@@ -17,7 +18,7 @@ from tests.fuzz.program import (
     Value,
     is_floating,
 )
-from tests.fuzz.ranges import Range, lowest, missing
+from tests.fuzz.ranges import AROUND, Range, lowest, missing
 from tests.fuzz.style import Style
 
 ITERATORS = "ijkl"
@@ -48,7 +49,9 @@ class Values:
         self.random = random
         self.style = style
         self.arrays: tuple[Array, ...] = ()
-        self.indirect = random.random() < 0.1
+        kind = random.random()
+        self.indirect = kind < 0.1
+        self.around = 0.1 <= kind < 0.2
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -141,13 +144,25 @@ class Values:
         return constant(self.random.randrange(1, 9)), "iterator"
 
     def _redirected(self, read: Read, scope: Scope) -> Read:
-        """Sometimes with a data-dependent subscript, where the array's size is declared."""
+        """Sometimes with a subscript that data say, where the array has a declared size, or a remainder."""
+        if self.around and self.chance(0.5):
+            return self._round(read)
         array = next(a for a in self.arrays if a.name == read.array)
         sources = [a for a in self.arrays if a.type in ("int", "unsigned int", "unsigned char")]
         if not self.indirect or array.storage == "flat" or not sources or self.chance(0.5):
             return read
         index, _ = self.element(self.random.choice(sources), scope)
         return replace(read, subscripts=(*read.subscripts[:-1], Operation("({0} & 7)", (index,))))
+
+    def _round(self, read: Read) -> Read:
+        """A[i % 5][j], or A[i][j / 3 % (m + 1)]"""
+        d = self.random.randrange(len(read.subscripts))
+        size = constant(self.random.randrange(1, 8))
+        if self.chance(0.4):
+            size = name(self.random.choice(PARAMETERS)) + constant(self.random.choice((1, 1, 2)))
+        operands = (read.subscripts[d], size, constant(self.random.choice((1, 2, 3, 3))))
+        around = Operation(self.random.choice(AROUND), operands)
+        return replace(read, subscripts=(*read.subscripts[:d], around, *read.subscripts[d + 1 :]))
 
     def _integer_leaf(self, scope: Scope, mask: int) -> Value:
         operand, ctype = self._operand(scope, floating=False)

@@ -23,8 +23,9 @@ _RESPELLED = {
 }  # fmt: skip
 _BALANCED = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "asm")
 _SPECIAL = ("va_arg", "__builtin_va_arg", "__builtin_types_compatible_p")
+_IMAGINARY = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFlL]?[iIjJ][fFlL]?\b"
 _SCAN = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"|'
+    _IMAGINARY + r'|"(?:[^"\\\n]|\\.)*"|'
     r"'(?:[^'\\\n]|\\.)*'|[{}]|\b(?:"
     + "|".join(sorted((*_RESPELLED, *_BALANCED, *_SPECIAL), key=len, reverse=True))
     + r")\b"
@@ -138,7 +139,9 @@ def _hide(text: str) -> tuple[str, list[Attribute]]:
         if word[0] in "\"'":
             continue
         end, replacement = match.end(), word
-        if word in _RESPELLED:
+        if word[0] in "0123456789.":
+            replacement = "__builtin_complex(0, 1)"  # a call as any other, where no constant is imaginary
+        elif word in _RESPELLED:
             replacement = _RESPELLED[word]
         elif word in _BALANCED:
             end = _closing(text, _behind_qualifiers(text, end))

@@ -149,14 +149,23 @@ class Value:
 Environment: TypeAlias = Mapping[str, Value | None]
 
 
+@lru_cache(_SHAPES)
 def constant(value: int) -> Value:
     return Value((np.asarray(value, np.int64),))
 
 
+def scaled(value: Value, factor: int) -> Value:
+    """factor * value"""
+    if factor == 1:
+        return value
+    return Value(tuple(factor * p for p in value.points), tuple(factor * t for t in value.threads))
+
+
 def plus(a: Value, b: Value, factor: int = 1) -> Value:
     """a + factor * b"""
-    if factor != 1:
-        b = Value(tuple(factor * p for p in b.points), tuple(factor * t for t in b.threads))
+    if b is constant(0):  # where arrays start, mostly
+        return a
+    b = scaled(b, factor)
     return Value(_added(a.points, b.points, 0), _added(a.threads, b.threads, 2))
 
 
@@ -209,7 +218,7 @@ def _unary(op: str, value: Value | None) -> Value | None:
         return value
     match op:
         case "-":
-            return plus(constant(0), value, -1)
+            return scaled(value, -1)
         case "!":
             return _apply(lambda v: (v == 0).astype(np.int64), value)
         case _:
@@ -219,14 +228,14 @@ def _unary(op: str, value: Value | None) -> Value | None:
 def binary(op: str, left: Value | None, right: Value | None) -> Value | None:
     """The values of two operands by an operator, `min`, `max` or `floord`."""
     if left is None or right is None:
-        known = left or right
-        return known if op == "&&" and known is not None and known.constant == 0 else None
+        one = left or right
+        return one if op == "&&" and one is not None and one.constant == 0 else None
     if op in "+-":
         return plus(left, right, 1 if op == "+" else -1)
     if op == "*":
         for factor, other in ((left, right), (right, left)):
-            if factor.constant is not None:
-                return plus(constant(0), other, factor.constant)
+            if (known := factor.constant) is not None:
+                return scaled(other, known)
     threads = bool(left.threads or right.threads)
     a, b = (v.whole() if threads else v.of_points() for v in (left, right))
     fitting(a.shape, b.shape)

@@ -36,7 +36,18 @@ from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.masks import Compared, active, below, joint, lanes_where
 from polygpu.perf.predict.places import Places
 from polygpu.perf.predict.points import Context, looked_at
-from polygpu.perf.predict.values import ALL, Bits, Integers, Value, binary, constant, evaluate, packed, plus
+from polygpu.perf.predict.values import (
+    ALL,
+    Bits,
+    Integers,
+    Value,
+    binary,
+    constant,
+    evaluate,
+    packed,
+    plus,
+    scaled,
+)
 
 Masks: TypeAlias = tuple[Compared, ...]
 
@@ -252,7 +263,7 @@ class Walk:
         place = field_place(array.structure, r.field)
         if offset is None or array.start is None or place is None:
             return None
-        return plus(plus(constant(0), offset, array.stride), constant(array.start + place))
+        return plus(scaled(offset, array.stride), constant(array.start + place))
 
 
 class Requesting(Walk):
