@@ -22,7 +22,7 @@ def tool(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
-    """Each check's command; pytest comes last, alone, so that its summary closes the output."""
+    """Each check's command; pytest comes last, so that its summary closes the output."""
     python = (sys.executable, "-m")
     return {
         "ruff check": (*python, "ruff", "check", *PYTHON_FILES),
@@ -47,19 +47,22 @@ def main() -> int:
     """The exit status: whether any failed."""
     # hundreds of processes load the package: compiled once, as pip leaves it, it takes half the time
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    *before, tests = checks(sys.argv[1:]).items()
-    with ThreadPoolExecutor() as pool:
-        failed = [name for name, status in pool.map(report, before) if status]
-    print(f"== {tests[0]}", flush=True)
-    if subprocess.run(tests[1], cwd=ROOT, check=False).returncode:
-        failed.append(tests[0])
+    *others, tests = checks(sys.argv[1:]).items()
+    with ThreadPoolExecutor(len(others)) as pool:  # beside the tests: no processor waits for the last of them
+        running = [pool.submit(report, check) for check in others]
+        print(f"== {tests[0]}", flush=True)
+        status = subprocess.run(tests[1], cwd=ROOT, check=False).returncode
+        results = [*(future.result() for future in running), (tests[0], status)]
+    failed = [name for name, status in results if status]
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
     return int(bool(failed))
 
 
 def report(check: tuple[str, tuple[str, ...]]) -> tuple[str, int]:
-    """Runs a check beside others, and prints what it says in one go; its name and exit status."""
+    """Runs a check beside others, and prints what it says in one go, maybe among the dots of pytest; its name
+    and exit status.
+    """
     (name, command), start = check, time.monotonic()
     done = subprocess.run(
         command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -1,4 +1,7 @@
-"""All decisions of a compilation, fed back: they make the same files, and one that changes changes alone."""
+"""All decisions of a compilation, fed back: they make the same files, and one that changes changes alone.
+
+Of these compilations, too, what must hold between passes is looked at after each of them.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,19 @@ import pytest
 
 from benchmarks import programs
 from polygpu.compilation import Compilation, Options
+from polygpu.mapping.check import check_program
+from polygpu.mapping.program import Program
 from polygpu.model.decisions import Decision, Taken, Value
-from polygpu.pipeline import compile_file
+from polygpu.model.kernel import Region
+from polygpu.model.kernel_walk import free_names
+from polygpu.pipeline import File, compile_file, decisions_of
+from polygpu.support.passes import Passes
 
 KERNELS = sorted(path.stem for path in programs.KERNELS.glob("*.c"))
 DEVICES = ("h100", "8800gtx", "gtx285", "generic")
+ORDER = (
+    "polyhedra", "conditions", "dependences", "dead", "schedule", "map", "lower", "pad", "spaces", "emit",
+)  # fmt: skip
 
 
 def options(device: str, decisions: tuple[Decision, ...] = ()) -> Options:
@@ -28,10 +39,34 @@ def decisions(compilation: Compilation) -> tuple[Decision, ...]:
     return tuple(t.decision for t in taken(compilation))
 
 
+def check(name: str, result: object) -> None:
+    """Mapped programs are well-formed; kernels use no name that is neither declared nor an argument."""
+    match result:
+        case Program():
+            check_program(result)
+        case Region():
+            for kernel in result.kernels:
+                known = {s.name for s in kernel.scalars}
+                assert set(free_names(kernel.body)) <= known, f"{name}: {kernel.name}"
+
+
+def checked(path: str, asked: Options) -> Compilation:
+    """Compiled, and the invariants hold after each pass; the passes are all there, in their order."""
+    seen: list[str] = []
+
+    def after(name: str, result: object) -> None:
+        seen.append(name)
+        check(name, result)
+
+    made = File(path, asked, passes=Passes(after)).realise(decisions_of(asked), {})
+    assert [name for name in dict.fromkeys(seen) if name in ORDER] == list(ORDER)
+    return made
+
+
 def replayed(kernel: str, device: str) -> None:
     path = str(programs.source_of(kernel))
-    first = compile_file(path, options(device))
-    second = compile_file(path, options(device, decisions(first)))
+    first = checked(path, options(device))
+    second = checked(path, options(device, decisions(first)))
     assert {t.by for t in taken(first)} == {"rule"}
     assert {t.by for t in taken(second)} == {"person"}
     assert decisions(second) == decisions(first)

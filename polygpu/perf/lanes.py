@@ -72,7 +72,11 @@ def binary(op: str, left: Value, right: Value) -> Value:
         if isinstance(right, int):
             return int(function(left, right))
         return list(map(function, repeat(left), right))
-    return list(map(function, left, repeat(right) if isinstance(right, int) else right))
+    if not isinstance(right, int):
+        return list(map(function, left, right))
+    if right > 0 and op in _BY_POSITIVE:
+        return _BY_POSITIVE[op](left, right)
+    return list(map(function, left, repeat(right)))
 
 
 def _unary(op: str, value: Value) -> Value:
@@ -133,6 +137,13 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+}
+
+# The same of all threads by a number above 0, such as an extent: these are most divisions, and no calls.
+_BY_POSITIVE: dict[str, Callable[[list[int], int], list[int]]] = {
+    "floord": lambda values, by: [v // by for v in values],
+    "/": lambda values, by: [v // by if v >= 0 else -(-v // by) for v in values],
+    "%": lambda values, by: [v % by if v >= 0 else -(-v % by) for v in values],
 }
 
 _LISTS: Arithmetic[int | list[int]] = Arithmetic(int, _unary, binary, _select)

@@ -16,8 +16,10 @@ import islpy as isl
 from polygpu.schedule.integer_system import OPERATIONS, Constraint, IntegerSystem, Vector, eliminate, limited
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, basic_maps, maps, tuple_name
+from polygpu.support.recent import Recent
 
 COEFFICIENT_BOUND = 4  # of iterators in a time row: more would linearise loops of constant size
+_RECENT = 2048  # pieces of the dependences of a region, which many of its schedules have in common
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -89,6 +91,9 @@ class Layout:
         return row
 
 
+_CONES: Recent[Cone] = Recent(_RECENT)
+
+
 def dependence_cones(
     dependences: isl.UnionMap, names: Iterable[str], params: Sequence[str]
 ) -> tuple[Cone, ...]:
@@ -112,6 +117,10 @@ def dependence_cones(
 
 def cone(source: str, target: str, piece: isl.BasicMap) -> Cone:
     """The generators of `piece`, existentially quantified parts dropped. Raises OperationsExceededError."""
+    return _CONES.get((source, target, str(piece)), lambda: _cone(source, target, piece))
+
+
+def _cone(source: str, target: str, piece: isl.BasicMap) -> Cone:
     # coefficients() raises on existentials, and redundant rows make it slow
     with limited(OPERATIONS):
         dual = piece.remove_divs().remove_redundancies().wrap().coefficients()
