@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polygpu.analysis.polyhedra import PolyStatement
+from polygpu.lower.ahead import loads_before_rows
 from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
 from polygpu.lower.carried import carry
@@ -53,7 +54,10 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
 def _kernel(c: KernelContext) -> Kernel:
     cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
     memory = frozenset(c.layouts).union(box.name for box, _ in c.m.boxes)
-    loaded = load_once(typed(_body(c), cast), memory, c.m.reuse)
+    plain = typed(_body(c), cast)
+    if c.m.attending and not c.m.outer:  # launches that are one have as many threads as registers suffice for
+        plain = loads_before_rows(plain, frozenset(box.name for box, _ in c.m.boxes))
+    loaded = load_once(plain, memory, c.m.reuse)
     body = tidy(carry(loaded, frozenset(c.layouts), c.m.reuse))
     arrays = _arrays(c, body)
     free = free_names(body)
