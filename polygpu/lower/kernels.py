@@ -46,7 +46,8 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
     kernel = _kernel(c)
     known = _host_values(c)
     scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
-    blocks = [c.points.blocks(m.axes.index(a)) for a in m.dealt]
+    single = m.attending and not m.outer
+    blocks = [Int(1) if single else c.points.blocks(m.axes.index(a)) for a in m.dealt]
     x, y, z, *_ = *reversed(blocks), Int(1), Int(1), Int(1)
     return kernel, Launch(kernel.name, (x, y, z), scalars)
 
