@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polygpu.analysis.polyhedra import PolyStatement
+from polygpu.lower.ahead import loads_before_rows
 from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
 from polygpu.lower.carried import carry
@@ -45,7 +46,8 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
     kernel = _kernel(c)
     known = _host_values(c)
     scalars = tuple(known.get(s.name, Name(s.name, s.type)) for s in kernel.scalars)
-    blocks = [c.points.blocks(m.axes.index(a)) for a in m.dealt]
+    single = m.attending and not m.outer
+    blocks = [Int(1) if single else c.points.blocks(m.axes.index(a)) for a in m.dealt]
     x, y, z, *_ = *reversed(blocks), Int(1), Int(1), Int(1)
     return kernel, Launch(kernel.name, (x, y, z), scalars)
 
@@ -53,7 +55,10 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
 def _kernel(c: KernelContext) -> Kernel:
     cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
     memory = frozenset(c.layouts).union(box.name for box, _ in c.m.boxes)
-    loaded = load_once(typed(_body(c), cast), memory, c.m.reuse)
+    plain = typed(_body(c), cast)
+    if c.m.attending and not c.m.outer:  # launches that are one have as many threads as registers suffice for
+        plain = loads_before_rows(plain, frozenset(box.name for box, _ in c.m.boxes))
+    loaded = load_once(plain, memory, c.m.reuse)
     body = tidy(carry(loaded, frozenset(c.layouts), c.m.reuse))
     arrays = _arrays(c, body)
     free = free_names(body)

@@ -153,7 +153,7 @@ class _Loads:
         for values in found.values():
             if s.index not in names_in(*values.reference.subscripts):
                 yield values, {_placeless(values.reference): 0}
-            elif _is_plain(s) and (place := _along(values.reference, s.index)) is not None:
+            elif is_plain(s) and (place := _along(values.reference, s.index)) is not None:
                 sliding.setdefault((*place[1:], values.loops), []).append((place[0], values))
         for group in sliding.values():
             least, first = min(group, key=lambda pair: pair[0])
@@ -209,7 +209,7 @@ def _walk(body: Body, loops: Loops, values: Values) -> Iterator[tuple[Reference,
         if isinstance(s, Declare | Assign | If | For):
             for r in (r for e in reads(s) for r in always(e)):
                 yield _written_out(r, known), loops
-        if isinstance(s, For) and _is_plain(s):
+        if isinstance(s, For) and is_plain(s):
             yield from _walk(s.body, (*loops, s), _without(known, s.index))
 
 
@@ -229,7 +229,7 @@ def _without(values: Values, name: str) -> Values:
     return {n: v for n, v in values.items() if n != name and name not in names_in(v)}
 
 
-def _is_plain(s: For) -> bool:
+def is_plain(s: For) -> bool:
     """Whether the loop is unrolled, and counts from 0 to a constant."""
     return s.unroll and s.lower == Int(0) and s.step == 1 and (loop_length(s) or 0) > 0
 
@@ -302,7 +302,7 @@ class _Reading:
 
 
 def _alike(one: For, other: For) -> bool:
-    return (one.index, one.upper) == (other.index, other.upper) and _is_plain(other)
+    return (one.index, one.upper) == (other.index, other.upper) and is_plain(other)
 
 
 def _placeless(r: Reference) -> Reference:

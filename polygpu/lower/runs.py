@@ -19,7 +19,7 @@ from polygpu.lower.uneven import Uneven
 from polygpu.mapping.flatten import entries, flatten
 from polygpu.mapping.map import member_name
 from polygpu.mapping.program import Axis, Box, Fixed, in_waves
-from polygpu.model.expr import Binary, Expr, Int, Name, Reference, is_floating, type_of
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Reference, is_floating, type_of
 from polygpu.model.kernel import For, If, Statement
 from polygpu.model.linear import conjunction, linear, simplify
 from polygpu.model.rewrite import actions, repeats, substitute
@@ -379,10 +379,11 @@ class RunCode:
 
         An innermost loop follows the decision where there is one.
         """
-        limit = _constant_limit(loop)
         asked = self.c.m.unroll
         if asked is not None and not any(True for _ in rolled_loops(loop.body)):
-            return self._unrolled(loop, limit if self.steps else None, asked)
+            limit = _constant_limit(loop, asked == 0) if self.steps else None
+            return self._unrolled(loop, limit, asked)
+        limit = _constant_limit(loop)
         if limit is None or not self.steps or limit > 64:
             short = isinstance(loop.lower, Int) and isinstance(loop.upper, Int)
             return (replace(loop, unroll=short and loop.upper.value - loop.lower.value <= 16),)  # type: ignore[union-attr]
@@ -397,8 +398,9 @@ class RunCode:
         if count == 1:
             return (loop,)
         if limit is not None:
-            full = in_a_row(replace(loop, upper=Int(limit)), count or limit)
-            return (If(_is_full(loop, limit), full, (loop,), uniform=loop.uniform),)
+            full = in_a_row(replace(loop, lower=Int(0), upper=Int(limit)), count or limit)
+            part = in_a_row(loop, count) if loop.lower != Int(0) else (loop,)  # compilers unroll from 0
+            return (If(_is_full(loop, limit), full, part, uniform=loop.uniform),)
         length = loop_length(loop)
         if count == 0 and length is None:
             raise EndlessError(self.c.m.name, self._endless(loop))
@@ -436,16 +438,23 @@ def _interval(expr: Expr, ranges: dict[str, range]) -> tuple[int | None, int | N
 
 def _is_full(loop: For, limit: int) -> Expr:
     """Whether the loop over a tile has all its `limit` iterations."""
-    others = [a for a in loop.upper.arguments if a != Int(limit)]  # type: ignore[union-attr]
-    full = conjunction([Binary(">=", a, Int(limit)) for a in others])
+    above = [a for a in loop.upper.arguments if a != Int(limit)]  # type: ignore[union-attr]
+    below = loop.lower.arguments if isinstance(loop.lower, Call) else ()
+    tests = [Binary(">=", a, Int(limit)) for a in above]
+    full = conjunction([*tests, *(Binary("<=", a, Int(0)) for a in below if a != Int(0))])
     assert full is not None
     return full
 
 
-def _constant_limit(loop: For) -> int | None:
-    """The constant in `for 0 <= x < min(constant, ...)`, step 1."""
-    upper = loop.upper
-    if loop.lower != Int(0) or loop.step != 1 or not hasattr(upper, "arguments"):
+def _constant_limit(loop: For, from_first: bool = True) -> int | None:
+    """The constant in `for 0 <= x < min(constant, ...)`, step 1; unless it is always `from_first`, also where
+    the loop begins at max(0, ...).
+    """
+    upper, lower = loop.upper, loop.lower
+    later = (
+        not from_first and isinstance(lower, Call) and lower.function == "max" and Int(0) in lower.arguments
+    )
+    if not (lower == Int(0) or later) or loop.step != 1 or not hasattr(upper, "arguments"):
         return None
     constants = [a.value for a in upper.arguments if isinstance(a, Int)]
     return constants[0] if getattr(upper, "function", "") == "min" and len(constants) == 1 else None

@@ -2,15 +2,23 @@
 
 before: 64 threads: for j_tile: copy A_s, 64 elements a thread; barrier; for j: ... A_s[i][j]
 after:  8 x 16 threads: for j_tile: copy A_s, 4 a thread; barrier; in 8 threads: for j: ... A_s[i][j]
+
+For one thread they also do so in loops around what is in tiles:
+
+before: one thread: for i: { for j: w -= A[i][j] * x[j]; x[i] = w }
+after:  256 threads: for i: { for j_tile: copy A_s, x_s; barrier; in one thread: for j: w -= A_s[j] * x_s[j]
+                              in one thread: x[i] = w; barrier }
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count as count_from
 
-from polygpu.mapping.program import Axis, Grid, single_member
+from polygpu.mapping.program import Axis, Block, Grid, Meet, Series, Tiles, single_member
 from polygpu.mapping.wanted import Wanted
 from polygpu.model.device import Device
+from polygpu.schedule.tree import Band, Member, Node, band, parts
 
 
 def is_swept(grid: Grid) -> bool:
@@ -24,8 +32,8 @@ def attended(grid: Grid, count: int, device: Device, asked: Wanted) -> tuple[Axi
     Raises RefusedError where so many are asked for and cannot be.
     """
     decision = asked.find("attend")
-    if decision is not None and isinstance(decision.value, int):
-        count = decision.value
+    wanted = (asked.value("attend", tiles.member) for _, tiles in grid.boxes if tiles)
+    count = next((value for value in wanted if isinstance(value, int)), count)
     if len(grid.axes) != 1 or grid.attending or not any(tiles for _, tiles in grid.boxes):
         return grid.axes
     threads = grid.axes[0].threads
@@ -47,3 +55,34 @@ def _name(grid: Grid) -> str:
     own = {n for a in grid.axes for n in (a.name, a.origin)} | {t.name for t in grid.loops}
     taken = own | {f.name for f in grid.outer} | grid.p.names()
     return next(name for k in count_from(1) if (name := f"copy{k if k > 1 else ''}") not in taken)
+
+
+def levels(body: Node) -> list[tuple[tuple[Member, ...], Node]]:
+    """The loops around each part of a body that is in them alone, and has loops itself: from the most of them
+    to none.
+
+    for i: { for j: S; T }   ->   (i,), { for j: S; T }   and   (), for i: { for j: S; T }
+    """
+    found: list[tuple[tuple[Member, ...], Node]] = [((), body)]
+    while isinstance(body, Band):
+        around, _ = found[0]
+        first, *rest = body.members
+        body = band(tuple(rest), body.permutable, body.child)
+        if any(isinstance(part, Band) for part in parts(body)):
+            found.insert(0, ((*around, first), body))
+        else:
+            break
+    return found
+
+
+def stepwise(grid: Grid, outer: int) -> Grid:
+    """The grid with all loops around it but the `outer` ones in its block, whose threads go through them step
+    by step: what one stores in a step others may copy in the next.
+
+    It has one block, so that no other one waits for what a step stores.
+    """
+    steps = grid.outer[outer:]
+    block: Block = Series((grid.block, Meet())) if steps else grid.block
+    for f in reversed(steps):
+        block = Tiles(f.member, f.name, 1, block)
+    return replace(grid, block=block, outer=grid.outer[:outer])

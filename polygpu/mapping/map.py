@@ -11,7 +11,7 @@ from typing import cast
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
-from polygpu.mapping.attended import attended, is_swept
+from polygpu.mapping.attended import attended, is_swept, levels, stepwise
 from polygpu.mapping.body import arranged
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
@@ -37,6 +37,7 @@ from polygpu.mapping.rules import (
     classify,
     fewer_threads,
     is_crowded,
+    is_long,
     lane,
     narrower,
     scales,
@@ -146,12 +147,45 @@ def attend(grid: Grid, nest: Nest, device: Device, asked: Wanted) -> Grid | None
                                                       A_s[thread] = A[k_tile + thread];
                                                       if (thread == 0) for (k...) s += A_s[k]; }
 
-    The block is one of a loop of one iteration. None where nothing is copied so.
+    Loops around these go step by step in all threads: the deepest loops that are long are in tiles, or those
+    that decisions name. The block is one of a loop of one iteration. None where nothing is copied so.
     """
+    taken = {f.name for f in grid.outer} | grid.p.names()
+    for around, body in levels(nest.body):
+        steps = grid.outer
+        for member in around:
+            name = member_name(grid.p, member, f"c{len(steps)}", taken | {f.name for f in steps})
+            steps = (*steps, Fixed(member, name))
+        here = replace(grid, outer=steps)
+        count = _attending(here, body, bool(around), device, asked)
+        made = _attended(here, replace(nest, body=body), count, device, asked) if count > 1 else None
+        if made is not None:
+            return stepwise(made, len(grid.outer))
     decision = asked.find("attend")
-    count = decision.value if decision else _ATTENDING if device.rule == "sector" else 1
-    if not isinstance(count, int) or count <= 1:
-        return None
+    if decision is not None and any(value != 1 for n, value in decision.items if asked.knows(decision, n)):
+        why = "nothing that these loops read can be copied for one thread"
+        raise asked.refused(decision, "PG304", why, "leave the decision out")
+    return None
+
+
+def _attending(grid: Grid, body: Node, inside: bool, device: Device, asked: Wanted) -> int:
+    """How many threads copy in tiles of the outermost loops of `body`; 1 where none does.
+
+    Where nobody names them, loops `inside` of others are long: their copies are waited for each time.
+    """
+    loops = [part.members[0] for part in parts(body) if isinstance(part, Band)]
+    if not (decision := asked.find("attend")):
+        usual = _ATTENDING if device.rule == "sector" else 1
+    elif isinstance(decision.value, int):
+        usual = decision.value
+    else:
+        wanted = (asked.value("attend", loop) for loop in loops)
+        return next((count for count in wanted if isinstance(count, int)), 1)
+    return usual if not inside or any(is_long(grid, loop, _ROW) for loop in loops) else 1
+
+
+def _attended(grid: Grid, nest: Nest, count: int, device: Device, asked: Wanted) -> Grid | None:
+    """The nest in one iteration of the loops around it, in tiles of its outermost loops."""
     single = replace(nest, parallel=(single_member(grid.p, nest.statements),))
     others = tuple(d for d in asked.decisions if d.key == "inner")
     one = replace(plain(grid.p, single, grid.outer), name=grid.name, registers=grid.registers)

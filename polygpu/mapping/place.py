@@ -6,7 +6,7 @@ coalesce or is reused by the block, global memory for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 import islpy as isl
@@ -54,14 +54,14 @@ def stage(m: Grid, device: Device, asked: Wanted) -> Stage:
     decision = asked.find("stage")
     if asked.care >= 3 or (decision is not None and not decision.items):
         return Stage((), keep)
-    taken = {h.tuple_name for h in promote(m)} | _changing(m)
+    held = {h.tuple_name for h in promote(m)}
     tiles = frozenset(k for k, part in enumerate(m.parts) if isinstance(part, Tiles))
-    found = _candidates(m, taken, device, decision, tiles if m.attending else keep)
+    found = _candidates(m, held, device, decision, tiles if m.attending else keep)
     if m.attending:
         found = [c for c in found if c.staging.stepped]  # what one iteration reads, its thread loads
     if decision is not None:
         _check_levels(m, decision, asked)
-        _check_all(m, decision, found, taken, asked)
+        _check_all(m, decision, found, held | _changing(m, m.statements), asked)
         return _with_results(m, Stage(_named([c.staging for c in found]), keep), device, decision)
     chosen: list[Staging] = []
     left = room(device)
@@ -99,20 +99,21 @@ def _names_result(m: Grid, made: Box, decision: Decision) -> bool:
     return bool({*names} & {"".join(name.split()) for name, _ in decision.items})
 
 
-def _changing(m: Grid) -> set[str]:
-    """The arrays that the kernel writes; where threads attend one that computes, those of which it reads
-    elements that it writes.
+def _changing(m: Grid, names: Iterable[str]) -> set[str]:
+    """The arrays that the kernel writes; where threads attend one that computes, those of which the part of
+    it that has the statements `names` reads elements that it writes: other parts come before its copies, or
+    behind them.
     """
     written = written_arrays(m)
     if not m.attending:
         return written
     touched: dict[tuple[str, bool], isl.Set] = {}
-    for s in m.statements:
+    for s in names:
         for a in m.p.statement(s).accesses:
             key, elements = (array_tuple(a.reference), a.write), m.domain(s).apply(a.relation)
             touched[key] = touched[key].union(elements) if key in touched else elements
-    reads = {name for name in written if (name, False) in touched}
-    return {name for name in reads if not touched[name, False].is_disjoint(touched[name, True])}
+    both = {name for name in written if (name, False) in touched and (name, True) in touched}
+    return {name for name in both if not touched[name, False].is_disjoint(touched[name, True])}
 
 
 @dataclass(frozen=True)
@@ -187,16 +188,18 @@ def _named(chosen: list[Staging]) -> tuple[Staging, ...]:
 
 
 def _candidates(
-    m: Grid, taken: set[str], device: Device, decision: Decision | None, decided: Set[int]
+    m: Grid, held: set[str], device: Device, decision: Decision | None, decided: Set[int]
 ) -> list[Candidate]:
     """What is worth staging, the most valuable first: uncoalesced accesses, then reuse.
 
-    With a `decision` it is what that names instead. Tiles of the parts `decided` are asked for.
+    With a `decision` it is what that names instead. Tiles of the parts `decided` are asked for. What is
+    `held` in registers is not staged.
     """
     found = nest_patterns(m)
     result: list[tuple[int, Candidate]] = []
     for number, part in enumerate(m.parts):
         names = statements(part)
+        taken = held | _changing(m, names)
         mine = [p for p in found if p.statement in names]
         apart = untouched(m)
         free = [

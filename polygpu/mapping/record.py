@@ -197,7 +197,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
     if inner:
         yield "inner", inner
     if grid.attending:
-        yield "attend", (("", grid.attending),)
+        copied = {id(tiles) for _, tiles in grid.boxes}
+        yield "attend", tuple((n, grid.attending) for n, t in steps if id(t) in copied)
     elif grid.axes:
         pairs = list(zip(axes, grid.computing, strict=True))
         if len(pairs) < len(grid.axes):
@@ -220,6 +221,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "reuse", (("", grid.reuse),)
         if boxes:
             yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared if s.name in boxes)
+    elif inner:
+        yield "attend", (("", 1),)
     yield from _code(grid, kernel)
 
 

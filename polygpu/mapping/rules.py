@@ -21,7 +21,7 @@ from polygpu.mapping.program import Box, Buffering, Grid, Tiles, reference_key
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.scop import TYPICAL_EXTENTS
-from polygpu.schedule.tree import members_on
+from polygpu.schedule.tree import Member, members_on
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 
@@ -122,6 +122,16 @@ def _reduction_is_long(m: Grid) -> bool:
             width = values.dim_max_val(0).sub(values.dim_min_val(0)) if values.dim(D.param) == 0 else None
             if width is None or not width.is_int() or width.to_python() > 16:
                 return True
+    return False
+
+
+def is_long(m: Grid, loop: Member, most: int) -> bool:
+    """Whether the loop may have more than `most` iterations in one of each loop around the nest."""
+    for s, row in loop.rows.items():
+        values = m.domain(s).apply(isl.Map.from_pw_aff(row))
+        distance = isl.Map.from_domain_and_range(values, values).deltas().dim_max_val(0)
+        if not distance.is_int() or distance.to_python() >= most:
+            return True
     return False
 
 

@@ -84,11 +84,11 @@ class Wanted:
             return
         if self.nest.steps is not None and key == "steps":
             yield self.nest.steps.member
-        yield from self.nest.parallel if key not in ("share", "steps") else ()
+        yield from self.nest.parallel if key not in ("share", "steps", "attend") else ()
         if self.nest.steps is not None:
             return
         body = self.nest.body
-        if key == "inner" or (key == "tile" and self.find("inner")):
+        if key in ("inner", "attend") or (key == "tile" and self.find("inner")):
             yield from body_loops(body)
         elif key == "tile" and self.nest.parallel:
             parts = body.children if isinstance(body, Sequence) else (body,)

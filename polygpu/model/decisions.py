@@ -44,6 +44,7 @@ class Key:
     words: tuple[str, ...] = ()
     least: int | None = None
     plain: bool = False  # whether names stand without a value
+    for_all: bool = False  # whether a value without a name is one for all loops
 
 
 KEYS = {
@@ -91,8 +92,8 @@ KEYS = {
     "pad": Key("elements of padding on the rows of staged arrays", "pad(A: 1)", "array", ("auto",), least=0),
     "registers": Key("registers of a thread, instead of the estimate", "registers(10)", "", ("auto",),
                      least=1),
-    "attend": Key("threads of a block that copy for those that compute, where one loop is parallel at most",
-                  "attend(256)", least=1),
+    "attend": Key("threads of a block that copy in tiles of loops for those that compute, where one loop is "
+                  "parallel at most", "attend(j: 256)", "loop", least=1, for_all=True),
     "launch": Key("whether the launches in a loop of the host are one, where the grids fit the chip",
                   "launch(one)", "", ("one", "each")),
     "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),
@@ -292,7 +293,7 @@ def _fits(key: Key, name: str, value: Value) -> bool:
         return (
             key.least is not None
             and value >= key.least
-            and (bool(name) or not key.named or key.named == "array")
+            and (bool(name) or not key.named or key.named == "array" or key.for_all)
         )
     return value in key.words or bool(name and key.named == "array" and key.plain)
 

@@ -93,6 +93,7 @@ def kernel_text(
         else [*_shared_lines(kernel, dialect, dynamic), *print_body(kernel.body, names)]
     )
     threads, blocks = prod(kernel.block), _resident(kernel, device)
+    alone = 1 if not axes and device.warp < threads else 0  # else a compiler saves registers for others
     host = dialect.host_language
     scalars = [f"{host.type(s.type)} {HOST_C.spell(s.name)}" for s in kernel.scalars]
     arguments = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
@@ -100,7 +101,7 @@ def kernel_text(
         index=index,
         name=kernel.name,
         comment=kernel.comment,
-        bounds=f"{threads}, {blocks}" if blocks else str(threads),
+        bounds=f"{threads}, {blocks or alone}" if blocks or alone else str(threads),
         registers=0 if blocks else kernel.registers,
         block=kernel.block,
         wide=offset == "offset_t",

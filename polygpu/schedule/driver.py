@@ -138,6 +138,7 @@ def _component(
     inside = between(dependences, names, names, domains)
     # half of what is left: the rest is for the search
     plain, cut = isl_schedule(p, names, inside, (deadline - steps()) / STEPS_A_SECOND / 2)
+    plain = _in_source_order(p, names, plain, _scope(p, inside))
     solution = _solve(p, names, inside, deadline) if steps() < deadline else None
     if solution is None:
         return plain, None, cut or steps() >= deadline
@@ -146,6 +147,21 @@ def _component(
     if (*_parallelism(node, scope), -_stretch(node)) < (*_parallelism(plain, scope), -_stretch(plain)):
         return plain, solution, cut
     return node, solution, False
+
+
+def _in_source_order(p: Polyhedra, names: tuple[str, ...], node: Node, scope: Scope) -> Node:
+    """What one thread runs in the source's order if it is one thread's there, too, else as it is: no other
+    order is of use then, and one that has statements wait an iteration has them pass values by memory.
+    """
+    if not _is_of_one_thread(node, scope):
+        return node
+    source = bands.original([s for s in p.statements if s.name in names])
+    return source if _is_of_one_thread(source, scope) else node
+
+
+def _is_of_one_thread(node: Node, scope: Scope) -> bool:
+    host = form(node, scope)
+    return isinstance(host, Nest) and host.is_alone
 
 
 def _stretch(node: Node) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
 from functools import reduce
 
@@ -13,9 +13,9 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced, identifier
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE
-from polygpu.verify.events import THREADS, Do, Place, anywhere, executions, relation, tuples
+from polygpu.verify.events import THREADS, Do, Path, Place, anywhere, executions, relation, tuples
 from polygpu.verify.last import last_writes, subtracted
-from polygpu.verify.order import BLOCK, THREAD, Frame
+from polygpu.verify.order import BLOCK, THREAD, Frame, equal
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
 
@@ -132,8 +132,38 @@ class Locals:
                 meet = meet.subtract(tuples(other, frame.dims(action.point)).identity())
             if not meet.is_empty():
                 earlier[w] = meet
-        for w, pairs in last_writes(earlier, times).items():
+        for w, pairs in last_writes(_in_nearest_turn(earlier, action, frame), times).items():
             yield w, lifted(pairs, THREADS) if frame is THREAD else pairs
+
+
+def _in_nearest_turn(earlier: dict[Do, isl.Map], action: Do, frame: Frame) -> dict[Do, isl.Map]:
+    """Those of the writes `earlier` than reads of `action` that are in the same turn of the loops around all
+    of them, as many of these as leave each read a write: the last one is among them, since all of a turn are
+    later than those of the turns before. Of copies that a loop makes again in each turn few are left so.
+    """
+    if len(earlier) < 2:
+        return earlier
+    read = reduce(isl.Set.union, (pairs.domain() for pairs in earlier.values()))
+    around = _common([action.point.path, *(w.point.path for w in earlier)])
+    for count in range(len(around), 0, -1):
+        near: dict[Do, isl.Map] = {}
+        for w, pairs in earlier.items():
+            same = equal(pairs, around[:count], frame.dims(action.point), frame.dims(w.point))
+            near |= {w: same} if not same.is_empty() else {}
+        covered = reduce(isl.Set.union, (p.domain() for p in near.values()), isl.Set.empty(read.get_space()))
+        if read.is_subset(covered):
+            return near
+    return earlier
+
+
+def _common(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The loops around everything that is at one of the paths, outermost first."""
+    found: list[str] = []
+    for steps in zip(*paths, strict=False):
+        if len({*steps}) > 1 or not steps[0][1]:
+            break
+        found.append(steps[0][1])
+    return tuple(found)
 
 
 def _in_other_branch(one: Do, other: Do) -> isl.Set | None:
