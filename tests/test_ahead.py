@@ -67,6 +67,29 @@ PRODUCTS = f"""{INT}
                     ? t[i][k] + t[k][j] + p[i] * p[k] * p[j] : t[i][j];
         }}
 {TAIL}"""
+SHORTEST = f"""{INT}
+    for (int l = 1; l < n; l++)
+        for (int i = 0; i < n - l; i++) {{
+            t[i][i + l] = 2147483647;
+            for (int k = i; k < i + l; k++) {{
+                int cost = t[i][k] + t[k + 1][i + l] + p[i] * p[k + 1] * p[i + l];
+                if (cost < t[i][i + l])
+                    t[i][i + l] = cost;
+            }}
+        }}
+{TAIL}"""
+SCALAR = f"""{INT}
+    for (int l = 1; l < n; l++)
+        for (int i = 0; i < n - l; i++) {{
+            int best = 2147483647;
+            for (int k = i; k < i + l; k++) {{
+                int cost = t[i][k] + t[k + 1][i + l];
+                if (cost < best)
+                    best = cost;
+            }}
+            t[i][i + l] = best + w[i][i + l];
+        }}
+{TAIL}"""
 TREE = f"""{INT}
     for (int l = 1; l < n; l++)
         for (int i = 0; i < n - l; i++) {{
@@ -83,7 +106,13 @@ PARSES = f"""{INT}
             for (int k = i; k < i + l; k++)
                 t[i][i + l] |= t[i][k] & t[k + 1][i + l] << 1;
 {TAIL}"""
-SOURCES = {"pairs": PAIRS, "a product of matrices": PRODUCTS, "a search tree": TREE, "parses": PARSES}
+SOURCES = {
+    "pairs": PAIRS,
+    "a product of matrices": PRODUCTS,
+    "one by a test": SHORTEST,
+    "a search tree": TREE,
+    "parses": PARSES,
+}
 WIDTH = 8
 
 
@@ -157,6 +186,14 @@ def test_terms_that_nearly_all_wait_stay_in_their_steps(tmp_path: Path) -> None:
     region = made(source, tmp_path).realise(())
     assert not any(s.combines for s in region.polyhedra.statements)
     assert any(s.combines for s in made(PAIRS, tmp_path).realise(()).polyhedra.statements)
+
+
+def test_what_scalars_hold_goes_ahead_where_it_is_asked_for(tmp_path: Path) -> None:
+    """The certificate is open then: the source has one element for the sums of many."""
+    assert not any(s.combines for s in made(SCALAR, tmp_path).realise(()).polyhedra.statements)
+    region = ahead(SCALAR, tmp_path)
+    assert any(s.combines for s in region.polyhedra.statements) and not certify(region).failures
+    assert_as_the_original(region, tmp_path, 1, WIDTH + 1, 40)
 
 
 def test_steps_before_the_terms_ahead_of_them_are_refuted(tmp_path: Path) -> None:

@@ -208,9 +208,17 @@ class Ahead:
                 if waiting is None:
                     continue
                 first = one.statement.domain.subtract(waiting).coalesce()
-                if not first.is_empty() and (one.is_short(waiting) or self._asked(one)):
+                if not (first.is_empty() or waiting.is_empty()) and (
+                    self._asked(one) or self._pays(one, waiting)
+                ):
                     return self._made(host, one, first, waiting, width)
         return None
+
+    def _pays(self, one: _Sum, waiting: isl.Set) -> bool:
+        """Whether few terms are left in each step, of elements that are the source's: a certificate knows no
+        chain of terms from others of one scalar in a tile of steps.
+        """
+        return one.reduction.array not in self.sources and one.is_short(waiting)
 
     def _sums(self, host: HostLoop, outer: tuple[Member, ...], nest: Nest) -> Iterator[_Sum]:
         """The loops over terms in the body of a nest, each of one statement."""
