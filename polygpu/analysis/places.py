@@ -52,7 +52,7 @@ def _at_the_same(statements: Iterable[PolyStatement], where: Position, column: b
 def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
     """The shortest place that only the first of the statements has."""
     names = set(statements)
-    s = next(s for s in p.statements if s.name in names)
+    s = next(s for s in p.statements if s.name in names and not s.combines)
     file = "" if basename(s.position.file) == basename(p.scop.file) else basename(s.position.file)
     short = Place(s.position.line, file)
     exact = replace(short, column=s.position.column)

@@ -23,8 +23,8 @@ from polygpu.analysis.straight import bodies, private_arrays
 from polygpu.model.decisions import Decision, Place
 from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
 from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
-from polygpu.model.scop import Access, Array, Branch, Loop, Part, Scop, Statement, Store
-from polygpu.model.updates import update
+from polygpu.model.scop import Access, Action, Array, Branch, Let, Loop, Part, Scop, Statement, Store
+from polygpu.model.updates import alike, element_update, update
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 from polygpu.support.position import basename
@@ -244,6 +244,24 @@ def reductions(p: Polyhedra, sources: Mapping[str, str], permitted: bool = True)
                 continue
             if not permitted or may_reorder(p.scop, s.loops, sources.get(array, array), store.target.type):
                 yield Reduction(s.name, array, operator, store.target)
+
+
+def element_reductions(p: Polyhedra, sources: Mapping[str, str]) -> Iterator[Reduction]:
+    """Statements that only update an element by terms which may read other elements of the array, too."""
+    for s in p.statements:
+        match s.body:
+            case (*values, Store(target) as store) if (operator := element_update(store)) is not None:
+                if not all(isinstance(v, Let) and not _reads(v, target) for v in values):
+                    continue
+                writes = [a for a in s.accesses if a.write]
+                sure = all(a.affine and a.must for a in writes) and not target.field
+                source = sources.get(target.array, target.array)
+                if sure and may_reorder(p.scop, s.loops, source, target.type):
+                    yield Reduction(s.name, target.array, operator, target)
+
+
+def _reads(action: Action, element: Reference) -> bool:
+    return any(alike(r, element) for e in action_expressions(action) for r in references(e))
 
 
 def _updates_only(s: PolyStatement, store: Store) -> bool:

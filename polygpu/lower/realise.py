@@ -122,6 +122,7 @@ class Realiser:
     shared: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
     timed: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
     stepped: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
+    early: Recent[Realiser | None] = field(default_factory=lambda: Recent(8))
 
     def _expanded(self, decisions: tuple[Decision, ...], budget: float) -> Realiser:
         """That of the region with the temporaries and versions that are asked for."""
@@ -168,6 +169,19 @@ class Realiser:
 
         return self.stepped.get((Same(prepared), mine), made)
 
+    def _going_ahead(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Realiser | None:
+        """That of the region with terms of sums ahead of tiles of steps; None where there are none."""
+        mine = tuple(d for d in decisions if d.key == "ahead")
+        width = batch_width(self.device)
+        if width < 2 and not mine:
+            return None
+
+        def made() -> Realiser | None:
+            found = self.passes.run("ahead", lambda: prepared.ahead(width, mine))
+            return self._other(found) if found is not prepared else None
+
+        return self.early.get((Same(prepared), mine), made)
+
     def _decided(self, decisions: tuple[Decision, ...]) -> Prepared:
         """The region with the kernels that are asked for."""
         mine = tuple(d for d in decisions if d.key in KERNELS)
@@ -209,6 +223,9 @@ class Realiser:
         timed = self._in_time_tiles(prepared, decisions)
         if timed is not None:
             yield timed
+        early = self._going_ahead(prepared, decisions)
+        if early is not None:
+            yield early
         batches = self._stepping(prepared, decisions)
         if batches is not None:
             both = batches._sharing(batches.prepared, decisions)
@@ -354,7 +371,8 @@ class Realiser:
 
 def _orders(prepared: Prepared, care: int) -> Iterator[Prepared]:
     """That of the schedule, and the source's, which takes time to find."""
-    made = prepared.shares or prepared.tiled or bool(prepared.batches) or prepared.has_waves
+    tiles = prepared.tiled or bool(prepared.batches) or prepared.has_waves or bool(prepared.aheads)
+    made = prepared.shares or tiles
     if care < _IN_SOURCE_ORDER or made:
         yield prepared
     if not made:

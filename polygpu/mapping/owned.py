@@ -127,12 +127,20 @@ def _promotion(m: Grid, array: str, uses: list[tuple[str, PolyAccess]]) -> HeldA
     private = not (m.p.array(first).live_out or old or apart or _used_elsewhere(m, array))
     # outside of loops, one statement that reads no own writes loads and stores once anyway
     once = max(depths.values()) == 0 and len(depths) == 1 and all(a.write or a.exposed for _, a in uses)
-    if not private and once:
+    if not private and (once or _is_combined(m, uses)):
         return None
     load = old or not (private or _writes_all(m, uses, elements))
     keys = frozenset(_references(m, array)) - untouched(m)
     points = elements.domain()
     return HeldArray(first, array, f"{first}_r", function, points, load, not private, keys)
+
+
+def _is_combined(m: Grid, uses: Uses) -> bool:
+    """Whether partial results are combined with an element that is there for others, too: in memory, where
+    it is seen which one that is.
+    """
+    written = {s for s, a in uses if a.write and m.p.statement(s).combines}
+    return any(s in written and not a.write for s, a in uses)
 
 
 def _references(m: Grid, array: str) -> Iterator[ReferenceKey]:

@@ -19,6 +19,7 @@ from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, untouched, written_arrays
 from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.results import Result, results
+from polygpu.mapping.rules import band
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room
 from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import Decision, Value
@@ -267,6 +268,8 @@ def _reason(m: Grid, group: list[Pattern], device: Device, buffered: bool) -> st
     streams = len(m.axes) == 1 and buffered
     if deep and streams and all(p.kind(lane) == "unit" for p in group):
         return "in flight"
+    if deep and band(m) is not None:
+        return "reuse"  # along one axis, or askew
     shared_by = max((a.tile for d, a in enumerate(m.axes) if _unmoved(group, d)), default=1)
     return "reuse" if shared_by > 1 and deep and (uncached or _registers(m)) else ""
 

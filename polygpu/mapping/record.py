@@ -37,7 +37,7 @@ def taken(
     place = place_of(grid.p, grid.statements)
     alone = asked.find("sequential")
     names = tuple((n, None) for n in alone.names if asked.knows(alone, n)) if alone is not None else ()
-    batch = (*_batch(grid, prepared), *_waves(grid, prepared))
+    batch = (*_batch(grid, prepared), *_ahead(grid, prepared), *_waves(grid, prepared))
     kernels = batch or _kernels(grid, prepared.cuts) if asked.nest.steps is None else ()
     mine: Iterable[tuple[str, Items]] = (("sequential", names), *_all(grid, kernel))
     if grid.reductions:
@@ -71,7 +71,21 @@ def _followed(grid: Grid, prepared: Prepared) -> set[str]:
     }
     if any(d.key == "wave" and _waved(grid, prepared, d) for d in prepared.decisions):
         batches.add("wave")
+    if any(d.key == "ahead" and _goes_ahead(grid, prepared, d) for d in prepared.decisions):
+        batches.add("ahead")
     return {"split"} | ({"fuse"} if named else set()) | ({"expand"} if grown else set()) | versions | batches
+
+
+def _goes_ahead(grid: Grid, prepared: Prepared, d: Decision) -> bool:
+    """Whether a decision is about the terms of the nest's sum that go ahead of steps."""
+    loops = {*d.names} & {
+        name
+        for s in grid.statements
+        if s in prepared.aheads
+        for name in loop_names(grid.p, prepared.aheads[s][0])
+    }
+    here = d.place is None or any(holds(replace(d.place, number=0), grid.p, s) for s in grid.statements)
+    return here and bool(loops)
 
 
 def _waved(grid: Grid, prepared: Prepared, d: Decision) -> bool:
@@ -146,6 +160,13 @@ def _batch(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
         yield "batch", ((usual_name(grid.p, found[0]), found[1]),)
 
 
+def _ahead(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
+    """Ahead of how many steps of the loop of the host some terms of the nest's sum go, or could."""
+    found = next((prepared.aheads[s] for s in grid.statements if s in prepared.aheads), None)
+    if found is not None:
+        yield "ahead", ((usual_name(grid.p, found[0]), found[1]),)
+
+
 def _waves(grid: Grid, prepared: Prepared) -> Iterator[tuple[str, Items]]:
     """The tiles that run in waves, or that could."""
     found = next((prepared.waves[s] for s in grid.statements if s in prepared.waves), None)
@@ -157,7 +178,7 @@ def _kernels(grid: Grid, cuts: frozenset[str]) -> Iterator[tuple[str, Items]]:
     """Which statements the kernel has."""
     for key, names in (("split", cuts & {*grid.statements}), ("fuse", grid.statements)):
         if names and (key == "split" or len(names) > 1):
-            mine = [s.name for s in grid.p.statements if s.name in names]
+            mine = [s.name for s in grid.p.statements if s.name in names and not s.combines]
             yield key, tuple((str(place_of(grid.p, (s,))), None) for s in mine)
 
 

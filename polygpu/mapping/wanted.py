@@ -55,7 +55,7 @@ class Wanted:
         match KEYS[decision.key].named:
             case "array" if decision.key in VALUES:
                 return False
-            case "loop" if decision.key in ("batch", "wave"):
+            case "loop" if decision.key in ("batch", "ahead", "wave"):
                 return False  # of kernels before there are nests
             case "array":
                 names = set(map(array_of, decision.names))

@@ -63,6 +63,8 @@ KEYS = {
                  "steps(t: 4)", "loop", least=0),
     "batch": Key("steps of a sequential loop around kernels that launches run at once, in tiles; 1: one",
                  "batch(k: 32)", "loop", least=1),
+    "ahead": Key("steps of a sequential loop before which terms of a sum go that wait for none; 1: none",
+                 "ahead(k: 32)", "loop", least=1),
     "wave": Key("iterations in a tile of loops that all pass values, of which waves run at once; all 1: none",
                 "wave(t: 4, i: 64, j: 128)", "loop", least=1),
     "sequential": Key("parallel loops that a thread runs by itself", "sequential(i)", "loop", plain=True),

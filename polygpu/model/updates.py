@@ -18,7 +18,7 @@ from polygpu.model.expr import (
     limits,
     type_of,
 )
-from polygpu.model.rewrite import children, references, with_children
+from polygpu.model.rewrite import children, references, rewrite, with_children
 from polygpu.model.scop import Store
 
 FUNCTIONS = frozenset({"fmin", "fmax", "fminf", "fmaxf"})
@@ -46,6 +46,18 @@ def update(store: Store) -> str | None:
     found = operators.pop() if len(operators) == 1 else None
     plain = found not in FUNCTIONS | EXTREMES or type_of(store.value) == target.type
     return found if plain else None
+
+
+def element_update(store: Store) -> str | None:
+    """The same where terms may read what other subscripts of the array say."""
+    target = store.target
+
+    def renamed(e: Expr) -> Expr | None:
+        if not isinstance(e, Reference) or e.array != target.array or alike(e, target):
+            return None
+        return replace(e, array=f"other {e.array}")
+
+    return update(replace(store, value=rewrite(store.value, renamed)))
 
 
 def combined(operator: str, old: Expr, term: Expr) -> Expr:

@@ -31,6 +31,7 @@ from polygpu.model.decisions import Decision
 from polygpu.model.rewrite import repeats
 from polygpu.model.scop import Scalar, Scop
 from polygpu.schedule import kernels
+from polygpu.schedule.ahead import Ahead
 from polygpu.schedule.driver import Lack, Scheduled, improves, lacks, original, schedule
 from polygpu.schedule.nests import host_loops, looped, nests
 from polygpu.schedule.sharing import sharing
@@ -78,6 +79,7 @@ class Prepared:
     tiled: bool = False
     batches: Mapping[str, tuple[Member, int]] = field(default_factory=dict)
     waves: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    aheads: Mapping[str, tuple[Member, int]] = field(default_factory=dict)
 
     def stepped(self, width: int, decisions: tuple[Decision, ...], room: float = inf) -> Prepared:
         """The same with tiles of `width` steps, where decisions say nothing else of a loop; itself where no
@@ -128,6 +130,27 @@ class Prepared:
             decisions=decided,
             batches=made.tiled,
             waves=made.waves,
+        )
+
+    def ahead(self, width: int, decisions: tuple[Decision, ...]) -> Prepared:
+        """The same with terms of sums ahead of tiles of `width` steps, where decisions say nothing else of a
+        loop over terms; itself where none can be.
+        """
+        sources = {e.renamed: e.array for e in self.expansions}
+        made = Ahead(self.polyhedra, self.dependences, width, sources, decisions)
+        host = made.host(self.scheduled.host)
+        decided = (*self.decisions, *(d for d in decisions if d in made.followed))
+        if host is self.scheduled.host:
+            return replace(self, decisions=decided) if made.followed else self
+        adjacent = tuple(a for a in self.scheduled.adjacent if not made.whole & {*a[0]})
+        scheduled = replace(self.scheduled, host=host, adjacent=adjacent)
+        return replace(
+            self,
+            polyhedra=made.p,
+            dependences=made.d,
+            scheduled=scheduled,
+            decisions=decided,
+            aheads=made.tiled,
         )
 
     def shared(self, sizes: Mapping[str, int], decisions: tuple[Decision, ...]) -> Prepared:

@@ -31,7 +31,7 @@ from polygpu.model.decisions import OF_ONE_THREAD, Decision
 from polygpu.model.expr import Call, Expr, Int, Name, Reference
 from polygpu.model.rewrite import map_references, scalars_in, substitute
 from polygpu.model.scop import TYPICAL_EXTENTS, Access, Array, Store
-from polygpu.model.updates import combined
+from polygpu.model.updates import alike, combined
 from polygpu.schedule.fusion import Scope
 from polygpu.schedule.nests import host_sequence, nests
 from polygpu.schedule.tree import (
@@ -296,11 +296,11 @@ class _Shared:
     def _split(self, r: Reduction, widths: Mapping[int, int], chunks: tuple[Member, ...]) -> PolyStatement:
         """Changes a statement to update elements of a new array of partial results; what combines these."""
         s, p = self.p.statement(r.statement), self.p
-        name = _free(f"{r.array}_part", p)
+        name = free_name(f"{r.array}_part", p)
         mine = [_iterator(m, s.name) for m in self.rows]
         cut = [_chunk(_iterator(self.loops[k], s.name), width) for k, width in widths.items()]
         place = Reference(name, (*map(Name, mine), *cut), r.target.type, site=r.target.site)
-        new = _retargeted(s, r, place)
+        new = retargeted(s, r.target, place)
         statements = tuple(new if x is s else x for x in p.statements)
         old = p.array(r.array)
         array = Array(
@@ -314,10 +314,10 @@ class _Shared:
         self, s: PolyStatement, r: Reduction, array: str, chunks: tuple[Member, ...], called: tuple[str, ...]
     ) -> PolyStatement:
         """`element = element op partial result`, for all rows and chunks."""
-        p, name = self.sharing.p, _free(f"{s.name}_{r.array}", self.sharing.p)
+        p, name = self.sharing.p, free_name(f"{s.name}_{r.array}", self.sharing.p)
         members = (*self.outer, *self.rows, *chunks)
         plain = (*(f"{_iterator(m, s.name)}_sum" for m in (*self.outer, *self.rows)), *called)
-        names = tuple(_free(f"{n}_{r.array}", p) for n in plain)
+        names = tuple(free_name(f"{n}_{r.array}", p) for n in plain)
         space = statement_space(p.parameters, name, names)
         points = _points(s, members)
         domain = coalesced(s.domain.apply(points)).set_tuple_name(name)
@@ -423,11 +423,11 @@ def _points(s: PolyStatement, members: Iterable[Member]) -> isl.Map:
     return reduce(isl.Map.flat_range_product, (isl.Map.from_pw_aff(m.rows[s.name]) for m in members), nowhere)
 
 
-def _retargeted(s: PolyStatement, r: Reduction, place: Reference) -> PolyStatement:
-    """`s` with updates of `place` instead of the reduction's target."""
+def retargeted(s: PolyStatement, target: Reference, place: Reference) -> PolyStatement:
+    """`s` with updates of `place` instead of `target`."""
 
     def moved(reference: Reference) -> Reference:
-        return replace(place, site=reference.site) if reference.array == r.array else reference
+        return replace(place, site=reference.site) if alike(reference, target) else reference
 
     def access(a: PolyAccess) -> PolyAccess:
         new = moved(a.reference)
@@ -441,7 +441,7 @@ def _retargeted(s: PolyStatement, r: Reduction, place: Reference) -> PolyStateme
     return replace(s, body=body, accesses=tuple(map(access, s.accesses)))
 
 
-def _free(name: str, p: Polyhedra) -> str:
+def free_name(name: str, p: Polyhedra) -> str:
     """`name`, or the like where there is something of that name."""
     taken = p.names() | {n for s in p.statements for n in (s.name, *s.iterators)}
     while name in taken:

@@ -27,7 +27,7 @@ def fusions(r: CompiledRegion, rule: str) -> Iterator[Fusion]:
     an array become one, one with several loops becomes two. None where persons have decided about kernels,
     and where threads share sums.
     """
-    if not (r.prepared.shares or r.prepared.tiled) and not any(
+    if not (r.prepared.shares or r.prepared.tiled or r.prepared.aheads) and not any(
         d.key in KERNELS for d in r.prepared.decisions
     ):
         yield from islice((f for f in (*_fused(r, rule), *_split(r)) if _is_legal(r, f[0])), MOST)

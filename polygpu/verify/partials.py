@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
 from functools import cached_property, reduce
+from itertools import takewhile
 from typing import TypeVar
 
 import islpy as isl
@@ -129,19 +130,12 @@ def same(one: Reference, other: Reference) -> bool:
 
 @dataclass
 class Partials:
-    """The `actions` that make and pass on the partial results of one array, in one launch or in several.
-
-    Raises UnanalysableError where loops of the host are around some launches only.
-    """
+    """The `actions` that make and pass on the partial results of one array, in one launch or in several."""
 
     session: Session
     actions: tuple[Do, ...]
     known: dict[tuple[Do, int], list[Edge]] = field(default_factory=dict)
     filled: dict[bool, dict[Do, isl.Set]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if len({a.point.launch.loops for a in self.actions}) > 1:
-            raise UnanalysableError("loops of the host are around some launches of a sum only")
 
     @cached_property
     def frame(self) -> Frame:
@@ -156,8 +150,9 @@ class Partials:
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """Those of the host around the launches."""
-        return self.actions[0].point.launch.loops
+        """Those of the host around all of the launches."""
+        levels = zip(*(a.point.launch.loops for a in self.actions), strict=False)
+        return tuple(names[0] for names in takewhile(lambda names: len({*names}) == 1, levels))
 
     def executions(self, a: Do) -> isl.Set:
         return executions(a.point, self.frame.dims(a.point))

@@ -122,6 +122,7 @@ KINDS: dict[str, Draw] = {
     "fuse": _statements,
     "steps": _by_loop((0, 2, 4), ()),
     "batch": _by_loop((1, 4, 16), ()),
+    "ahead": _by_loop((1, 4, 16), ()),
     "wave": _by_loop((1, 2, 4, 16), ()),
     "scale": lambda random, names: ", ".join(_some(random, names.arrays, 1)),
     "share": _by_loop((4, 16, 16, 64), ("",)),
