@@ -99,6 +99,8 @@ DECIDED = [
     ("syrk", "h100", "tile(i: 16, j: 16, k: 4) buffer(ring)"),
     ("adi", "h100", "tile(i: 8) threads(i: 8) attend(64)"),
     ("deriche", "h100", "tile(i: 16, j: 16) threads(i: 16, j: 16) attend(128)"),
+    ("ludcmp", "h100", "attend(32)"),
+    ("ludcmp", "8800gtx", "attend(j: 32)"),
     (
         "trmm",
         "h100",

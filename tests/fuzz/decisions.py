@@ -141,7 +141,7 @@ KINDS: dict[str, Draw] = {
     "reuse": _one_of("0", "3", "32", "100"),
     "pad": _padded,
     "registers": _one_of("16", "auto"),
-    "attend": _one_of("1", "4", "32", "128"),
+    "attend": _by_loop((1, 4, 32, 128), ("1", "4", "32", "128")),
     "launch": _one_of("one", "each"),
 }
 EMPTY = frozenset({"hold", "stage", "share", "version"})  # that may name nothing
