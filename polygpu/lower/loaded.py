@@ -44,7 +44,7 @@ from polygpu.model.kernel_walk import (
     with_bodies,
 )
 from polygpu.model.linear import add, linear, simplify
-from polygpu.model.rewrite import children, names_in, reads_memory, rewrite, substitute
+from polygpu.model.rewrite import children, names_in, reads_memory, rewrite, substitute, walk
 from polygpu.support.dataclass import dataclass
 
 _WORD = 4  # bytes of a register
@@ -148,7 +148,8 @@ class _Loads:
         if any(isinstance(i, Barrier | CommitCopies | WaitCopies) for i in statements(s.body)):
             changed |= self.written  # by other threads
         steady = self.memory - changed
-        found = {(_placeless(v.reference), v.loops): v for v in _references(s) if v.reference.array in steady}
+        read = (v for v in _references(s) if v.reference.array in steady and _is_shown(v.reference))
+        found = {(_placeless(v.reference), v.loops): v for v in read}
         sliding: dict[object, list[tuple[int, _Values]]] = {}
         for values in found.values():
             if s.index not in names_in(*values.reference.subscripts):
@@ -161,6 +162,14 @@ class _Loads:
             if len(shifts) > 1 and max(shifts.values()) < _iterations(s):
                 window = replace(s, upper=Int(_iterations(s) + max(shifts.values())), body=())
                 yield _Values(first.reference, (window, *first.loops)), shifts
+
+
+def _is_shown(r: Reference) -> bool:
+    """Whether the element can be told from the names in its subscripts: not by a remainder of a variable, of
+    which certificates know nothing but how it is written.
+    """
+    parts = (e for subscript in r.subscripts for e in walk(subscript) if isinstance(e, Binary))
+    return all(e.op not in ("/", "%") or isinstance(e.right, Int) for e in parts)
 
 
 def _iterations(s: For) -> int:
