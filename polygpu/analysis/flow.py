@@ -243,12 +243,13 @@ def _complete(
     loses some of what comes after a source where another one runs in a single iteration.
     """
     element, sink = sinks.range_map().reverse(), sinks.domain_map().reverse()
-    before = order.lex_lt_union_map(order)
+    times = _times(order)
+    before = times.lex_lt_union_map(times)
     left = must.union(may).apply_range(element).intersect(before.apply_range(sink)).subtract(found)
     if left.is_empty():
         return True
     hiding = found.intersect(must.apply_range(element)).intersect_range(left.range().universe())
-    earlier = before.intersect_domain(left.domain().universe())  # exactly, these are hundreds of pieces
+    earlier = before.intersect_domain(left.domain().universe())  # the pairs know which instances there are
     hidden = earlier.intersect_range(hiding.domain().universe()).apply_range(hiding)
     return bool(left.is_subset(hidden))
 
@@ -258,6 +259,11 @@ def conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -
     pairs = sources.apply_range(sinks.reverse())
     if pairs.is_empty():
         return pairs
-    times = order.gist_domain(order.domain()).coalesce()  # the pairs know which instances there are
+    times = _times(order)
     first, then = (times.intersect_domain(side.universe()) for side in (pairs.domain(), pairs.range()))
     return pairs.intersect(first.lex_lt_union_map(then))
+
+
+def _times(order: isl.UnionMap) -> isl.UnionMap:
+    """The order in few pieces, for what knows which instances there are."""
+    return order.gist_domain(order.domain()).coalesce()
