@@ -104,7 +104,8 @@ def _generated(name: str, source: Path, out: Path, chosen: argparse.Namespace) -
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
     sizes = {k: v - chosen.less * (k not in ("TSTEPS", "TMAX")) for k, v in ROWS[name]["sizes"].items()}
-    macros = ["-DLARGE_DATASET", "-DDATA_TYPE_IS_FLOAT", *(f"-D{k}={v}" for k, v in sizes.items())]
+    ctype = ROWS[name].get("type", "float").upper()
+    macros = ["-DLARGE_DATASET", f"-DDATA_TYPE_IS_{ctype}", *(f"-D{k}={v}" for k, v in sizes.items())]
     if chosen.run_time:
         text = programs.source_of(name).read_text()
         if "#pragma scop" not in text:  # else the loops that fill the arrays are found, too
