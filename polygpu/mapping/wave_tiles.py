@@ -169,6 +169,8 @@ def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
     unknown = [k for k, e in enumerate(array.extents) if e is None]
     around = (_around(m, uses, k) for k in sorted({0, *unknown}))
     wide = reduce(isl.Set.intersect, around, wide.intersect(extent.set_tuple_name(wide.get_tuple_name())))
+    if not exact.is_subset(wide):  # a pointer may lead into an array, and elements in front of it be used
+        return exact
     return wide if all(wide.is_subset(_between(m, uses, k)) for k in unknown) else exact
 
 
