@@ -20,8 +20,8 @@ from polygpu.model.scop import Access, Action, Branch, Let, Part, Repeat, Scop, 
 from polygpu.support.dataclass import dataclass
 
 Statements: TypeAlias = tuple[Statement, ...]
-_WORD = re.compile(r"\w+")
 Element: TypeAlias = tuple[str, str, Subscripts]  # array, member, subscripts
+_WORD = re.compile(r"\w+")
 
 
 def element_of(r: Reference) -> Element:

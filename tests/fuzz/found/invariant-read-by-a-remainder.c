@@ -1,126 +1,31 @@
 // flags: -O 2 --target emulator --device 8800gtx
-// what an inner loop reads of A1[i % (m + 1)] was kept in a register, of which the certificate knows nothing
-#include <math.h>
+// certificate
+// what an inner loop reads of A[i % (m + 1)] was kept in a register, of which the certificate knows nothing
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static char walked[1 << 28]; /* what pointers go through that nothing is read by */
-struct record { float x; int k; double w; unsigned char c; float v[3]; };
-
-static int toint(double x) { return x > -1000 && x < 1000 ? (int)x : 7; }
-static int mix(int a, int b) { int t = a ^ b; if (t > 40) t = t / 3; return t + 1; }
-static double blend(double a, double b) { return a < b ? 0.5 * a + 0.25 * b : 0.25 * a; }
-
-double p0(long n, long m, long A1[n + m + 2][2 * n + 7], float A2[restrict n + 1][n + 1])
+static void f(long n, long m, long A[n + m + 2][2 * n + 7], float B[restrict n + 1][n + 1])
 {
 #pragma scop
-    for (long i = 0; i < n; i++) {
-        for (long j = 0; j < n - i; j++) {
-            if ((A1[(i) / (3) % (2)][j + 2] & 1023) > (A1[(i) % (m + 1)][i] & 1023)) {
-                if (j <= j) {
-                    if (!((A1[i][(3) % (7)] & 1023) < (A1[j + 2][j] & 1023))) {
-                        if ((A1[(j) % (m + 1)][2 * j] & 1023) > (A1[j + 2][j] & 1023)) {
-                            A2[i][i] *= 0.5f;
-                        }
-                    }
-                }
-            }
-        }
-    }
+    for (long i = 0; i < n; i++)
+        for (long j = 0; j < n - i; j++)
+            if ((A[i / 3 % 2][j + 2] & 1023) > (A[i % (m + 1)][i] & 1023))
+                if (!((A[i][3] & 1023) < (A[j + 2][j] & 1023)))
+                    if ((A[j % (m + 1)][2 * j] & 1023) > (A[j + 2][j] & 1023))
+                        B[i][i] *= 0.5f;
 #pragma endscop
-    return 0.0;
 }
 
-static void *make(long count, size_t size, int seed, int kind)
+int main(void)
 {
-    void *made = malloc(count * size);
-    long t = 0;
-    while (t < count) {
-        unsigned bits = ((unsigned)t * 2654435761u + seed * 2246822519u) >> 16;
-        switch (kind) {
-        case 0: ((unsigned char *)made)[t] = bits; break;
-        case 1: ((short *)made)[t] = bits; break;
-        case 2: ((int *)made)[t] = (int)bits - 999; break;
-        case 3: ((long *)made)[t] = (long)bits - 999; break;
-        case 4: ((float *)made)[t] = bits / 65536.0f; break;
-        case 5: ((double *)made)[t] = bits / 65536.0; break;
-        default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits,
-            { bits / 131072.0f, 1, bits / 32768.0f } };
-        }
-        t++;
-    }
-    return made;
-}
-
-static unsigned long long hash;
-
-static void add(double value)
-{
-    unsigned long long bits;
-    value = value == value ? value : 0x1p-1000;
-    memcpy(&bits, &value, sizeof bits);
-    hash = (hash ^ bits) * 1099511628211ull;
-    hash ^= hash >> 29;
-}
-
-static void show(const char *name, int n, int m, long count, const void *made, int kind)
-{
-    long t = 0;
-    hash = 14695981039346656037ull;
-    while (t < count) {
-        const struct record *r = (const struct record *)made + t;
-        switch (kind) {
-        case 0: add(((unsigned char *)made)[t]); break;
-        case 1: add(((short *)made)[t]); break;
-        case 2: add(((int *)made)[t]); break;
-        case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
-        case 4: add(((float *)made)[t]); break;
-        case 5: add(((double *)made)[t]); break;
-        default: add(r->x); add(r->k); add(r->w); add(r->c); add(r->v[0]); add(r->v[1]); add(r->v[2]);
-        }
-        t++;
-    }
-    printf("%s %d %d %016llx\n", name, n, m, hash);
-}
-
-static char *pointers[1 << 21]; /* to rows, of one run */
-static long used;
-
-static void *table(char *block, long size, int rank, const long *extents)
-{
-    char **made = pointers + used;
-    long k = 0, row = size;
-    used += extents[0];
-    for (k = 1; k < rank; k++)
-        row *= extents[k];
-    for (k = 0; k < extents[0]; k++)
-        made[k] = rank > 2 ? table(block + k * row, size, rank - 1, extents + 1) : block + k * row;
-    return made;
-}
-
-static void run0(int n, int m)
-{
-    long count0 = (long)(n + m + 2) * (long)(2 * n + 7);
-    long *A1 = make(count0, sizeof *A1, 0, 3);
-    long count1 = (long)(n + 1) * (long)(n + 1);
-    float *A2 = make(count1, sizeof *A2, 1, 4);
-    used = 0;
-    double value = p0(n, m, (void *)A1, (void *)A2);
-    show("p0.value", n, m, 1, &value, 5);
-    show("p0.A1", n, m, count0, A1, 3);
-    free(A1);
-    show("p0.A2", n, m, count1, A2, 4);
-    free(A2);
-}
-
-int main(int argc, char **argv)
-{
-    int which = argc > 1 ? atoi(argv[1]) : -1;
-    if (which == 0 && argc > 3)
-        run0(atoi(argv[2]), atoi(argv[3]));
-    else if (which < 0 || which == 0) {
-        run0(0, 0);
-    }
+    enum { N = 40, M = 7 };
+    static long A[N + M + 2][2 * N + 7];
+    static float B[N + 1][N + 1];
+    for (int t = 0; t < (N + M + 2) * (2 * N + 7); t++)
+        A[t / (2 * N + 7)][t % (2 * N + 7)] = t * 37L % 1009;
+    for (int t = 0; t < (N + 1) * (N + 1); t++)
+        B[t / (N + 1)][t % (N + 1)] = t % 17;
+    f(N, M, A, B);
+    for (int i = 0; i <= N; i++)
+        printf("%a\n", B[i][i]);
     return 0;
 }
