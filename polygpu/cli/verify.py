@@ -41,14 +41,6 @@ DIFFERENT = 3
 @program_arguments
 @source_options
 @replay_option
-@click.option(
-    "--with",
-    "others",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE.c",
-    help="Another source file of the program.",
-)
 @input_option()
 @click.option(
     "--tolerance",

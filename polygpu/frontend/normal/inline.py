@@ -45,7 +45,7 @@ from polygpu.frontend.text.nodes import nodes
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
-MOST_NODES = 20_000  # of what is written into one region
+MOST_NODES = 5_000  # of what is written into one region: some 300 statements, which take half a minute
 
 
 @dataclass
