@@ -133,10 +133,12 @@ def _compile_all(
 
 def _is_one_program(sources: tuple[str, ...]) -> bool:
     """Whether no two of them have a main: what one file defines is what others call."""
+    if len(sources) == 1:
+        return True
     from polygpu.runtime.whole import has_main
 
     texts = [Path(source).read_text(errors="replace") for source in sources if Path(source).is_file()]
-    return len(sources) > 1 and sum(has_main([text]) for text in texts) < 2
+    return sum(has_main([text]) for text in texts) < 2
 
 
 def compile_source(source: str, values: dict[str, Any]) -> Compilation:
