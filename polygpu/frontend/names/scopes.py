@@ -304,6 +304,4 @@ def function_scope(definition: Any, outer: Scope) -> Scope:
     declarator = definition.decl.type
     for node in declarator.args.params if declarator.args else ():
         scope.declare(node, "parameter")
-    for node in definition.param_decls or ():
-        scope.declare(node, "parameter")
     return scope

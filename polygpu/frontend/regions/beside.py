@@ -291,7 +291,7 @@ def called(tree: Any) -> set[str]:
 def _used(definition: Any, unit: Unit) -> set[str]:
     """The names of the file that a function uses."""
     parameters = definition.decl.type.args.params if definition.decl.type.args else ()
-    trees = [*parameters, *(definition.param_decls or ()), definition.body]
+    trees = [*parameters, definition.body]
     ids = {node.name for tree in trees for node in nodes(tree) if isinstance(node, c_ast.ID)}
     types = {name for tree in (definition.decl.type, definition.body) for name in used_names(tree)} - ids
     return (set(free_names(trees)) | (types & unit.declared.keys())) - {definition.decl.name}
