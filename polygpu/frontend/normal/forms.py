@@ -42,8 +42,10 @@ def normal(
     scope: Scope,
     region: Sequence[Any],
     more: frozenset[str] = frozenset(),
+    spelled: dict[str, str] | None = None,
 ) -> tuple[Any, ...]:
-    """The statements of a region, in normal form, with those of MORE that are wanted.
+    """The statements of a region, in normal form, with those of MORE that are wanted. How names that it makes
+    are `spelled` in the source is added.
 
     Raises Diagnosed for a call that is in the way.
     """
@@ -51,7 +53,9 @@ def normal(
     if not more and not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)
-    names = Names({*declared_names(function), *used_names(function), *file})
+    names = Names(
+        {*declared_names(function), *used_names(function), *file}, {} if spelled is None else spelled
+    )
     outside = jumps_to(function.body) - jumps_to(block(items, None))
     items = blocks(items, scope, in_sequence)
     items = Inliner(context, names, function).inlined(items, scope)

@@ -328,6 +328,8 @@ def _is_one(wanted: CType, given: CType | None) -> bool:
             return first == second
         case Qualified(first, _), Qualified(second, _):
             return first is second
+        case Pointer(first, _), Pointer(second, _):
+            return _is_one(first, second)
     return False
 
 

@@ -102,7 +102,7 @@ def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
     if name in context.refused:
         message += f"; that of another file is not taken: {context.refused[name]}"
     elif isinstance(context.scope.find(name), Function):
-        help_text = f"{help_text}, or name the program's file that defines it: --with FILE.c"
+        help_text = "define the function in this file, or name the file that does: --with FILE.c"
     return refusal("PG130", reader.region.at(node), message, help_text, len(name))
 
 

@@ -88,7 +88,14 @@ def lift_region(
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
-    lifted = partial(_lifted, context, extract, name, span, no_alias, team)
+
+    def lifted(more: frozenset[str]) -> Scop:
+        spelled: dict[str, str] = {}
+        try:
+            return _lifted(context, extract, name, span, no_alias, team, more, spelled)
+        except Diagnosed as problem:
+            raise Diagnosed(*(_as_spelled(d, spelled) for d in problem.diagnostics)) from None
+
     try:
         scop: Scop | None = lifted(frozenset())
         problem = None
@@ -106,6 +113,15 @@ def lift_region(
         assert problem is not None
         raise problem
     return scop
+
+
+def _as_spelled(d: Diagnostic, spelled: Mapping[str, str]) -> Diagnostic:
+    """With names as the source has them, not as what is written out of calls and loops does."""
+    message, help_text = (
+        re.sub(r"\b[A-Za-z]\w*_\d+\b", lambda found: spelled.get(found[0], found[0]), text)
+        for text in (d.message, d.help)
+    )
+    return replace(d, message=message, help=help_text, notes=tuple(_as_spelled(n, spelled) for n in d.notes))
 
 
 def _is_unbounded(scop: Scop) -> bool:
@@ -127,11 +143,12 @@ def _lifted(
     no_alias: bool,
     team: Team | None,
     more: frozenset[str],
+    spelled: dict[str, str],
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items, more)
+    items = normal(context, extract.function, extract.scope, extract.items, more, spelled)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)
