@@ -97,6 +97,15 @@ class Limits:
     tolerance: float = 0.0
 
 
+def shared(region: CompiledRegion) -> str:
+    """A variable of the file that the region has and that functions which it calls use, "" if there is none:
+    a driver has another one, and passes it to the region alone.
+    """
+    scop = region.scop
+    mine = {*(a.name for a in scop.arrays), *(s.name for s in (*scop.scalars, *scop.whole))}
+    return min(scop.named & mine, default="")
+
+
 def build_programs(region: CompiledRegion, text: str, device_file: Path, recipe: build.Recipe) -> Programs:
     """The drivers, built beside `device_file`. Raises Diagnosed when the region does not build on its own."""
     made = driver(region, text)

@@ -42,7 +42,7 @@ from polygpu.frontend.names.types import (
     rank,
     tables,
 )
-from polygpu.frontend.normal.forms import further, normal
+from polygpu.frontend.normal.forms import Said, further, normal
 from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
@@ -90,11 +90,13 @@ def lift_region(
     """
 
     def lifted(more: frozenset[str]) -> Scop:
-        spelled: dict[str, str] = {}
+        said = Said()
         try:
-            return _lifted(context, extract, name, span, no_alias, team, more, spelled)
+            scop = _lifted(context, extract, name, span, no_alias, team, more, said)
         except Diagnosed as problem:
-            raise Diagnosed(*(_as_spelled(d, spelled) for d in problem.diagnostics)) from None
+            raise Diagnosed(*(_as_spelled(d, said.spelled) for d in problem.diagnostics)) from None
+        variables = (n for n in said.named if isinstance(context.scope.find(n), Variable))
+        return replace(scop, named=frozenset(variables))
 
     try:
         scop: Scop | None = lifted(frozenset())
@@ -143,12 +145,12 @@ def _lifted(
     no_alias: bool,
     team: Team | None,
     more: frozenset[str],
-    spelled: dict[str, str],
+    said: Said,
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items, more, spelled)
+    items = normal(context, extract.function, extract.scope, extract.items, more, said)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)
