@@ -13,6 +13,7 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 Lifting = Callable[..., tuple[Diagnostic, ...]]
 
+CHAIN = "".join(f"else if (*p > {k}) *p = {k};" for k in range(250))
 LOOP = "float v[100]; void loop(void) { for (int i = 0; i < 100; i++) f(&v[i]); }\n"
 
 
@@ -162,6 +163,14 @@ def test_a_function_of_another_file_is_written_into_a_region(said: Lifting, own:
             ["void g(float *);\nvoid f(float *p) { g(p); }"],
             "but it calls 'g'",
             id="what it calls is nowhere",
+        ),
+        pytest.param(
+            "void f(float *);",
+            [
+                f"void f(float *p) {{ if (*p > 0) *p = 0; {CHAIN} }}",
+            ],
+            "'f' is called in a region",
+            id="hundreds of branches",
         ),
     ],
 )
