@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from polygpu import cli
+from polygpu.analysis.places import holds, place_of
+from polygpu.compilation import Options
 from polygpu.frontend import FrontendOptions, lift
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 Lifting = Callable[..., tuple[Diagnostic, ...]]
@@ -180,6 +183,23 @@ def test_it_is_not_where_it_would_mean_something_else(
     found = said(f"{own}\n{LOOP}", *(f"{other}\n" for other in others))
     assert not is_region(found)
     assert why in refusals(found)
+
+
+def test_statements_at_the_same_line_of_two_files_have_places_of_their_own(tmp_path: Path) -> None:
+    own, other = tmp_path / "own.c", tmp_path / "other.c"
+    own.write_text(
+        "void f(float *);\nvoid loop(int n, float a[restrict n], float b[restrict n])\n{\n"
+        "    for (int i = 0; i < n; i++)\n        f(&a[i]);\n"
+        "    for (int i = 1; i < n; i++)\n        b[i] = b[i - 1] + a[i];\n}\n"
+    )
+    other.write_text("\n\n\n\nvoid f(float *p)\n{\n        *p *= 2;\n}\n")
+    made = compile_file(str(own), Options(target="emulator", others=(str(other),)))
+    (region,) = made.regions
+    p = region.polyhedra
+    assert {s.position.line for s in p.statements} == {7}
+    for s in p.statements:
+        place = place_of(p, (s.name,))
+        assert [t.name for t in p.statements if holds(place, p, t.name)] == [s.name]
 
 
 def test_a_diagnostic_is_at_its_place_in_the_other_file(said: Lifting) -> None:
