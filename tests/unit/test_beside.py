@@ -192,7 +192,7 @@ def test_statements_at_the_same_line_of_two_files_have_places_of_their_own(tmp_p
         "    for (int i = 0; i < n; i++)\n        f(&a[i]);\n"
         "    for (int i = 1; i < n; i++)\n        b[i] = b[i - 1] + a[i];\n}\n"
     )
-    other.write_text("\n\n\n\nvoid f(float *p)\n{\n        *p *= 2;\n}\n")
+    other.write_text("\n\n\n\nvoid f(float *p)\n{\n        p[0] *= 2;\n}\n")
     made = compile_file(str(own), Options(target="emulator", others=(str(other),)))
     (region,) = made.regions
     p = region.polyhedra
