@@ -382,6 +382,18 @@ def test_loops_that_would_wrap_count_in_signed_types(tmp_path: Path) -> None:
         inside = If(Operation("{0} > 3", (i,)), (), (inside,))
 
 
+def test_tests_keep_products_within_int() -> None:
+    """t * 2000000 behind a test of t, and nowhere else."""
+    found = 0
+    branches = [node for p in programs() for node, _ in everything(p) if isinstance(node, If)]
+    for branch in branches:
+        stores = [n for n in (*branch.then, *branch.otherwise) if isinstance(n, Assign)]
+        large = [n for n in stores if "00000" in str(n.value)]
+        found += len(large)
+        assert not large or branch.test.template in ("{0} >= 0 && {0} < 1000", "{0} == 7")
+    assert found >= 5
+
+
 def test_failures_of_one_kind_differ_in_what_fails() -> None:
     outside = "p3_0_k1: an access outside of global array 'A2'; by thread (7, 0, 0)"
     assert what("certificate", outside) == ("certificate", "an access outside of global array ")
