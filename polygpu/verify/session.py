@@ -131,7 +131,7 @@ class Session:
         statement = self.p.statement(m.statement)
         claimed = replace(action.point, domain=m.claimed)
         meant = relation(claimed, m.arguments, frame.dims(action.point), statement.name)
-        return executed.subtract(meant.intersect_range(statement.domain).domain())
+        return subtracted(executed, meant.intersect_range(statement.domain).domain())
 
     @cached_property
     def _instances(self) -> dict[Hashable, isl.Map]:
