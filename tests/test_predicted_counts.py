@@ -202,7 +202,7 @@ def test_iterations_may_be_few_from_the_start(monkeypatch: pytest.MonkeyPatch) -
             "transpose",
             ("order(j, i)", "tile(j: 256, i: 32)", "threads(j: 8, i: 32)", "deal(j: blocked)", "stage()"),
         ),
-        ("mv", ("tile(i: 2048, j: 8)", "threads(i: 64)", "stage()")),
+        ("tmv", ("tile(i: 1024, j: 8)", "threads(i: 64)", "deal(i: cyclic)", "stage()")),
     ],
 )
 def test_tiles_longer_than_loops_are_sampled_where_threads_work(
