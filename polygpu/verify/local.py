@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygpu.model.rewrite import exclusive
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, coalesced, identifier
+from polygpu.support.isl_idioms import D, coalesced, identifier, in_order
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE
 from polygpu.verify.events import THREADS, Do, Path, Place, anywhere, executions, relation, tuples
@@ -127,7 +127,7 @@ class Locals:
         for w in writes:
             assert w.target is not None
             meet = sink.apply_range(_written(w, w.target, frame).reverse())
-            meet = meet.intersect(times[w].lex_lt_map(now).reverse())
+            meet = meet.intersect(in_order(times[w], now).reverse())
             if not implied and (other := _in_other_branch(w, action)) is not None:
                 meet = meet.subtract(tuples(other, frame.dims(action.point)).identity())
             if not meet.is_empty():
