@@ -89,7 +89,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "weak": weak,
         "weak_end": weak_end,
         "loops": [loop for region in regions for loop in region.loops],
-        "parts_meet": any(part.meets for loop in loops for part in loop.parts.values()),
+        "parts_meet": any(p.meets and not p.is_whole for loop in loops for p in loop.parts.values()),
         "rounds": one_block_rounds(device),
         "static_shared": dialect.static_shared,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
