@@ -18,11 +18,13 @@ from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import find
 from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
 from polygpu.printing.joined import Joined, joined_loops, one_block_rounds
+from polygpu.printing.kernel_text import KernelText
 from polygpu.printing.layout import region_text
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
 
 _LARGE = 1 << 20
+_SCALED = "polygpu_scaled("
 _DOUBLE = re.compile(r"\bdouble\d?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?(?![\w.])")
 
 
@@ -91,9 +93,14 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "rounds": one_block_rounds(device),
         "static_shared": dialect.static_shared,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
+        "scales": any(_SCALED in text for region in regions for k in region.kernels for text in _bodies(k)),
         "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
         "doubles": _doubles(unit, [*structures, *functions]),
     }
+
+
+def _bodies(kernel: KernelText) -> tuple[str, ...]:
+    return (kernel.body, kernel.function.body) if kernel.function else (kernel.body,)
 
 
 def _may_be_large(buffer: Buffer) -> bool:
