@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from polygpu import cli
+from polygpu.analysis.places import holds, place_of
+from polygpu.compilation import Options
 from polygpu.frontend import FrontendOptions, lift
+from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 Lifting = Callable[..., tuple[Diagnostic, ...]]
 
+CHAIN = "".join(f"else if (*p > {k}) *p = {k};" for k in range(250))
 LOOP = "float v[100]; void loop(void) { for (int i = 0; i < 100; i++) f(&v[i]); }\n"
 
 
@@ -163,6 +167,14 @@ def test_a_function_of_another_file_is_written_into_a_region(said: Lifting, own:
             "but it calls 'g'",
             id="what it calls is nowhere",
         ),
+        pytest.param(
+            "void f(float *);",
+            [
+                f"void f(float *p) {{ if (*p > 0) *p = 0; {CHAIN} }}",
+            ],
+            "'f' is called in a region",
+            id="hundreds of branches",
+        ),
     ],
 )
 def test_it_is_not_where_it_would_mean_something_else(
@@ -171,6 +183,23 @@ def test_it_is_not_where_it_would_mean_something_else(
     found = said(f"{own}\n{LOOP}", *(f"{other}\n" for other in others))
     assert not is_region(found)
     assert why in refusals(found)
+
+
+def test_statements_at_the_same_line_of_two_files_have_places_of_their_own(tmp_path: Path) -> None:
+    own, other = tmp_path / "own.c", tmp_path / "other.c"
+    own.write_text(
+        "void f(float *);\nvoid loop(int n, float a[restrict n], float b[restrict n])\n{\n"
+        "    for (int i = 0; i < n; i++)\n        f(&a[i]);\n"
+        "    for (int i = 1; i < n; i++)\n        b[i] = b[i - 1] + a[i];\n}\n"
+    )
+    other.write_text("\n\n\n\nvoid f(float *p)\n{\n        p[0] *= 2;\n}\n")
+    made = compile_file(str(own), Options(target="emulator", others=(str(other),)))
+    (region,) = made.regions
+    p = region.polyhedra
+    assert {s.position.line for s in p.statements} == {7}
+    for s in p.statements:
+        place = place_of(p, (s.name,))
+        assert [t.name for t in p.statements if holds(place, p, t.name)] == [s.name]
 
 
 def test_a_diagnostic_is_at_its_place_in_the_other_file(said: Lifting) -> None:

@@ -324,6 +324,21 @@ def test_a_pragma_after_statements_of_a_condition_is_left_out_alone(
     assert "next();" in host and host.count("#endif") == before.count("#endif")
 
 
+@pytest.mark.parametrize(
+    ("between", "regions"),
+    [
+        ("#ifdef _OPENMP\nnext(); // hidden\n#endif", 2),
+        ("#if defined(_OPENMP) && defined(A)\n#else\n;\n#endif", 2),
+        ("#ifdef _OPENMP\n/* no\ncode */ // here\n# pragma omp \\\n  simd\n#endif", 1),
+        ("#ifdef A\nnext();\n#endif", 1),
+    ],
+)
+def test_statements_for_openmp_stay_between_loops(between: str, regions: int, tmp_path: Path) -> None:
+    texts, said = found(tmp_path, f"void f(float *x)\n{{\n{LOOP}\n{between}\n{LOOP}\n}}")
+    assert (len(texts), said) == (regions, [])
+    assert all("next" not in text for text in texts) or "_OPENMP" not in between
+
+
 REGION = f"#pragma scop\n{LOOP}\n#pragma endscop\n"
 
 

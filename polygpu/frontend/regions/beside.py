@@ -219,8 +219,12 @@ class Beside:
                 helpers.append(used)
             elif used not in self.own.declared and used in unit.declared:
                 self._declare(used, unit)
-        shift = self._behind(unit)
-        self.scope.symbols[name] = Function(name, declaration, _shifted(definition, shift), borrowed=True)
+        try:
+            made = _shifted(definition, self._behind(unit))
+        except RecursionError:  # chains of hundreds of `else if`, of which no region is made
+            self.refused[name] = f"it is nested too deeply in {unit.positions.clean.files[0]}"
+            return []
+        self.scope.symbols[name] = Function(name, declaration, made, borrowed=True)
         calls = []
         for used in helpers:
             if used not in seen:

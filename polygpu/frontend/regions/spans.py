@@ -15,6 +15,7 @@ _WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in t
 _LINE = r"(?:[^\n\\]|\\(?:\r?\n|.))*"  # with those that continue it
 _CONTINUED = re.compile(_LINE)
 _COMMENTS = r"(?:/\*(?:[^*]|\*(?!/))*\*/[ \t\r]*)*(?://[^\n]*)?"
+_NO_CODE = re.compile(rf"^[ \t\r]*#{_LINE}|{_COMMENTS}", re.MULTILINE)
 _BEFORE = re.compile(rf"(?:^[ \t\r]*(?:#{_LINE}|{_COMMENTS})\n)+[ \t]*\Z", re.MULTILINE)
 _OPENMP = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(?:omp|acc)[ \t]+(?:parallel|for|simd|target|teams|kernels|serial|loop)\b",
@@ -60,6 +61,8 @@ def nest_span(
         if leading is not None:
             start, _ = _pragma(context.source, context.at(leading))
         start = _with_directives(context, start, first)
+    if first is not last:
+        _check_between(context.source, _loop(context, first)[1], _loop(context, last)[0])
     _check_directives(context.source, (start, end), _LASTING, "move it before the loop")
     _check_conditionals(context.source, (start, end))
     return (start, end), apart
@@ -138,6 +141,21 @@ def _depends_on_openmp(source: Source, offset: int) -> bool:
         elif word == "endif" and opened:
             opened.pop()
     return any("_OPENMP" in source.line(source.place(place)[0]) for place in opened)
+
+
+def _check_between(source: Source, start: int, end: int) -> None:
+    """Statements for OpenMP alone cannot go with the loops around them: they may be hidden here, and run in
+    the program.
+    """
+    opened: list[tuple[str, int]] = []
+    for word, offset in source.directives(start, end):
+        if word in _IF:
+            opened.append((word, offset))
+        elif word == "endif" and opened:
+            first, place = opened.pop()
+            hidden = _NO_CODE.sub("", source.text[place:offset])
+            if "_OPENMP" in source.line(source.place(place)[0]) and hidden.strip():
+                raise _within(source, first, place, _WRITE_PRAGMAS)
 
 
 def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
