@@ -198,7 +198,9 @@ def run(
 
 def compiled(program: Program, source: str, target: str, copy: Path, asked: Asked) -> Compiled:
     """Writes the files for a target into a folder of their own, `output_of`."""
-    part = ("--part",) if len(program.sources) > 1 else ()
+    part: tuple[str, ...] = ("--part",) if len(program.sources) > 1 else ()
+    beside = [other for other in (*program.sources, *program.linked) if other != source]
+    part += tuple(word for other in beside for word in ("--with", other))
     chosen = ("--target", target, "--offload", "always", "--diagnostics", "json", *part, *asked.flags)
     output = output_of(program, source, target)
     (copy / output).mkdir(parents=True)

@@ -28,7 +28,8 @@ class Options:
     `certify` is how much `polygpu.compiler` proves of it, and `care` the level of care (an index of
     `decisions.CARE`) of regions by name: it raises this for what is refuted.
     `reassociate` lets floating-point sums, products, least and largest values come in another order.
-    A `part` of a program has other files beside it, also where its text does not show that.
+    A `part` of a program has other files beside it, also where its text does not show that; functions that
+    `others` define may be written into its regions.
     `level` is that of -O: 0 the source's order and nothing staged, 1 what rules choose; `polygpu.compiler`
     has the model choose among few (2) or many (3).
     """
@@ -53,6 +54,7 @@ class Options:
     level: int = 2
     reassociate: bool = False
     part: bool = False
+    others: tuple[str, ...] = ()
 
     def frontend(self) -> FrontendOptions:
         return FrontendOptions(
@@ -64,6 +66,7 @@ class Options:
             self.assume_no_alias,
             self.cc,
             self.part,
+            self.others,
         )
 
 

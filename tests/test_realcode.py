@@ -1,7 +1,7 @@
 """Programs as people write them: what should be on the device is there, and they print what they printed.
 
 A program's first line names the functions whose loops belong on the device; `// open: REASON` below it says
-why they are not there yet.
+why they are not there yet, and `// with: FILE.c` names its other files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polygpu import cli
-from polygpu.frontend import lift
+from polygpu.frontend import FrontendOptions, lift
 from polygpu.runtime import toolchain
 from polygpu.support.diagnostics import Diagnosed
 
@@ -24,10 +24,14 @@ def said(path: Path, word: str) -> str | None:
     return found and found[1].strip()
 
 
+def others(path: Path) -> tuple[str, ...]:
+    return tuple(str(path.parent / name) for name in (said(path, "with") or "").split())
+
+
 def lifted(path: Path) -> set[str]:
     """The functions that loops of are regions."""
     try:
-        return {scop.function for scop in lift(str(path)).scops}
+        return {scop.function for scop in lift(str(path), FrontendOptions(others=others(path))).scops}
     except Diagnosed:
         return set()
 
@@ -54,6 +58,7 @@ def test_the_output_is_the_originals(
         pytest.skip("no CUDA device")
     monkeypatch.chdir(tmp_path)
     flags = (said(path, "flags") or "").split()
+    flags += [word for other in others(path) for word in ("--with", other)]
     command = ["run", "--target", target, "--offload", "always", "--check", *flags, str(path)]
     status = cli.invoke(command)
     found = capfd.readouterr()

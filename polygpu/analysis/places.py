@@ -57,7 +57,9 @@ def place_of(p: Polyhedra, statements: Iterable[str]) -> Place:
     short = Place(s.position.line, file)
     exact = replace(short, column=s.position.column)
     number = _numbers(p.statements, s.name, s.position, True)[0]
-    tries = (short, exact, replace(exact, number=number))
+    tries = [short, exact, replace(exact, number=number)]
+    # Those of another file may be on the same line, where functions of it are called.
+    tries += [replace(t, file=basename(s.position.file)) for t in tries]
     others = [n.name for n in p.statements if not n.combines]
     return next(t for t in tries if [n for n in others if holds(t, p, n)] == [s.name])
 

@@ -108,9 +108,11 @@ def _compile_all(
     diagnostics: list[Diagnostic] = []
     compiled: dict[str, Compilation] = {}
     status = 0
+    given = tuple(placed) if _is_one_program((*placed, *values["others"])) else ()
     for source in placed:
+        others = tuple(other for other in (*given, *values["others"]) if other != source)
         try:
-            compiled[source] = compile_source(source, values)
+            compiled[source] = compile_source(source, {**values, "others": others})
             diagnostics += compiled[source].diagnostics
         except Diagnosed as problem:
             diagnostics += problem.diagnostics
@@ -127,6 +129,16 @@ def _compile_all(
         return 0
     _write(placed, compiled, dependencies, values["verbose"])
     return 0
+
+
+def _is_one_program(sources: tuple[str, ...]) -> bool:
+    """Whether no two of them have a main: what one file defines is what others call."""
+    if len(sources) == 1:
+        return True
+    from polygpu.runtime.whole import has_main
+
+    texts = [Path(source).read_text(errors="replace") for source in sources if Path(source).is_file()]
+    return sum(has_main([text]) for text in texts) < 2
 
 
 def compile_source(source: str, values: dict[str, Any]) -> Compilation:

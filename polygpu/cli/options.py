@@ -80,6 +80,9 @@ _SOURCE_OPTIONS = (
                  help="The C compiler. [default: $CC, cc, gcc or clang]"),
     click.option("--assume-no-alias", is_flag=True,
                  help="Pointer parameters never overlap: leave out the run-time test."),
+    click.option("--with", "others", multiple=True, type=click.Path(exists=True, dir_okay=False),
+                 metavar="FILE.c", help="Another source file of the program, as are the other sources of a "
+                 "`compile`: functions that it defines may be written into regions."),
     click.option("--part", is_flag=True,
                  help="The program has other files, which call functions of this one: arrays stay on the "
                  "device meanwhile. [default: where headers show it]"),
@@ -195,7 +198,7 @@ def source_options(function: Decorated) -> Decorated:
 _PIPELINE_FIELDS = (
     "target", "device", "includes", "defines", "undefines", "include_files", "std", "assume_no_alias",
     "level", "time_budget", "cc", "decisions", "assume", "assume_typical", "certify", "reassociate",
-    "part",
+    "part", "others",
 )  # fmt: skip
 
 

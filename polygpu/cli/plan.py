@@ -39,5 +39,6 @@ class Plan:
             cc=toolchain.find_cc(self.values["cc"]),
             language=("-iquote", str(beside), *language_flags(self.values)),
             extra=tuple(shlex.split(self.values["cflags"])),
+            others=self.values["others"],
             **more,
         )

@@ -41,14 +41,6 @@ DIFFERENT = 3
 @program_arguments
 @source_options
 @replay_option
-@click.option(
-    "--with",
-    "others",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE.c",
-    help="Another source file of the program.",
-)
 @input_option()
 @click.option(
     "--tolerance",
@@ -163,6 +155,8 @@ def _certificate(region: CompiledRegion, plan: Plan) -> Certificate | None:
 def _trial(region: CompiledRegion, text: str, device_file: Path, recipe: Recipe, plan: Plan) -> Trial:
     from polygpu.runtime import compare, trial
 
+    if shared := trial.shared(region):
+        return trial.Trial((), f"functions that it calls use '{shared}'")
     tolerance = compare.accepted(plan.values["tolerance"], 0.0, (region,))
     limits = trial.Limits(plan.values["seconds"], tolerance)
     try:

@@ -20,7 +20,8 @@ class FrontendOptions:
 
     `defines` are NAME or NAME=VALUE. `cc` is the compiler whose preprocessor is used: None finds one,
     "" uses pcpp whatever is installed. `assume_no_alias` marks every scop as free of overlap; a
-    file that is a `part` of a program has others beside it.
+    file that is a `part` of a program has others beside it. `others` are such files: functions that they
+    define may be written into its regions.
     """
 
     include_dirs: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class FrontendOptions:
     assume_no_alias: bool = False
     cc: str | None = None
     part: bool = False
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

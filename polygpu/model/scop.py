@@ -327,7 +327,8 @@ class Scop:
     function's own variables, parameters included, that the region names and that hold one, each with its
     `value` at the region's start where that is a constant. Loops of the host around the region change the
     scalars that are `varying`. Pointers of the source are `moved`: each by its name, and by how many elements
-    once the region is done.
+    once the region is done. A pragma for the region that stands apart from it has its place in `pragmas`: it
+    cannot be in front of a call. Functions that it calls have `named` variables of the file.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -353,6 +354,8 @@ class Scop:
     numbers: tuple[Scalar, ...] = ()
     varying: frozenset[str] = frozenset()
     moved: tuple[tuple[str, Expr], ...] = ()
+    pragmas: tuple[tuple[int, int], ...] = ()
+    named: frozenset[str] = frozenset()
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:

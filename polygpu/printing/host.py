@@ -324,9 +324,10 @@ def emit_host(
     """
     by_name = {call.scop: call for call in calls}
     replaced = [(s.start, s.end, replacement(text, s, by_name[s.name])) for s in scops if s.name in by_name]
+    apart = [(*place, "") for s in scops if s.name in by_name for place in s.pragmas]
     parts, done = [], 0
     for start, end, new in sorted(
-        [*((at, at, said) for at, said in kept.inserted), *replaced], key=lambda p: p[:2]
+        [*((at, at, said) for at, said in kept.inserted), *apart, *replaced], key=lambda p: p[:2]
     ):
         parts += [text[done:start], new]
         done = end

@@ -111,12 +111,13 @@ class Packed:
     def _loops(self, depth: int, tests: Sequence[str], body: str) -> Iterator[str]:
         for k, name in enumerate(self.rows.counters[:depth]):
             first, end = self._origin[k], sum_of(self._origin[k], self._extents[k])
-            loop = f"for (long long {name} = {self.spell(first)}; {name} < {self.spell(end)}; {name}++)"
-            yield "    " * k + loop
+            loop = f"for ({name} = {self.spell(first)}; {name} < {self.spell(end)}; {name}++)"
+            yield f"{'    ' * k}{{ long long {name}; {loop}"  # as C89 has it
+        within = "    " * depth
         if tests:
-            yield f"{'    ' * depth}if ({' && '.join(map(_operand, tests))})"
-            depth += 1
-        yield "    " * depth + body
+            yield f"{within}if ({' && '.join(map(_operand, tests))})"
+            within += "    "
+        yield f"{within}{body}{' }' * depth}"
 
     def _here(self, span: Span) -> str:
         places = (*(Name(name, "long long") for name in self.rows.counters), span.first)

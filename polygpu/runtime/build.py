@@ -23,6 +23,7 @@ OLDEST_CUDA = 75  # nvcc 13 compiles for compute capability 7.5 and above
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How to build. `language` holds what the user's own text needs (-I, -D, -std); `extra` is --cflags.
+    `others` are the program's other source files.
 
     A `brief` run takes less time than the C compiler does to optimise for it.
     """
@@ -31,6 +32,7 @@ class Recipe:
     cc: tuple[str, ...]
     language: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     compute_capability: str = ""
     brief: bool = False
 
@@ -50,7 +52,8 @@ def check_target(target: str) -> None:
 
 def build_original(source: Path, program: Path, recipe: Recipe) -> None:
     """Builds the user's own file, sequentially. Raises Diagnosed (PG903)."""
-    execute((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, str(source), "-o", str(program), "-lm"))
+    files = (str(source), *recipe.others)
+    execute((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, *files, "-o", str(program), "-lm"))
 
 
 def build_program(files: dict[str, Path], program: Path, recipe: Recipe) -> None:
@@ -94,8 +97,11 @@ def _build(
 ) -> None:
     """Compiles the host file, and the device file by the command `device`, at once; links them."""
     objects = [str(program.with_name(f"{program.name}_{part}.o")) for part in ("host", "device")]
-    host = (*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, "-c", str(files["_host.c"]))
-    execute((*host, "-o", objects[0]), (*device, "-o", objects[1]))
+    host = (*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, "-c")
+    others = [(str(program.with_name(f"{program.name}_{k}.o")), file) for k, file in enumerate(recipe.others)]
+    compiled = [(*host, file, "-o", name) for name, file in ((objects[0], str(files["_host.c"])), *others)]
+    execute(*compiled, (*device, "-o", objects[1]))
+    objects += [name for name, _ in others]
     execute((*linker, *objects, "-o", str(program), *libraries, "-lm"))
 
 

@@ -24,7 +24,7 @@ QUIET = ("-w", "-ffp-contract=off")
 PERMISSIVE = (
     "-no-pie",
     "-Wl,--unresolved-symbols=ignore-all",
-)  # the region calls nothing of the program's other files
+)  # the region calls nothing of files that are not named
 TOO_LARGE = 77
 FAULTS = 3
 _FORMATS = {
@@ -97,6 +97,15 @@ class Limits:
     tolerance: float = 0.0
 
 
+def shared(region: CompiledRegion) -> str:
+    """A variable of the file that the region has and that functions which it calls use, "" if there is none:
+    a driver has another one, and passes it to the region alone.
+    """
+    scop = region.scop
+    mine = {*(a.name for a in scop.arrays), *(s.name for s in (*scop.scalars, *scop.whole))}
+    return min(scop.named & mine, default="")
+
+
 def build_programs(region: CompiledRegion, text: str, device_file: Path, recipe: build.Recipe) -> Programs:
     """The drivers, built beside `device_file`. Raises Diagnosed when the region does not build on its own."""
     made = driver(region, text)
@@ -108,12 +117,23 @@ def build_programs(region: CompiledRegion, text: str, device_file: Path, recipe:
     compiled.write_text(made.compiled)
     optimised.write_text(made.original)
     flags = (*recipe.language, *QUIET, *recipe.extra)
-    _build((*recipe.cc, "-O0", *SANITIZERS), flags, (original,))
-    _build((*recipe.cc, "-O1"), (*flags, *CHECKED, "-fno-sanitize-recover"), (compiled, device_file))
-    again = _command((*recipe.cc, "-O1"), (*flags, *PERMISSIVE), (optimised,))
+    others = tuple(_others(recipe, flags, device_file.parent))
+    _build((*recipe.cc, "-O0", *SANITIZERS), flags, (original, *others))
+    _build((*recipe.cc, "-O1"), (*flags, *CHECKED, "-fno-sanitize-recover"), (compiled, device_file, *others))
+    again = _command((*recipe.cc, "-O1"), (*flags, *PERMISSIVE), (optimised, *others))
     return Programs(
         made, original.with_suffix(""), compiled.with_suffix(""), optimised.with_suffix(""), again
     )
+
+
+def _others(recipe: build.Recipe, flags: tuple[str, ...], directory: Path) -> Iterator[Path]:
+    """The program's other files, whose functions a region may call; the main is the driver's."""
+    for k, source in enumerate(recipe.others):
+        made = directory / f"other_{k}.o"
+        if not made.exists():
+            command = (*recipe.cc, "-O1", *flags, "-Dmain=polygpu_main_of_program", "-c", source)
+            build.execute((*command, "-o", str(made)))
+        yield made
 
 
 def _build(compiler: tuple[str, ...], flags: Sequence[str], files: tuple[Path, ...]) -> None:

@@ -232,14 +232,19 @@ def _from_before(
             p.access.relation.intersect_domain(statements[p.statement].domain).reverse()
         )
     )
-    *outer, last = loops
+    # Of nests of hundreds of statements the dimensions are large unions, of which two pieces matter.
+    both = {source, p.statement}
+    around, outer = (
+        [m.restricted(both) for m in members] for members in (scope.around, (*nest.parallel, *loops[:-1]))
+    )
+    last = loops[-1].restricted(both).relation()
     try:
         with bounded(_STEPS):
-            for member in scope.around:
+            for member in around:
                 found = found.eq_at_multi_union_pw_aff(member.function())
-            if not all(has_zero_distance(found, m, m) for m in (*nest.parallel, *outer)):
+            if not all(has_zero_distance(found, m, m) for m in outer):
                 return False
-            distances = found.apply_domain(last.relation()).apply_range(last.relation()).deltas()
+            distances = found.apply_domain(last).apply_range(last).deltas()
             return bool(distances.is_subset(isl.UnionSet("{ [d] : 0 <= d <= 1 }")))
     except isl.Error:
         return False

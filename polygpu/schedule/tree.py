@@ -17,7 +17,7 @@ import islpy as isl
 
 from polygpu.model.expr import Expr
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, pieces, union_of
+from polygpu.support.isl_idioms import D, pieces, union_of, union_set_of
 
 
 @dataclass(frozen=True)
@@ -286,8 +286,7 @@ def between(
     dependences: isl.UnionMap, sources: Iterable[str], sinks: Iterable[str], domains: dict[str, isl.Set]
 ) -> isl.UnionMap:
     """The dependences from statements `sources` to statements `sinks`."""
-    first = reduce(lambda u, s: u.union(isl.UnionSet.from_set(domains[s])), sources, isl.UnionSet("{ }"))
-    last = reduce(lambda u, s: u.union(isl.UnionSet.from_set(domains[s])), sinks, isl.UnionSet("{ }"))
+    first, last = (union_set_of(domains[s] for s in statements) for statements in (sources, sinks))
     return dependences.intersect_domain(first).intersect_range(last)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, reduce
@@ -19,6 +19,7 @@ CONTEXT = isl.DEFAULT_CONTEXT
 _FLOORS = 8  # of a set: more than 4 are rare, and a step with 12 of them takes 20 us
 
 Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.UnionMap, isl.PwAff)
+Union = TypeVar("Union", isl.UnionSet, isl.UnionMap)
 
 _RESERVED = frozenset(
     "max min mod and or not exists implies floor ceil floord ceild infty infinity nan true false rat".split()
@@ -331,15 +332,17 @@ def empty_union_map() -> isl.UnionMap:
     return isl.UnionMap("{ }")
 
 
-def union_of(items: list[isl.Map]) -> isl.UnionMap:
-    result = empty_union_map()
-    for item in items:
-        result = result.union(isl.UnionMap.from_map(item))
-    return result
+def union_of(items: Iterable[isl.Map]) -> isl.UnionMap:
+    return _united([isl.UnionMap.from_map(item) for item in items], empty_union_map())
 
 
-def union_set_of(items: list[isl.Set]) -> isl.UnionSet:
-    result = isl.UnionSet("{ }")
-    for item in items:
-        result = result.union(isl.UnionSet.from_set(item))
-    return result
+def union_set_of(items: Iterable[isl.Set]) -> isl.UnionSet:
+    return _united([isl.UnionSet.from_set(item) for item in items], isl.UnionSet("{ }"))
+
+
+def _united(parts: Sequence[Union], empty: Union) -> Union:
+    """Their union by halves: each step copies what it has, which is too much for one part at a time."""
+    if len(parts) < 2:
+        return parts[0] if parts else empty
+    middle = len(parts) // 2
+    return _united(parts[:middle], empty).union(_united(parts[middle:], empty))

@@ -180,6 +180,53 @@ def test_one_byte_beyond_no_bytes_is_undefined(capfd: pytest.CaptureFixture[str]
     assert "m=6 n=1" in undefined[0]
 
 
+HELPERS = """\
+float factor = 3;
+static float twice(float x) { return 2 * x; }
+void scale(float *p) { *p = twice(*p); }
+void weigh(float *p) { *p *= factor; }
+"""
+CALLER = """\
+#include <stdio.h>
+extern float factor;
+void scale(float *p);
+void weigh(float *p);
+float a[50];
+int main(void)
+{
+    for (int i = 0; i < 50; i++)
+        a[i] = i;
+    for (int i = 0; i < 50; i++)
+        %s(&a[i]);
+    for (int i = 0; i < 50; i++)
+        printf("%%g\\n", a[i]);
+    return 0;
+}
+"""
+
+
+def test_regions_call_functions_of_other_files(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("helpers.c").write_text(HELPERS)
+    assert verify(CALLER % "scale", "--with", "helpers.c") == 0
+    output = capfd.readouterr().out
+    assert "verify: proved for all sizes; no difference in 1 run of 1 region" in output
+    assert "program  same: prints what the original prints, to the bit" in output
+
+
+def test_a_variable_of_the_region_and_of_what_it_calls_is_not_one_in_a_driver(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    Path("helpers.c").write_text(HELPERS)
+    for text, more in (
+        (CALLER % "weigh", ("--with", "helpers.c")),
+        (HELPERS + (CALLER % "weigh").replace("extern float factor;", ""), ()),
+    ):
+        assert verify(text, *more) == 0
+        output = capfd.readouterr().out
+        assert "not run alone: functions that it calls use 'factor'" in output
+        assert "program  same: prints what the original prints, to the bit" in output
+
+
 def test_what_cannot_be_checked_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     hidden = """\
     void scale(float *restrict a)

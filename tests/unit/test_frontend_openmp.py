@@ -291,14 +291,52 @@ def test_directives_around_a_pragma_go_with_its_loop(nest: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     "body",
     [
-        f"#ifdef _OPENMP\nnext();\n#pragma omp parallel for\n#endif\n{LOOP}",
         f"#ifdef _OPENMP\nif (x[0] > 0)\n#pragma omp parallel for\n#else\n#endif\n{LOOP}",
+        f"#define A\n#ifdef A\nnext();\n#pragma omp parallel for\n#else\n#pragma omp simd\n#endif\n{LOOP}",
         f'#define PARALLEL _Pragma("omp parallel for")\nx[0] = 5; PARALLEL {LOOP}',
     ],
 )
 def test_a_pragma_that_cannot_go_with_its_loop_keeps_it(body: str, tmp_path: Path) -> None:
     texts, said = found(tmp_path, f"void f(float *x)\n{{\n{body}\n}}")
     assert (texts, [d.notes[0].id for d in said]) == ([], ["PG113"])
+
+
+@pytest.mark.parametrize(
+    ("before", "pragma"),
+    [
+        ("#ifdef _OPENMP\nnext();\n%s\n#endif\n", "#pragma omp parallel for"),
+        ("#ifndef A\nnext();\n%s\n#endif\n", "#pragma omp parallel for"),
+        ("#ifndef A\nnext();\n%s\n#endif\n/* comment\n*/ // more\n\n", "#pragma omp simd \\\n  simdlen(4)"),
+        ("#ifndef A\n#ifndef B\nnext();\n%s\n#endif\n#endif\n", "#pragma acc parallel loop // why"),
+    ],
+)
+def test_a_pragma_after_statements_of_a_condition_is_left_out_alone(
+    before: str, pragma: str, tmp_path: Path
+) -> None:
+    text = f"int next(void);\nvoid f(float *x)\n{{\n{before.replace('%s', pragma)}{LOOP}\n}}\n"
+    file = tmp_path / "in.c"
+    file.write_text(text)
+    (scop,) = lift(str(file)).scops
+    assert text[scop.start : scop.end] == LOOP
+    assert [text[start:end] for start, end in scop.pragmas] == [pragma]
+    host = compile_file(str(file), Options(target="emulator", certify="off")).files["_host.c"]
+    assert pragma not in host
+    assert "next();" in host and host.count("#endif") == before.count("#endif")
+
+
+@pytest.mark.parametrize(
+    ("between", "regions"),
+    [
+        ("#ifdef _OPENMP\nnext(); // hidden\n#endif", 2),
+        ("#if defined(_OPENMP) && defined(A)\n#else\n;\n#endif", 2),
+        ("#ifdef _OPENMP\n/* no\ncode */ // here\n# pragma omp \\\n  simd\n#endif", 1),
+        ("#ifdef A\nnext();\n#endif", 1),
+    ],
+)
+def test_statements_for_openmp_stay_between_loops(between: str, regions: int, tmp_path: Path) -> None:
+    texts, said = found(tmp_path, f"void f(float *x)\n{{\n{LOOP}\n{between}\n{LOOP}\n}}")
+    assert (len(texts), said) == (regions, [])
+    assert all("next" not in text for text in texts) or "_OPENMP" not in between
 
 
 REGION = f"#pragma scop\n{LOOP}\n#pragma endscop\n"

@@ -87,7 +87,6 @@ def test_statements_of_calls(function: str, text: str, expected: list[str], tmp_
     [
         ("int h(float *x); int f(float *x) { return h(x); }", "k[i] = f(a);", "it calls 'h'"),
         ("int f(int c, ...) { return c; }", "k[i] = f(1, 2);", "a variable number of arguments"),
-        ("int f(c) float *c; { return *c; }", "k[i] = f(a);", "in the old style"),
         ("int f(float *x, int (*h)(int)) { return h(1); }", "k[i] = f(a, 0);", "is a function"),
         ("int f(volatile float *x) { return *x; }", "k[i] = f(a);", "volatile"),
         ("int f(float *x) { again: if (*x > 1) goto again; return 1; }", "k[i] = f(a);", "with 'goto'"),

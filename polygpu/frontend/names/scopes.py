@@ -49,11 +49,14 @@ class Enumerator:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """`definition` is the FuncDef, None where the file only declares it."""
+    """`definition` is the FuncDef, None where the file only declares it; one that is `borrowed` stands in
+    another file of the program.
+    """
 
     name: str
     node: Any
     definition: Any = None
+    borrowed: bool = False
 
 
 Symbol: TypeAlias = Variable | Enumerator | Function
@@ -300,7 +303,5 @@ def function_scope(definition: Any, outer: Scope) -> Scope:
     scope = outer.child()
     declarator = definition.decl.type
     for node in declarator.args.params if declarator.args else ():
-        scope.declare(node, "parameter")
-    for node in definition.param_decls or ():
         scope.declare(node, "parameter")
     return scope

@@ -129,8 +129,6 @@ def _types_named(definition: Any) -> frozenset[str]:
 
 def _problems(context: FileContext, definition: Any, active: tuple[str, ...]) -> Iterator[Impure]:
     position = context.at(definition)
-    if definition.param_decls:
-        yield Impure("it declares its parameters in the old style", position)
     declared = definition.decl.type.args
     for parameter in declared.params if declared else ():
         if isinstance(parameter, c_ast.EllipsisParam):

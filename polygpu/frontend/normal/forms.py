@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import field
 from typing import Any
 
 from pycparser import c_ast
@@ -24,6 +25,7 @@ from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, 
 from polygpu.frontend.normal.unrolled import Unroller, over_members
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.text.nodes import nodes
+from polygpu.support.dataclass import dataclass
 
 _CONCERNED = (
     c_ast.FuncCall,
@@ -36,14 +38,25 @@ _CONCERNED = (
 )
 
 
+@dataclass
+class Said:
+    """Of normal forms: how the source has the names that they make, and what of the file called functions
+    have `named`.
+    """
+
+    spelled: dict[str, str] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+
+
 def normal(
     context: FileContext,
     function: Any,
     scope: Scope,
     region: Sequence[Any],
     more: frozenset[str] = frozenset(),
+    said: Said | None = None,
 ) -> tuple[Any, ...]:
-    """The statements of a region, in normal form, with those of MORE that are wanted.
+    """The statements of a region, in normal form, with those of MORE that are wanted; adds to what is `said`.
 
     Raises Diagnosed for a call that is in the way.
     """
@@ -51,10 +64,11 @@ def normal(
     if not more and not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)
-    names = Names({*declared_names(function), *used_names(function), *file})
+    said = said or Said()
+    names = Names({*declared_names(function), *used_names(function), *file}, said.spelled)
     outside = jumps_to(function.body) - jumps_to(block(items, None))
     items = blocks(items, scope, in_sequence)
-    items = Inliner(context, names, function).inlined(items, scope)
+    items = Inliner(context, names, function, named=said.named).inlined(items, scope)
     items = blocks(items, scope, lambda found, inner: without_switch(found, inner, names))
     every = outside + jumps_to(block(items, None))
     items = blocks(items, scope, lambda found, _: without_goto(found, names, every))

@@ -45,17 +45,20 @@ from polygpu.frontend.text.nodes import nodes
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
-MOST_NODES = 20_000  # of what is written into one region
+MOST_NODES = 5_000  # of what is written into one region: some 300 statements, which take half a minute
 
 
 @dataclass
 class Inliner:
-    """Writes out the calls of a region of `function`; `left` is how much may still be written."""
+    """Writes out the calls of a region of `function`; `left` is how much may still be written. What is called
+    has `named` these of the file.
+    """
 
     context: FileContext
     names: Names
     function: Any
     left: int = MOST_NODES
+    named: set[str] = field(default_factory=set)
 
     @cached_property
     def hidden(self) -> frozenset[str]:
@@ -201,6 +204,7 @@ class Before:
         if inliner.left < 0:
             reason = Impure("what is called would be too much for one region", inliner.context.at(node))
             raise impure_call(inliner.context.at(node), name, reason)
+        inliner.named |= found.outer
         return found
 
     def entered(self, found: Callee, node: Any, given: list[Any]) -> Any:
@@ -328,6 +332,8 @@ def _is_one(wanted: CType, given: CType | None) -> bool:
             return first == second
         case Qualified(first, _), Qualified(second, _):
             return first is second
+        case Pointer(first, _), Pointer(second, _):
+            return _is_one(first, second)
     return False
 
 

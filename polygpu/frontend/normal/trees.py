@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -282,9 +283,10 @@ def replaced(tree: Any, name: str, value: Any) -> Any:
 
 @dataclass
 class Names:
-    """Names that are taken: what a form declares has other ones."""
+    """Names that are taken. What a form declares has other ones; how the source has these is `spelled`."""
 
     taken: set[str]
+    spelled: dict[str, str] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
         """`name`, or `name_2` and so on."""
@@ -293,6 +295,8 @@ class Names:
             count += 1
             found = f"{name}_{count}"
         self.taken.add(found)
+        if found != name:
+            self.spelled[found] = self.spelled.get(name, name)
         return found
 
     def take(self, names: Iterable[str]) -> None:

@@ -96,8 +96,13 @@ def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
         message = f"which elements '{name}' changes here is not certain"
         help_text = "write its size as a number of elements times 'sizeof' of one, or write a loop"
         return refusal("PG130", reader.region.at(node), message, help_text, len(name))
+    context = reader.region.context
     message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
     help_text = "end the region before the call, or define the function in this file"
+    if name in context.refused:
+        message += f"; that of another file is not taken: {context.refused[name]}"
+    elif isinstance(context.scope.find(name), Function):
+        help_text = "define the function in this file, or name the file that does: --with FILE.c"
     return refusal("PG130", reader.region.at(node), message, help_text, len(name))
 
 

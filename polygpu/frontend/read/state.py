@@ -123,7 +123,9 @@ class RawStatement:
 
 @dataclass(frozen=True)
 class FileContext:
-    """What all regions of a file share. It may be said to be a `part` of a program of several files."""
+    """What all regions of a file share. It may be said to be a `part` of a program of several files; of
+    functions that others define, `refused` says why they are no part of it.
+    """
 
     source: Source
     expansion: Expansion
@@ -131,6 +133,7 @@ class FileContext:
     positions: Positions
     scope: Scope
     part: bool = False
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, node: Any) -> Position:
         return self.positions.of(node)

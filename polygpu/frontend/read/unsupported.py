@@ -56,6 +56,10 @@ def expression_refusal(node: Any, position: Position, statement: bool = False) -
     if isinstance(node, c_ast.UnaryOp) and node.op == "&":
         help_text = "name the array element itself"
         return refusal("PG154", position, "the address of an object is taken in a region", help_text)
+    if isinstance(node, c_ast.Constant) and node.type != "string":
+        message = "NULL, or another number as a pointer, in a region"
+        help_text = "set or test the pointer before or after the region"
+        return refusal("PG153", position, message, help_text, len(node.value))
     if isinstance(node, c_ast.Constant):
         message = f"the string {node.value} in a region"
         return refusal("PG153", position, message, "copy it to an array before the region", len(node.value))

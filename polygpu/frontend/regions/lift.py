@@ -18,6 +18,7 @@ from polygpu.frontend.names.scopes import Hidden, file_scope
 from polygpu.frontend.names.structures import told_apart
 from polygpu.frontend.options import FrontendOptions, Kept, Lifted, Vetoed
 from polygpu.frontend.read.state import FileContext
+from polygpu.frontend.regions.beside import Beside, Unit, called, units
 from polygpu.frontend.regions.decided import decided
 from polygpu.frontend.regions.find import has_pragmas, marked, name_of_regions
 from polygpu.frontend.regions.nests import Run, find_nests
@@ -102,9 +103,9 @@ class _Parsed:
             self.text,
             tuple(told_apart(sorted(scops, key=lambda scop: scop.start))),
             tuple(diagnostics),
-            self.cleaned.files,
-            self.cleaned.system_files,
-            {file: source.text for file, source in self.sources.items()},
+            context.positions.clean.files,
+            context.positions.clean.system_files,
+            {file: source.text for file, source in context.positions.sources.items()},
             detected,
             tuple(decided(context)),
             self.kept,
@@ -125,7 +126,11 @@ def _parsed(path: str, text: str, options: FrontendOptions) -> _Parsed:
     tree, cleaned, again = parsed.tree, parsed.clean, _copied(parsed, sources)
     count(tree.root)
     scope = file_scope(tree.root, _hidden(cleaned))
-    context = FileContext(sources[path], expansion, tree.root, tree.positions, scope, options.part)
+    beside = Beside(Unit(tree.root, tree.positions), scope, tree.positions)
+    if options.others and (names := called(tree.root)):
+        beside.borrow(list(units(sorted(names), options.others, options)))
+    positions = beside.positions
+    context = FileContext(sources[path], expansion, tree.root, positions, scope, options.part, beside.refused)
     told = (*preprocessed.diagnostics, *parsed.diagnostics)
     keeps = partial(_kept, context, cache(partial(_as_written, context, again, _hidden(cleaned))))
     return _Parsed(path, text, options, context, cleaned, sources, told, not parsed.diagnostics, keeps)

@@ -220,12 +220,13 @@ def _lifted(found: Nests, sequence: Sequence, start: int, first: int, last: int)
         leading -= 1
     items = sequence.items[leading : last + 1]
     pragma = items[0] if leading < first else None
-    span = nest_span(found.context, pragma, sequence.items[first], items[-1])
+    span, apart = nest_span(found.context, pragma, sequence.items[first], items[-1])
     alone = isinstance(sequence.node, c_ast.For)
     block = Block(sequence.node, 0, 0) if alone else Block(sequence.node, first, last + 1)
     position = found.context.at(sequence.items[first])
     extract = Extract(sequence.function, sequence.scope.copy(), block, items, position)
-    return lift_region(found.context, extract, "", span, found.no_alias, sequence.team)
+    scop = lift_region(found.context, extract, "", span, found.no_alias, sequence.team)
+    return replace(scop, pragmas=(apart,)) if apart else scop
 
 
 def _refuse(found: Nests, loop: Any, problems: Iterable[Diagnostic]) -> None:

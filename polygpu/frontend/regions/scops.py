@@ -42,7 +42,7 @@ from polygpu.frontend.names.types import (
     rank,
     tables,
 )
-from polygpu.frontend.normal.forms import further, normal
+from polygpu.frontend.normal.forms import Said, further, normal
 from polygpu.frontend.read import pointers, statements
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.functions import texts
@@ -88,7 +88,16 @@ def lift_region(
     Raises Diagnosed for all that cannot be lifted. What is wrong with subscripts is only told where
     everything else can be read.
     """
-    lifted = partial(_lifted, context, extract, name, span, no_alias, team)
+
+    def lifted(more: frozenset[str]) -> Scop:
+        said = Said()
+        try:
+            scop = _lifted(context, extract, name, span, no_alias, team, more, said)
+        except Diagnosed as problem:
+            raise Diagnosed(*(_as_spelled(d, said.spelled) for d in problem.diagnostics)) from None
+        variables = (n for n in said.named if isinstance(context.scope.find(n), Variable))
+        return replace(scop, named=frozenset(variables))
+
     try:
         scop: Scop | None = lifted(frozenset())
         problem = None
@@ -106,6 +115,15 @@ def lift_region(
         assert problem is not None
         raise problem
     return scop
+
+
+def _as_spelled(d: Diagnostic, spelled: Mapping[str, str]) -> Diagnostic:
+    """With names as the source has them, not as what is written out of calls and loops does."""
+    message, help_text = (
+        re.sub(r"\b[A-Za-z]\w*_\d+\b", lambda found: spelled.get(found[0], found[0]), text)
+        for text in (d.message, d.help)
+    )
+    return replace(d, message=message, help=help_text, notes=tuple(_as_spelled(n, spelled) for n in d.notes))
 
 
 def _is_unbounded(scop: Scop) -> bool:
@@ -127,11 +145,12 @@ def _lifted(
     no_alias: bool,
     team: Team | None,
     more: frozenset[str],
+    said: Said,
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
     constants = list(_constants(extract))
-    items = normal(context, extract.function, extract.scope, extract.items, more)
+    items = normal(context, extract.function, extract.scope, extract.items, more, said)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
     assigned = counters | _assigned(items)

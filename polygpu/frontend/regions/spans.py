@@ -12,7 +12,11 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.position import Position
 
 _WRITE_PRAGMAS = "put '#pragma scop' and '#pragma endscop' around the loops in the source file itself"
-_BEFORE = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+[ \t]*\Z", re.MULTILINE)
+_LINE = r"(?:[^\n\\]|\\(?:\r?\n|.))*"  # with those that continue it
+_CONTINUED = re.compile(_LINE)
+_COMMENTS = r"(?:/\*(?:[^*]|\*(?!/))*\*/[ \t\r]*)*(?://[^\n]*)?"
+_NO_CODE = re.compile(rf"^[ \t\r]*#{_LINE}|{_COMMENTS}", re.MULTILINE)
+_BEFORE = re.compile(rf"(?:^[ \t\r]*(?:#{_LINE}|{_COMMENTS})\n)+[ \t]*\Z", re.MULTILINE)
 _OPENMP = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(?:omp|acc)[ \t]+(?:parallel|for|simd|target|teams|kernels|serial|loop)\b",
     re.MULTILINE,
@@ -45,15 +49,51 @@ def _pragma(source: Source, position: Position) -> tuple[int, int]:
     raise refusal("PG113", position, "the pragma comes from a macro", _WRITE_PRAGMAS)
 
 
-def nest_span(context: FileContext, leading: Any, first: Any, last: Any) -> tuple[int, int]:
-    """From `leading` (a pragma before the loop, or None) and the first loop to the end of the last."""
-    start, _ = _loop(context, first)
-    if leading is not None:
-        start, _ = _pragma(context.source, context.at(leading))
-    span = _with_directives(context, start, first), _loop(context, last)[1]
-    _check_directives(context.source, span, _LASTING, "move it before the loop")
-    _check_conditionals(context.source, span)
-    return span
+def nest_span(
+    context: FileContext, leading: Any, first: Any, last: Any
+) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """From `leading` (a pragma before the loop, or None) and the first loop to the end of the last; and where
+    a pragma for the loop is that does not go with it.
+    """
+    apart = _pragma_apart(context, leading, first)
+    start, end = _loop(context, first)[0], _loop(context, last)[1]
+    if apart is None:
+        if leading is not None:
+            start, _ = _pragma(context.source, context.at(leading))
+        start = _with_directives(context, start, first)
+    if first is not last:
+        _check_between(context.source, _loop(context, first)[1], _loop(context, last)[0])
+    _check_directives(context.source, (start, end), _LASTING, "move it before the loop")
+    _check_conditionals(context.source, (start, end))
+    return (start, end), apart
+
+
+def _pragma_apart(context: FileContext, leading: Any, loop: Any) -> tuple[int, int] | None:
+    """Where a pragma ends a conditional part of the file that is more than pragmas.
+
+    #ifdef THREADS
+        set_threads(4);
+        #pragma omp parallel for
+    #endif
+        for (...)
+    """
+    source, end = context.source, _loop(context, loop)[0]
+    before = _BEFORE.search(source.text[:end])
+    pragmas = list(_OPENMP.finditer(before[0])) if before else []
+    if before is None or len(pragmas) != 1:
+        return None
+    start = before.start() + pragmas[0].start()
+    if leading is None and not _depends_on_openmp(source, start):
+        return None
+    said = None if leading is None else context.at(leading)
+    if said is not None and (said.file, said.line) != (source.path, source.place(start)[0]):
+        return None
+    opened = [word for word, _ in source.directives(before.start(), start) if word in _IF | _BRANCHES]
+    closed = [word for word, place in source.directives(start, end) if place > start]
+    if opened or not closed or set(closed) != {"endif"}:
+        return None
+    line = _CONTINUED.match(source.text, start)
+    return start, line.end() if line else start
 
 
 def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
@@ -101,6 +141,21 @@ def _depends_on_openmp(source: Source, offset: int) -> bool:
         elif word == "endif" and opened:
             opened.pop()
     return any("_OPENMP" in source.line(source.place(place)[0]) for place in opened)
+
+
+def _check_between(source: Source, start: int, end: int) -> None:
+    """Statements for OpenMP alone cannot go with the loops around them: they may be hidden here, and run in
+    the program.
+    """
+    opened: list[tuple[str, int]] = []
+    for word, offset in source.directives(start, end):
+        if word in _IF:
+            opened.append((word, offset))
+        elif word == "endif" and opened:
+            first, place = opened.pop()
+            hidden = _NO_CODE.sub("", source.text[place:offset])
+            if "_OPENMP" in source.line(source.place(place)[0]) and hidden.strip():
+                raise _within(source, first, place, _WRITE_PRAGMAS)
 
 
 def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:

@@ -53,7 +53,9 @@ def _has_loops(function: Any) -> bool:
 def outside(context: FileContext) -> frozenset[str]:
     """The functions that the user declares and this file does not define."""
     functions = (
-        s for s in context.scope.symbols.values() if isinstance(s, Function) and s.definition is None
+        s
+        for s in context.scope.symbols.values()
+        if isinstance(s, Function) and (s.definition is None or s.borrowed)
     )
     return frozenset(f.name for f in functions if context.at(f.node).file in context.positions.sources)
 

@@ -10,6 +10,7 @@ from pycparser import c_ast, c_parser
 
 from polygpu.frontend.text.blocks import unfold
 from polygpu.frontend.text.clean import Clean
+from polygpu.frontend.text.oldstyle import with_prototypes
 from polygpu.frontend.text.source import Source, Token, align
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -91,6 +92,7 @@ def parse(clean: Clean, sources: dict[str, Source]) -> Tree:
     try:
         root = parser.parse(clean.text, "clean")
         unfold(root)
+        with_prototypes(root)
         return Tree(root, positions)
     except c_parser.ParseError as error:
         raise Diagnosed(_syntax_error(str(error), parser, positions)) from None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from polygpu.frontend.options import FrontendOptions
 from polygpu.frontend.text.clean import Clean
+from polygpu.frontend.text.oldstyle import is_untyped
 from polygpu.frontend.text.parse import Tree, parse
 from polygpu.frontend.text.preprocess import TIMEOUT, as_file, compiler_arguments, find_compiler
 from polygpu.frontend.text.source import Source
@@ -53,6 +54,9 @@ def parse_tolerantly(path: str, clean: Clean, sources: dict[str, Source], option
             (error,) = problem.diagnostics
             if found := _CPLUSPLUS.search(clean.text):
                 raise Diagnosed(_no_c(path, found[0])) from None
+            if error.position and (typed := _typed(clean, error.position)) is not None:
+                clean = typed
+                continue
             left = _without(clean, error.position) if error.position else None
             if left is None or len(warnings) == MOST_FUNCTIONS:
                 raise
@@ -85,6 +89,15 @@ def _accepted(path: str, options: FrontendOptions) -> bool:
         return subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
+
+
+def _typed(clean: Clean, position: Position) -> Clean | None:
+    """The text with the type of the function at a position that has none; None where there is no such."""
+    lines = {k + 1 for k, place in enumerate(clean.places) if place == (position.file, position.line)}
+    for item in _items(clean.text):
+        if not lines.isdisjoint(_lines(clean.text, item)) and is_untyped(clean.text, item.start):
+            return replace(clean, text=f"{clean.text[: item.start]}int {clean.text[item.start :]}")
+    return None
 
 
 def _without(clean: Clean, position: Position) -> tuple[Clean, str, str] | None:
