@@ -193,6 +193,31 @@ def test_iterations_may_be_few_from_the_start(monkeypatch: pytest.MonkeyPatch) -
     assert predict(region, device, sizes).record == found[-1].record
 
 
+@pytest.mark.parametrize(
+    ("kernel", "decisions"),
+    [
+        ("conv2d", ("tile(i: 256, j: 16)", "threads(i: 16, j: 16)", "deal(i: cyclic)", "stage()")),
+        ("conv2d", ("tile(i: 4, j: 512)", "threads(i: 4, j: 16)", "deal(j: cyclic)", "stage()")),
+        (
+            "transpose",
+            ("order(j, i)", "tile(j: 256, i: 32)", "threads(j: 8, i: 32)", "deal(j: blocked)", "stage()"),
+        ),
+        ("tmv", ("tile(i: 1024, j: 8)", "threads(i: 64)", "deal(i: cyclic)", "stage()")),
+    ],
+)
+def test_tiles_longer_than_loops_are_sampled_where_threads_work(
+    kernel: str, decisions: tuple[str, ...]
+) -> None:
+    made = compiled(kernel, "8800gtx", decisions)
+    region, device = made.regions[0].region, made.device
+    sizes = dict.fromkeys(programs.parameters_of(kernel), 61)
+    exact, few = (predict(region, device, sizes, work=Work(None, most=most)) for most in (None, 1))
+    assert few.sampled and not exact.sampled
+    for name in ("slots", "bytes", "requests"):
+        counted_all, close = (p.record["kernels"][0]["counters"][name] for p in (exact, few))
+        assert counted_all / 1.5 < close < counted_all * 1.5
+
+
 def test_many_launches_under_a_test_are_sampled() -> None:
     """The loop over the launches of seidel-2d is in a test of its sizes."""
     made = compiled("seidel-2d", "8800gtx")

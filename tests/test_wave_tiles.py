@@ -135,6 +135,25 @@ def test_branches_that_are_never_taken_touch_nothing(tmp_path: Path) -> None:
     assert_as_the_original(region, tmp_path, 5, 33)
 
 
+def copied_pieces(region: CompiledRegion) -> int:
+    """Of the elements that blocks of waves copy."""
+    copied = [t for g in in_waves(region) for t in (g.block, *children(g.block)) if isinstance(t, Copied)]
+    return sum(box.only.n_basic_set() for c in copied for box in c.boxes if box.only is not None)
+
+
+def test_loops_that_end_at_constants_copy_as_simply_as_those_that_end_with_the_array(tmp_path: Path) -> None:
+    """The array has `n` rows, of which nothing says that they are 40."""
+    nine = " + ".join(f"C[i + {i}][j + {j}]" for i in (-1, 0, 1) for j in (-1, 0, 1))
+    five = "C[i - 1][j - 1] + C[i][j - 1] + C[i][j] + C[i][j + 1] + C[i + 1][j + 1]"
+    assert five in IN_TWO_DIMENSIONS
+    source = IN_TWO_DIMENSIONS.replace(five, nine)
+    of_all = realiser(source, tmp_path).realise(parse("wave(t: 2, i: 16, j: 32)"))
+    constant = source.replace("t < n / 2", "t < 5").replace("< n - 1", "< 39")
+    region = realiser(constant, tmp_path).realise(parse("wave(t: 2, i: 16, j: 32)"))
+    assert 0 < copied_pieces(region) <= copied_pieces(of_all)
+    assert_as_the_original(region, tmp_path, 40, 53)
+
+
 def test_points_with_loops_of_their_own_stay(tmp_path: Path) -> None:
     """Those of a tile wait for each other: there is less to do at the same time than without."""
     source = IN_TWO_DIMENSIONS.replace("C[i + 1][j + 1]) / 5.0f;", "C[i + 1][j + 1]) / 5.0f;\n")

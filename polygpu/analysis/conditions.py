@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, PolyStatement, statement_space
-from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Position, limits
+from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Position, limits, type_of
+from polygpu.model.rewrite import walk
 from polygpu.model.scop import COUNTED, LARGEST_SIZE, Conversion
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -135,9 +136,17 @@ def _bounds(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
     for s in p.statements:
         for a in s.accesses:
-            if a.affine and (a.must or a.write):  # other reads may never happen: no claim about them
+            if (a.must or a.write) and _has_a_meaning(a):  # other reads may never happen: no claim about them
                 found.extend(_bounds_of(p, s, a))
     return found
+
+
+def _has_a_meaning(a: PolyAccess) -> bool:
+    """Whether subscripts are what they would be of mathematical integers. Constants that are assumed may make
+    one affine that is not in the source: i % n.
+    """
+    parts = (part for x in a.reference.subscripts for part in walk(x))
+    return a.affine or not any("unsigned" in type_of(part) for part in parts)
 
 
 def _bounds_of(p: Polyhedra, s: PolyStatement, a: PolyAccess) -> list[Condition]:

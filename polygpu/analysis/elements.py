@@ -10,10 +10,10 @@ from polygpu.support.isl_idioms import D
 
 
 def declared(p: Polyhedra, array: Array) -> isl.Set | None:
-    """All elements of `array`, without an end where the outermost extent is not known.
+    """All elements of `array`, without ends where the outermost extent is not known: a pointer may lead into
+    an array, and an array of the region's own has the values of a loop's iterator as subscripts.
 
-    Those of the region's own begin where what it touches does, too: an expanded array has the values of a
-    loop's iterator as subscripts. None where an extent is no affine function of the parameters.
+    None where an extent is no affine function of the parameters.
     """
     space = p.context.get_space().set_from_params().add_dims(D.set, len(array.extents))
     builder = AffineBuilder(space)
@@ -25,9 +25,7 @@ def declared(p: Polyhedra, array: Array) -> isl.Set | None:
                 found = found.intersect(index.lt_set(builder.value(extent)))
             except (ValueError, isl.Error):
                 return None
-        elif array.storage == "region":
-            continue
-        found = found.lower_bound_val(D.set, k, isl.Val(0))
+            found = found.lower_bound_val(D.set, k, isl.Val(0))
     return found
 
 

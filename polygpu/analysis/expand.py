@@ -19,6 +19,7 @@ import islpy as isl
 from polygpu.analysis.dependences import Dependences, carried, compute
 from polygpu.analysis.final_values import copy_back
 from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.old_values import free_name
 from polygpu.analysis.places import array_names, holds
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple
 from polygpu.analysis.verdicts import ends, obstacle
@@ -284,10 +285,7 @@ def _expansions_of(p: Polyhedra, d: Dependences, name: str) -> list[Expansion]:
         return []  # a value from outside the region, or one never written: leave the memory as it is
     flow = _flow_of(p, accesses, d)
     webs = _webs(accesses, flow)
-    names = [name] if len(webs) == 1 else [f"{name}_{k}" for k in range(len(webs))]
-    taken = {a.name for a in p.arrays}
-    if any(n in taken and n != name for n in names):
-        return []
+    names = [name] if len(webs) == 1 else [free_name(p, f"{name}_{k}") for k in range(len(webs))]
     return [
         Expansion(name, renamed, tuple(range(_depth(p, web, flow))), web)
         for renamed, web in zip(names, webs, strict=True)

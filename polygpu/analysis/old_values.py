@@ -34,7 +34,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, bounded, maps, union_of
 
-STEPS = 4_000_000  # of isl, which mostly takes some 1,000, and up to a million
+STEPS = 1_500_000  # of isl, which mostly takes some 1,000, and up to a million
 
 Found: TypeAlias = dict[tuple[str, Reference], PolyAccess]
 """Reads of an array, by their statement and reference."""

@@ -26,7 +26,7 @@ from polygpu.analysis.old_values import free_name, redirected
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, PolyStatement, array_tuple, statement_space
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, coalesced
+from polygpu.support.isl_idioms import D, coalesced, in_order
 
 Sides = tuple[tuple[int, int], ...]
 """For each loop around a step the subscript that tells its iteration, and how far it is ahead of that."""
@@ -133,7 +133,7 @@ class _Loop:
             return None
         sides = tuple(self._sides(s, a))
         here = [(x, pairs.intersect(self._same_step(x, s))) for x, pairs in stored]
-        before = [pairs.intersect(x.schedule.lex_lt_map(s.schedule)) for x, pairs in here]
+        before = [pairs.intersect(in_order(x.schedule, s.schedule)) for x, pairs in here]
         behind = [pairs.subtract(early) for (_, pairs), early in zip(here, before, strict=True)]
         if not sides or existing(self.p, a, a.relation.range()) is None:
             return None
@@ -146,7 +146,7 @@ class _Loop:
 
     def _comes_later(self, s: PolyStatement, x: PolyStatement, pairs: isl.Map) -> bool:
         """Whether what is in `pairs` with an instance is in a later step for some."""
-        later = pairs.subtract(self._same_step(s, x)).intersect(s.schedule.lex_lt_map(x.schedule))
+        later = pairs.subtract(self._same_step(s, x)).intersect(in_order(s.schedule, x.schedule))
         return not later.is_empty()
 
     def _same_step(self, x: PolyStatement, s: PolyStatement) -> isl.Map:

@@ -21,6 +21,7 @@ from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import (
     D,
     TooLongError,
+    bounded,
     bounded_hull,
     coalesced,
     identifier,
@@ -31,6 +32,8 @@ from polygpu.support.isl_idioms import (
 from polygpu.support.recent import Recent, Same
 
 T = TypeVar("T")
+
+_STEPS = 100_000  # of isl, to find that writes cover an array; ordinary ones take hundreds
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -320,7 +323,12 @@ def _directions(p: Polyhedra, d: Dependences, array: Array, touched: list[isl.Se
         for a in s.accesses
         if a.write and a.must and a.reference.array == array.name and not a.reference.field
     ]
-    return live_in or not _covers(p, array, must, touched), True
+    try:
+        with bounded(_STEPS):
+            covered = live_in or _covers(p, array, must, touched)
+    except TooLongError:
+        covered = False  # copied in for nothing, perhaps
+    return live_in or not covered, True
 
 
 def _covers(p: Polyhedra, array: Array, written: list[isl.Set], touched: list[isl.Set]) -> bool:

@@ -16,6 +16,7 @@ from polygpu.lower.context import KernelContext
 from polygpu.lower.loaded import load_once
 from polygpu.lower.points import names_in
 from polygpu.lower.reductions import shared_parts
+from polygpu.lower.stretches import with_stretches
 from polygpu.lower.tidy import tidy, typed
 from polygpu.mapping.program import Box, Grid, Tiles
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name
@@ -59,7 +60,7 @@ def _kernel(c: KernelContext) -> Kernel:
     if c.m.attending and not c.m.outer:  # launches that are one have as many threads as registers suffice for
         plain = loads_before_rows(plain, frozenset(box.name for box, _ in c.m.boxes))
     loaded = load_once(plain, memory, c.m.reuse)
-    body = tidy(carry(loaded, frozenset(c.layouts), c.m.reuse))
+    body = with_stretches(tidy(carry(loaded, frozenset(c.layouts), c.m.reuse)))
     arrays = _arrays(c, body)
     free = free_names(body)
     for a in arrays:

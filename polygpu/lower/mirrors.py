@@ -91,10 +91,18 @@ def of_statements(
     c: KernelContext, names: tuple[str, ...]
 ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
     """What comes before and behind code of statements: what it reads of others' elements, and they of its."""
-    before = tuple(s for mirror in c.m.mirrors for s in fetches(c, mirror, names))
     keys = {reference_key(s, a.reference) for s in names for a in c.m.p.statement(s).accesses if a.write}
-    written = [mirror for mirror in c.m.mirrors if keys & mirror.box.references]
-    return before, tuple(s for mirror in written for s in puts(c, mirror))
+    before: list[Statement] = []
+    after: list[Statement] = []
+    both = False
+    for mirror in c.m.mirrors:
+        fetched = tuple(fetches(c, mirror, names))
+        before.extend(fetched)
+        if keys & mirror.box.references:
+            after.extend(puts(c, mirror))
+            both |= bool(fetched)
+    meet = (Barrier(),) if both else ()  # others may still read the elements that are put there anew
+    return tuple(before), (*meet, *after)
 
 
 def _own(c: KernelContext, mirror: Mirror) -> tuple[Reference, Reference]:

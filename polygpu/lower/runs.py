@@ -196,6 +196,7 @@ class RunCode:
         """Names for the schedule dimensions below the points: iterators where they are the dimension."""
         taken = {n for a in self.c.m.axes for n in (a.name, a.origin)}
         taken |= {f.name for f in self.c.m.outer} | self.c.m.p.names()
+        around = {step.name for step in self.steps}  # of which one may be an iterator of another statement
         lines = [entries(self.node, s) for s in self.node.statements]
         names: list[str] = []
         for d in range(max(len(line) for line in lines) or 1):
@@ -204,8 +205,10 @@ class RunCode:
                 for s, line in zip(self.node.statements, lines, strict=True)
                 if d < len(line) and isinstance(row := line[d], isl.PwAff)
             }
-            name = member_name(self.c.m.p, Member(rows), f"c{d}", taken) if rows else f"c{d}"
-            if any(r is step.member.rows.get(s) for step in self.steps for s, r in rows.items()):
+            inner = any(r is step.member.rows.get(s) for step in self.steps for s, r in rows.items())
+            known = taken if inner else taken | around
+            name = member_name(self.c.m.p, Member(rows), f"c{d}", known) if rows else f"c{d}"
+            if inner:
                 name = f"{name}_in"
             taken.add(name)
             names.append(name)

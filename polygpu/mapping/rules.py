@@ -223,6 +223,7 @@ class Tiling:
 _PRODUCT = Tiling([(8, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=4)
 _LARGE_PRODUCT = Tiling([(16, 8, 4), (16, 16, 4)], 16, "double")
 _SQUARE_PRODUCT = Tiling([(16, 8, 4), (8, 16, 4)], 8, "prefetch", resident=2)
+_STRAIGHT_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 16, "prefetch", resident=2)  # no tile is turned
 _DOUBLE_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=2)  # of two in one sum
 # By hand, of 5500 points and 32 steps: 29 ms, with 256 threads 65, with 128 threads 171.
 _BAND = Tiling([(16, 1, 1), (32, 1, 1)], 32, "prefetch", sure=True)
@@ -240,7 +241,7 @@ def tiling(m: Grid, device: Device) -> Tiling:
         across, along = _BAND.shapes
         return replace(_BAND, shapes=[along if k == narrow else across for k in range(count)])
     found = replace(_PRODUCT, registers=_PRODUCT.registers if operands <= 2 else 0)
-    square = _SQUARE_PRODUCT if operands <= 2 else _DOUBLE_PRODUCT
+    square = _DOUBLE_PRODUCT if operands > 2 else _STRAIGHT_PRODUCT if _is_straight(m) else _SQUARE_PRODUCT
     larger = _LARGE_PRODUCT if _is_box(m) else square
     # in a loop of the host, launches are short: much of their time goes into what blocks begin and end with
     even = kind.rectangular and (operands <= 2 or larger is square)
@@ -274,14 +275,20 @@ def _extent_in_a_launch(m: Grid, axis: int) -> int:
 
 def _operands(m: Grid) -> int:
     """Of points that accumulate one value of four bytes each: what they read on the way; of others 0."""
-    held = promote(m)
-    mine = {p.tuple_name for p in held}
-    read = {
-        (array_tuple(p.access.reference), p.access.reference.subscripts)
-        for p in nest_patterns(m)
-        if p.depth and not p.access.write and array_tuple(p.access.reference) not in mine
-    }
-    return len(read) if [SIZES.get(m.p.array(h.array).element) for h in held] == [4] else 0
+    read = {(array_tuple(p.access.reference), p.access.reference.subscripts) for p in _read_on_the_way(m)}
+    return len(read) if [SIZES.get(m.p.array(h.array).element) for h in promote(m)] == [4] else 0
+
+
+def _read_on_the_way(m: Grid) -> list[Pattern]:
+    mine = {p.tuple_name for p in promote(m)}
+    inner = (p for p in nest_patterns(m) if p.depth and not p.access.write)
+    return [p for p in inner if array_tuple(p.access.reference) not in mine]
+
+
+def _is_straight(m: Grid) -> bool:
+    """Whether rows of all that is read on the way go along the axes, so that staged tiles keep them."""
+    axes = range(len(m.axes))
+    return all(p.kind(d) in ("unit", "broadcast") for p in _read_on_the_way(m) for d in axes)
 
 
 def _is_box(m: Grid) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 from math import prod
 
 import islpy as isl
@@ -113,6 +113,10 @@ class _Use:
     access: PolyAccess
     touched: isl.Set  # by a block
 
+    @cached_property
+    def sides(self) -> tuple[Side, ...] | None:
+        return box(self.touched)
+
 
 def _groups(m: Grid, nest: Nest) -> Iterator[list[_Use]]:
     """The uses of elements at affine places, those together that may touch the same element."""
@@ -139,7 +143,7 @@ def _overlapping(uses: list[_Use]) -> list[list[_Use]]:
 
 def _meet(a: _Use, b: _Use) -> bool:
     same = reference_key(a.statement, a.access.reference) == reference_key(b.statement, b.access.reference)
-    return same or box(a.touched) == box(b.touched) or not a.touched.intersect(b.touched).is_empty()
+    return same or a.sides == b.sides or not a.touched.intersect(b.touched).is_empty()
 
 
 def _staged(

@@ -37,6 +37,7 @@ from polygpu.mapping.program import (
 from polygpu.mapping.transformations import room
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
+from polygpu.model.scop import Array
 from polygpu.schedule.tree import Band, Member, Nest
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, coalesced
@@ -166,12 +167,26 @@ def _needed(m: Grid, uses: list[_Use]) -> isl.Set:
     wide = coalesced(reduce(isl.Set.union, endless))
     if wide.n_basic_set() >= exact.n_basic_set() or not _stored_by_itself(m, wide, uses):
         return exact
-    unknown = [k for k, e in enumerate(array.extents) if e is None]
+    extent, unknown = extent.set_tuple_name(wide.get_tuple_name()), _unknown(array)
+    if not exact.is_subset(extent):  # loops end at constants: nothing says that the extents are no less
+        extent, unknown = _from_zero(extent), list(range(len(array.extents)))
     around = (_around(m, uses, k) for k in sorted({0, *unknown}))
-    wide = reduce(isl.Set.intersect, around, wide.intersect(extent.set_tuple_name(wide.get_tuple_name())))
+    wide = reduce(isl.Set.intersect, around, wide.intersect(extent))
     if not exact.is_subset(wide):  # a pointer may lead into an array, and elements in front of it be used
         return exact
     return wide if all(wide.is_subset(_between(m, uses, k)) for k in unknown) else exact
+
+
+def _unknown(array: Array) -> list[int]:
+    return [k for k, extent in enumerate(array.extents) if extent is None]
+
+
+def _from_zero(elements: isl.Set) -> isl.Set:
+    """All elements without negative subscripts."""
+    found = isl.Set.universe(elements.get_space())
+    for k in range(elements.dim(D.set)):
+        found = found.lower_bound_val(D.set, k, isl.Val(0))
+    return found
 
 
 def _stored_by_itself(m: Grid, elements: isl.Set, uses: list[_Use]) -> bool:

@@ -73,9 +73,31 @@ def requests(
             best = found
         if len(_met(best)) == len(places):
             break
+    if launch is None and len(_met(best)) < len(places):
+        best += _unmet(kernel, width, wanted, best)
     met = {_place(r.reference, r.write) for r in best}
     return best + [
         Requests(r, write, (), 0.0) for (*_, write), r in places.items() if _place(r, write) not in met
+    ]
+
+
+def _unmet(kernel: Kernel, width: int, wanted: frozenset[str], found: list[Requests]) -> list[Requests]:
+    """The requests of references that no sampled block gets to and that run more often than those of the
+    same array that are `found`, as if all threads passed all tests: waves have points in few blocks of a
+    grid, at few of its launches and, while a wave fills, in few threads.
+    """
+    often: dict[str, float] = {}
+    for r in found:
+        often[r.reference.array] = max(often.get(r.reference.array, 0.0), r.weight if r.lanes else 0.0)
+    values, block = next(_samples(kernel, None))
+    every = run(kernel, width, values, block, wanted, frozenset(), all_pass=True)
+    met = _met(found)
+    return [
+        r
+        for r in every
+        if r.lanes
+        and _place(r.reference, r.write) not in met
+        and r.weight > often.get(r.reference.array, 0.0)
     ]
 
 
@@ -112,15 +134,16 @@ def run(
     block: Block,
     arrays: Collection[str],
     moving: Collection[str] | None,
+    all_pass: bool = False,
 ) -> list[Requests]:
-    """The requests of one block.
+    """The requests of one block, where `all_pass` with all threads on both sides of all tests.
 
     Loops over the indices in `moving` run for `PERIOD` iterations at most and the others once, weighed by
     their trip counts; when `moving` is None all run to their end.
     """
     x, y, _ = kernel.block
     threads = range(prod(kernel.block))
-    state = _Walk(width, len(threads), arrays, moving, dict(values))
+    state = _Walk(width, len(threads), arrays, moving, dict(values), all_pass)
     state.values |= {f"block_{axis}": number for axis, number in zip("xyz", block, strict=True)}
     state.values["thread_x"] = [t % x for t in threads]
     state.values["thread_y"] = [t // x % y for t in threads]
@@ -138,6 +161,7 @@ class _Walk:
     arrays: Collection[str]
     moving: Collection[str] | None
     values: dict[str, Value]
+    all_pass: bool = False
     found: list[Requests] = field(default_factory=list)
 
     def statements(self, body: tuple[Statement, ...], mask: Mask, weight: float, budget: int) -> None:
@@ -173,7 +197,7 @@ class _Walk:
     def branch(self, s: If, mask: Mask, weight: float, budget: int) -> None:
         """The sides that some thread takes; both when the test depends on data."""
         self.reads(s.test, mask, weight)
-        test = evaluate(s.test, self.values)
+        test = None if self.all_pass else evaluate(s.test, self.values)
         for side, wanted in ((s.then, True), (s.otherwise, False)):
             if test is None or isinstance(test, int):
                 if test is None or bool(test) == wanted:

@@ -61,6 +61,7 @@ class Dialect:
     wide_access: str = ""  # an aligned vector as an lvalue
     wide_value: str = ""
     vectors: Mapping[str, str] = field(default_factory=dict)  # type -> stem of its vector types
+    scaled: str = ""  # a float times a constant of double, rounded to float; "": computed in double
     copy: str = ""  # one asynchronous copy of 4, 8 or 16 bytes from global to shared memory
     commit: str = ""
     wait: str = ""

@@ -79,6 +79,7 @@ CUDA = Dialect(
     wide_value="make_{vector}({lanes})",
     vectors={**_LANES, "long": "longlong", "long long": "longlong", "unsigned long": "ulonglong",
              "unsigned long long": "ulonglong"},
+    scaled="polygpu_scaled({value}, {constant}, {high}f, {low}f, {least}f)",
     copy="__pipeline_memcpy_async(&{target}, &{source}, {bytes});",
     commit="__pipeline_commit();",
     wait="__pipeline_wait_prior({pending});",

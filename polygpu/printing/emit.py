@@ -18,11 +18,13 @@ from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import find
 from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
 from polygpu.printing.joined import Joined, joined_loops, one_block_rounds
+from polygpu.printing.kernel_text import KernelText
 from polygpu.printing.layout import region_text
 from polygpu.support.position import basename
 from polygpu.support.templates import environment
 
 _LARGE = 1 << 20
+_SCALED = "polygpu_scaled("
 _DOUBLE = re.compile(r"\bdouble\d?\b|(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?(?![\w.])")
 
 
@@ -87,13 +89,18 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "weak": weak,
         "weak_end": weak_end,
         "loops": [loop for region in regions for loop in region.loops],
-        "parts_meet": any(part.meets for loop in loops for part in loop.parts.values()),
+        "parts_meet": any(p.meets and not p.is_whole for loop in loops for p in loop.parts.values()),
         "rounds": one_block_rounds(device),
         "static_shared": dialect.static_shared,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
+        "scales": any(_SCALED in text for region in regions for k in region.kernels for text in _bodies(k)),
         "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
         "doubles": _doubles(unit, [*structures, *functions]),
     }
+
+
+def _bodies(kernel: KernelText) -> tuple[str, ...]:
+    return (kernel.body, kernel.function.body) if kernel.function else (kernel.body,)
 
 
 def _may_be_large(buffer: Buffer) -> bool:

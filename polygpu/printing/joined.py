@@ -39,7 +39,7 @@ from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
-from polygpu.printing.kernel_text import array_parameter, part_bytes
+from polygpu.printing.kernel_text import array_parameter, part_barrier, part_bytes
 from polygpu.printing.printer import Names, braced, indented, print_expr, print_host
 from polygpu.support.dataclass import dataclass
 
@@ -51,7 +51,8 @@ _BARRIERS = 15  # of parts of a block: what the hardware has, but for that of th
 class Part:
     """How blocks that are one launch run those of a kernel: `number` at a time, each by so many `threads`.
 
-    Each has so many `bytes` of shared memory; `meets` is whether its threads wait for each other.
+    Each has so many `bytes` of shared memory; `meets` is whether its threads wait for each other, `is_whole`
+    whether they are all of a block that is launched.
     """
 
     kernel: Kernel
@@ -59,6 +60,7 @@ class Part:
     number: int
     bytes: int
     meets: bool
+    is_whole: bool
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def _part(kernel: Kernel, block: int, device: Device) -> Part:
         *([_BARRIERS] if meets else []),
         *([device.shared_per_block // size] if size else []),
     ]
-    return Part(kernel, threads, max(1, min(limits)), size, meets)
+    return Part(kernel, threads, max(1, min(limits)), size, meets, threads == block)
 
 
 def joined_text(loop: Joined, wide: frozenset[str], dialect: Dialect) -> JoinedText:
@@ -238,7 +240,7 @@ def _turns(launch: Launch, loop: Joined, wide: bool, names: Names) -> list[str]:
     end = " * ".join(f"grid_{axis}" for axis in axes) if sizes else extents[axes[0]]
     step = f"{part.number} * gridDim.x" if part.number > 1 else "gridDim.x"
     first = f"blockIdx.x + gridDim.x * ({here})" if part.number > 1 else "blockIdx.x"
-    apart = [names.dialect.part_barrier.format(part=here, threads=part.threads)] if part.meets else []
+    apart = [part_barrier(here, part.threads, part.is_whole, names.dialect)] if part.meets else []
     start = ", ".join((*sizes, f"block = {first}"))
     lines = braced(f"for (int {start}; block < {end}; block += {step})", [called, *apart])
     if loop.threads > part.number * part.threads:

@@ -76,9 +76,10 @@ def kernel_text(
     device: Device,
     dialect: Dialect,
     changing: Set[str] | None = None,
+    whole: bool = False,
 ) -> KernelText:
     """Prints the parts of one kernel of `region`; one of loops that are one launch has a function of its own,
-    while which the arrays that are `changing` may change.
+    while which the arrays that are `changing` may change, for `whole` blocks of those or for parts of them.
     """
     offset = _offset_type(kernel, region)
     axes, chunks = _grid(kernel, region, device, dialect)
@@ -86,7 +87,9 @@ def kernel_text(
     names = Names(dialect, _arrays(kernel), offset, _chunk_builtins(chunks, dialect), constants)
     shared = shared_bytes(kernel)
     dynamic = shared if 0 < dialect.static_shared < shared or changing is not None else 0
-    function = _function(kernel, replace(names, builtins={}), changing) if changing is not None else None
+    function = None
+    if changing is not None:
+        function = _function(kernel, replace(names, builtins={}), changing, whole)
     body = (
         _call(kernel, chunks, offset, dialect)
         if function
@@ -125,10 +128,10 @@ def kernel_text(
     )
 
 
-def _function(kernel: Kernel, names: Names, changing: Set[str]) -> BlockText:
+def _function(kernel: Kernel, names: Names, changing: Set[str], whole: bool) -> BlockText:
     """Its built-in indices are parameters of the same names."""
-    threads, part = prod(kernel.block), "part"
-    barrier = names.dialect.part_barrier.format(part=part, threads=threads)
+    part = "part"
+    barrier = part_barrier(part, prod(kernel.block), whole, names.dialect)
     dialect = replace(names.dialect, barrier=barrier, reserved=names.dialect.reserved | {part})
     arrays = tuple(a if a.name not in changing else replace(a, space="global") for a in kernel.arrays)
     kernel = replace(kernel, arrays=arrays)
@@ -149,6 +152,11 @@ def _call(kernel: Kernel, chunks: dict[str, int], offset: str, dialect: Dialect)
     names = [*(s.name for s in kernel.scalars), *(a.name for a in array_arguments(kernel, dialect))]
     arguments = ", ".join(("threadIdx", block, "0", *map(dialect.spell, names)))
     return [f"block_of_{kernel.name}{version}({arguments});"]
+
+
+def part_barrier(part: str, threads: int, whole: bool, dialect: Dialect) -> str:
+    """Where all `threads` of a part of a block wait for each other; `whole` parts have no others beside."""
+    return dialect.barrier if whole else dialect.part_barrier.format(part=part, threads=threads)
 
 
 def part_bytes(kernel: Kernel) -> int:

@@ -96,7 +96,8 @@ def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) ->
     """Prints the parts of `region` for a file in `dialect`; its arrays may be `kept` on the device."""
     loops = joined_loops(region, device, dialect)
     kernels = tuple(
-        kernel_text(i, k, region, device, dialect, _changing(k, loops)) for i, k in enumerate(region.kernels)
+        kernel_text(i, k, region, device, dialect, _changing(k, loops), _is_whole(k, loops))
+        for i, k in enumerate(region.kernels)
     )
     by_name = {kernel.name: text for kernel, text in zip(region.kernels, kernels, strict=True)}
     wide = frozenset(kernel.name for kernel in kernels if kernel.wide)
@@ -135,6 +136,11 @@ def _changing(kernel: Kernel, loops: Iterable[Joined]) -> frozenset[str] | None:
     """What changes in loops that are one launch while they run the kernel; None where none does."""
     mine = [loop.written for loop in loops if kernel.name in loop.parts]
     return frozenset().union(*mine) if mine else None
+
+
+def _is_whole(kernel: Kernel, loops: Iterable[Joined]) -> bool:
+    """Whether the blocks of all loops that run the kernel have just its threads."""
+    return all(loop.parts[kernel.name].is_whole for loop in loops if kernel.name in loop.parts)
 
 
 def _unless_joined(loop: JoinedText, dialect: Dialect, lines: list[str]) -> list[str]:

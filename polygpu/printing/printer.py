@@ -35,6 +35,7 @@ from polygpu.model.kernel import (
 from polygpu.model.offsets import linear_offset, negated, sum_of
 from polygpu.printing.dialect import Dialect, words
 from polygpu.printing.dialects import HOST_C
+from polygpu.printing.scaled import Factor, factor, number
 from polygpu.support.dataclass import dataclass
 
 AnyArray: TypeAlias = ArrayArgument | SharedArray | DeclareArray
@@ -104,6 +105,36 @@ def print_expr(expr: Expr, names: Names = HOST_NAMES) -> str:
     return _print(expr, names)[0]
 
 
+def print_scaled(value: Expr, ctype: str, names: Names = HOST_NAMES) -> str:
+    """A float times a constant of double for a variable of the type float, without arithmetic in double; ""
+    for what is anything else.
+    """
+    match value:
+        case Binary("*", left, right) if ctype == "float" and names.dialect.scaled:
+            for constant, other in ((left, right), (right, left)):
+                found = _factor(constant) if type_of(other) == "float" else None
+                if found is not None:
+                    parts = {part: _hexadecimal(getattr(found, part)) for part in ("high", "low", "least")}
+                    texts = {"value": print_expr(other, names), "constant": print_expr(constant, names)}
+                    return names.dialect.scaled.format(**texts, **parts)
+    return ""
+
+
+def _factor(constant: Expr) -> Factor | None:
+    match constant:
+        case Literal(text, "double"):
+            return factor(number(text))
+        case Unary("-", Literal(text, "double")):
+            return factor(-number(text))
+    return None
+
+
+def _hexadecimal(value: float) -> str:
+    """As C spells it, without zeros at the end of its fraction."""
+    digits, exponent = value.hex().split("p")
+    return f"{digits.rstrip('0').rstrip('.')}p{exponent}"
+
+
 def _operand(expr: Expr, level: int, names: Names) -> str:
     text, own = _print(expr, names)
     return text if own >= level else f"({text})"
@@ -125,7 +156,8 @@ def _print(expr: Expr, names: Names) -> tuple[str, int]:
             inner = _operand(operand, UNARY, names)
             return f"{op}({inner})" if inner.startswith(op) else f"{op}{inner}", UNARY
         case Cast(ctype, operand):
-            return _cast(ctype, operand, names)
+            scaled = print_scaled(operand, ctype, names)
+            return (scaled, PRIMARY) if scaled else _cast(ctype, operand, names)
         case Binary():
             return _binary(expr, names), LEVELS[expr.op]
         case Select(test, yes, no):

@@ -29,6 +29,7 @@ from polygpu.printing.printer import (
     loop_head,
     print_expr,
     print_place,
+    print_scaled,
     size_of,
 )
 
@@ -87,20 +88,21 @@ def _declaration(declare: Declare, names: Names) -> str:
     const = "" if declare.mutable else "const "
     if declare.value is None:
         return f"{const}{ctype} {name};"
-    value = print_expr(declare.value, names)
+    scaled = print_scaled(declare.value, declare.type, names)
+    value = scaled or print_expr(declare.value, names)
     if isinstance(declare.value, Name) and declare.type == "int":
         value = value.removeprefix("(int)")
     return f"{const}{ctype} {name} = {value};"
 
 
 def _assignment(target: Reference | Name, value: Expr, names: Names) -> str:
-    place = print_expr(target, names)
+    place, scaled = print_expr(target, names), print_scaled(value, type_of(target), names)
     match value:
-        case Binary("+" | "-" | "*" | "/" as op, left, right) if left == target:
+        case Binary("+" | "-" | "*" | "/" as op, left, right) if left == target and not scaled:
             return f"{place} {op}= {print_expr(right, names)};"
     if isinstance(target, Reference) and target.type == "_Bool" and type_of(value) != "_Bool":
         value = Cast("_Bool", value)
-    return f"{place} = {print_expr(value, names)};"
+    return f"{place} = {scaled or print_expr(value, names)};"
 
 
 def _loop(loop: For, names: Names) -> list[str]:

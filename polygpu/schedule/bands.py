@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from typing import Any
 
@@ -30,7 +30,8 @@ from polygpu.support.recent import Recent
 _T: Any = isl.schedule_node_type  # islpy declares the kinds of nodes as int
 _STEPS = 5_000_000  # of isl: some seconds
 _SMALL = 50  # problem, which never takes long; one of size 170 was seen to take minutes
-_TINY = 20  # one where all extents are constants; without a parameter one of size 48 was seen to never end
+_TINY = 20  # one without parameters; of those some of 40 and 48 never ended
+_BRIEF = 0.3  # seconds for a problem without bounds, which takes milliseconds
 _SECONDS = 3.0  # in which isl takes more than _STEPS, unless these are long
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 _FOUND: Recent[Node] = Recent(256)
@@ -64,17 +65,30 @@ def _schedule(
 ) -> Node:
     if _size(domain, validity) > _SIZE:
         raise isl.Error("too many dependences to schedule")
-    constraints = (
+    end = steps() + seconds * STEPS_A_SECOND
+    most = _SMALL if _has_parameters(domain) and not _has_floors(domain, validity) else _TINY
+    limit = seconds if _size(domain, validity) > most else inf
+    if limit < inf and not _has_parameters(domain):
+        with suppress(isl.Error, TimeoutError):
+            wider = _unbounded(validity, domain), _unbounded(proximity, domain)
+            return _flat(_constraints(domain, context, *wider), min(limit, _BRIEF), domain, end)
+    return _flat(_constraints(domain, context, validity, proximity), limit, domain, end)
+
+
+def _constraints(
+    domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap
+) -> isl.ScheduleConstraints:
+    return (
         isl.ScheduleConstraints.on_domain(domain)
         .set_context(context)
         .set_validity(validity)
         .set_coincidence(validity)
         .set_proximity(proximity)
     )
-    end = steps() + seconds * STEPS_A_SECOND
-    most = _SMALL if context.dim(D.param) and not _has_floors(domain, validity) else _TINY
-    limit = seconds if _size(domain, validity) > most else inf
-    found = _computed(constraints, limit, domain)
+
+
+def _flat(constraints: isl.ScheduleConstraints, seconds: float, domain: isl.UnionSet, end: float) -> Node:
+    found = _computed(constraints, seconds, domain)
     if _is_steep(found):
         with _no_parallel_loop_first():
             found = _computed(constraints, (end - steps()) / STEPS_A_SECOND, domain)
@@ -168,6 +182,19 @@ def _constant(row: isl.PwAff) -> int:
     """The value of a row that is the same everywhere; 0 where there are no instances."""
     found = pieces(row)
     return int(found[0][1].get_constant_val().to_python()) if found else 0
+
+
+def _has_parameters(domain: isl.UnionSet) -> bool:
+    """Whether any bound depends on a parameter; the space may name parameters that none does."""
+    return any(s.involves_dims(D.param, 0, s.dim(D.param)) for s in sets(domain))
+
+
+def _unbounded(dependences: isl.UnionMap, domain: isl.UnionSet) -> isl.UnionMap:
+    """The dependences without the bounds of the domain: more than there are, by simpler rules.
+
+    In front of bounds such as 398 the integer programs of isl grow where dependences have many sides.
+    """
+    return dependences.gist_domain(domain).gist_range(domain).coalesce()
 
 
 def _has_floors(domain: isl.UnionSet, validity: isl.UnionMap) -> bool:

@@ -33,7 +33,7 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Same, parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, LEFT = 15 * 10**5, 8 * 10**7  # elements looked at in the time a kernel is made; that a region may take
+_MADE, LEFT = 15 * 10**5, 9 * 10**7  # elements looked at in the time a kernel is made; that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -67,8 +67,8 @@ def choose(
 
 def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
     """The nests with parallel loops for which persons have decided nothing that is chosen here, and of which
-    rules are not sure; of those with one such loop only where a thread has loops, since there is little to
-    choose of others.
+    rules are not sure; of those with one such loop only where a thread has loops, or threads share what is
+    staged, since there is little to choose of others.
     """
     known = {s.name for s in r.polyhedra.scop.statements}
     for nest in nests_of(r):
@@ -76,7 +76,7 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
         if r.prepared.tiled and not known & {r.polyhedra.statement(s).whole or s for s in names}:
             continue  # it only copies what tiles of time left
         open_ = not (_decided_by_persons(r, nest) or is_sure(r.grids[nest.kernel], device))
-        if (nest.depth > 1 or nest.loops) and open_:
+        if (nest.depth > 1 or nest.loops or nest.taken["stage"].names) and open_:
             yield nest
 
 
@@ -85,7 +85,7 @@ class Found:
     """What is better than what rules choose, and which of each group of proposals `won`, -1: none.
 
     It takes so many seconds; where it is nothing, less would have to. `most` iterations of its loops were
-    looked at.
+    looked at, `sizes` were enough.
     """
 
     changes: Changes = field(default_factory=dict)
@@ -93,6 +93,7 @@ class Found:
     won: tuple[int, ...] = ()
     seconds: float = inf
     most: int | None = None
+    sizes: Mapping[str, int] | None = None
 
 
 Chosen: TypeAlias = tuple[Nest, Found]
@@ -233,10 +234,10 @@ class Chooser:
         """The best of what is proposed; where it was found for a nest `like` this one, only that is tried."""
         if like is not None and not self.drawn and all(k < 0 for k in like.won):
             return Found(won=like.won)  # nothing would be tried
-        at = self.looked_at(r, nest)
+        at = self.looked_at(r, nest, like or Found())
         if (before := at.seconds) == inf:
             return Found()
-        best = Found(seconds=(1 - self.device.margin) * before)
+        best = Found(seconds=(1 - self.device.margin) * before, sizes=at.sizes)
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
             found = [best]
@@ -247,9 +248,9 @@ class Chooser:
             best = replace(best, won=(*best.won, -1)[: step + 1])
         for choice in self._drawn(nest):
             seconds = self._price(nest, choice, at).seconds
-            best = min(best, Found({}, choice, best.won, seconds), key=_time)
+            best = min(best, replace(best, changes={}, decisions=choice, seconds=seconds), key=_time)
         sure = best.seconds < _SURE * before or self._is_robust(r, nest, best, at.sizes)
-        return best if sure else Found(won=best.won)
+        return best if sure else Found(won=best.won, most=at.most, sizes=at.sizes)
 
     def _is_robust(self, r: CompiledRegion, nest: Nest, found: Found, sizes: Mapping[str, int]) -> bool:
         """Whether what is better at these sizes is hardly worse at a quarter of them, if that is no small
@@ -269,7 +270,7 @@ class Chooser:
         both = {**best.changes, **changes[k]}
         decisions = _decisions(nest, both)
         made = self._price(nest, decisions, at)
-        return Found(both, decisions, (*best.won, k), made.seconds, made.most)
+        return Found(both, decisions, (*best.won, k), made.seconds, made.most, at.sizes)
 
     def proposed(self, r: CompiledRegion, nest: Nest) -> Iterator[tuple[Decision, ...]]:
         """What rules propose for a nest, one by one."""
@@ -284,17 +285,18 @@ class Chooser:
             if not space.why_not(space[number]):
                 yield space[number].decisions(nest)
 
-    def looked_at(self, r: CompiledRegion, nest: Nest) -> Looked:
-        """The sizes, or smaller ones at which a kernel is soon looked at, and its seconds; inf for none.
+    def looked_at(self, r: CompiledRegion, nest: Nest, like: Found = Found()) -> Looked:  # noqa: B008 - frozen
+        """The sizes, or smaller ones at which a kernel is soon looked at, and its seconds; inf for none. No
+        more is looked at than for one that is alike.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
         just keep the device busy.
         """
-        sizes, busy = dict(self.sizes), self._busy
+        sizes, busy = dict(like.sizes or self.sizes), self._busy
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, busy) for name, size in sizes.items()}
-        while (found := self._priced(r, nest.kernel, sizes)).seconds == inf:
+        while (found := self._priced(r, nest.kernel, sizes, like.most)).seconds == inf:
             if max(sizes.values(), default=0) <= busy or self.effort.left <= 0:
                 break
             sizes = {name: min(size, max(busy, size // 2)) for name, size in sizes.items()}

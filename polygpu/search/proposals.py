@@ -20,7 +20,8 @@ _FEW = 2  # shapes where launches differ, which take longer to price
 class Shape:
     """`threads` and points a thread of the last axes, and how those of the outer ones, and of the lanes', are
     dealt; tiles of loops so wide, and unrolled, if `width` is not 0. With `turned` the lanes' axis is not the
-    last one: blocks that run at the same time are beside each other along the other.
+    last one: blocks that run at the same time are beside each other along the other. Tiles are staged ahead
+    if they are `early`; `as_staged`: those that are staged without it.
     """
 
     threads: tuple[int, ...]
@@ -29,6 +30,8 @@ class Shape:
     lanes: str = "cyclic"
     width: int = 0
     turned: bool = False
+    early: bool = False
+    as_staged: bool = False
 
     def changes(self, nest: Nest) -> Changes:
         axes = (*nest.axes[:-2], *reversed(nest.axes[-2:])) if self.turned else nest.axes
@@ -37,32 +40,38 @@ class Shape:
         front = [1] * (nest.depth - len(self.threads))
         each = list(zip(names, [*front, *self.threads], [*front, *self.points], strict=True))
         unroll: Changes = {"unroll": (("", "full"),)} if self.width else {}
+        ahead: Changes = {"buffer": (("", "prefetch"),)} if self.early else {}
         return {
             **order,
             "threads": tuple((n, t) for n, t, _ in each),
             "tile": (*((n, t * p) for n, t, p in each), *((n, self.width) for n in nest.loops if self.width)),
             "deal": tuple((n, self.outer if n != names[-1] else self.lanes) for n in names),
             **unroll,
+            **ahead,
         }
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """For nests with loops in a thread and others, of two axes or more; `lines` are for one axis."""
+    """For nests with loops in a thread and others, of two axes or more; for one axis `lines` and `rows`."""
 
     looped: tuple[Shape, ...]
     plain: tuple[Shape, ...]
     lines: tuple[Shape, ...]
+    rows: tuple[Shape, ...]
 
     def of(self, nest: Nest) -> tuple[Shape, ...]:
-        return self.lines if nest.depth == 1 else self.looped if nest.loops else self.plain
+        if nest.depth == 1:
+            return self.lines if nest.loops else self.rows
+        return self.looped if nest.loops else self.plain
 
-
-_LINES = (*(Shape((threads,), (1,)) for threads in (32, 64, 256)), Shape((32,), (1,), width=32))
 
 # Memory wants aligned rows of a half-warp: a thread's points share what it loads.
 _HALF_WARPS = Shapes(
     (
+        Shape((8, 32), (4, 2), early=True, as_staged=True),
+        Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
+        Shape((2, 32), (16, 1), "blocked", early=True),
         Shape((1, 64), (16, 1)),
         Shape((8, 32), (4, 1)),
         Shape((8, 32), (8, 4), "blocked"),
@@ -72,9 +81,16 @@ _HALF_WARPS = Shapes(
         Shape((16, 16), (4, 4)),
         Shape((8, 32), (4, 1)),
         Shape((8, 16), (1, 8)),
+        Shape((1, 64), (4, 2), "blocked"),
         Shape((128, 1), (1, 16), turned=True),
     ),
-    _LINES,
+    (
+        Shape((64,), (1,)),
+        Shape((128,), (1,), width=64),
+        Shape((32,), (1,), width=32),
+        Shape((256,), (1,)),
+    ),
+    (Shape((64,), (16,)), Shape((512,), (4,))),
 )
 # Caches and wide registers: large tiles of products, groups of points that are loaded as vectors.
 _SECTORS = Shapes(
@@ -90,7 +106,8 @@ _SECTORS = Shapes(
         Shape((8, 32), (4, 1)),
         Shape((4, 64), (4, 1), "blocked"),
     ),
-    _LINES,
+    (*(Shape((threads,), (1,)) for threads in (32, 64, 256)), Shape((32,), (1,), width=32)),
+    (),
 )
 
 
@@ -110,11 +127,14 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
     few = _uncoalesced(r, nest)
     stage: Changes = {"stage": _items(few)} if few else {}
     held = "stage" in best or not nest.loops
+    other = not held and {*few} != {*map(array_of, nest.taken["stage"].names)}
     shapes = (_SECTORS if rule == "sector" else _HALF_WARPS).of(nest)
     if rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
         shapes = tuple(s for s in shapes if {*s.points} == {1})
+    shapes = tuple(s for s in shapes if other or not s.as_staged)
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
-        yield {**({} if held and not shape.turned else stage), **shape.changes(nest)}
+        kept = shape.as_staged or (held and not shape.turned)
+        yield {**({} if kept else stage), **shape.changes(nest)}
 
 
 def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:

@@ -214,13 +214,36 @@ def basic_maps(item: isl.Map) -> list[isl.BasicMap]:
     return found
 
 
+def in_order(one: isl.Map, two: isl.Map) -> isl.Map:
+    """Pairs of what `one` and what `two` puts at times, the first earlier: `one.lex_lt_map(two)`, which
+    makes a part for each dimension of time. Most dimensions are places in the text, alike or in an order.
+    """
+    alike: list[int] = []
+    order, end = isl.Map.lex_lt_map, one.dim(D.out)
+    for k in range(end):
+        a, b = (m.plain_get_val_if_fixed(D.out, k) for m in (one, two))
+        if a.is_int() and b.is_int():
+            alike.append(k)
+            if a != b:
+                order, end = isl.Map.lex_le_map if a < b else isl.Map.lex_lt_map, k
+                break
+    return order(*(_without(m, end, alike) for m in (one, two)))
+
+
+def _without(times: isl.Map, end: int, dropped: Iterable[int]) -> isl.Map:
+    times = times.project_out(D.out, end, times.dim(D.out) - end)
+    for k in sorted(dropped, reverse=True):
+        times = times.project_out(D.out, k, 1) if k < end else times
+    return times
+
+
 def has_strides(item: isl.Map | isl.Set, least: int) -> bool:
     """Whether dimensions are related by such factors, as places in flat arrays of several dimensions are."""
     kinds = (D.set, D.div) if isinstance(item, isl.Set) else (D.in_, D.out, D.div)
     parts: list[isl.BasicMap | isl.BasicSet] = []
     (item.foreach_basic_set if isinstance(item, isl.Set) else item.foreach_basic_map)(parts.append)
     return any(
-        abs(c.get_coefficient_val(kind, k).to_python()) >= least
+        not (factor := c.get_coefficient_val(kind, k)).is_zero() and abs(factor.to_python()) >= least
         for b in parts
         for c in b.get_constraints()
         for kind in kinds

@@ -115,10 +115,15 @@ class Demand:
         live = {a.name for a in self.source.p.arrays if a.live_out}
         yield from (s.statement for s in self._gone if s.reference.array in live or self._comes_back(s))
         if self._gone:
-            found = (w for some in self.writers.values() for w in some)
-            yield from (w.statement for w in found if self.leaves_out(w.statement, w.number))
+            found = ((read, w) for read, some in self.writers.items() for w in some)
+            gone = ((read, w) for read, w in found if self.leaves_out(w.statement, w.number))
+            yield from (w.statement for read, w in gone if not read.implied or self._finds(read, w))
         if self.left_out:
             yield from (s.name for s in self.source.p.statements if self._misses_local(s))
+
+    def _finds(self, old: Slot, w: Writer) -> bool:
+        """Whether an old value that anything may depend on is one that `w` has written."""
+        return not w.instances.intersect_domain(self.instances(old)).is_empty()
 
     def _comes_back(self, write: Slot) -> bool:
         """Whether another iteration of a loop within the instance may find what `write` leaves."""

@@ -37,7 +37,8 @@ def copied(session: Session, array: Array, buffer: Buffer) -> isl.Set:
     space = found.get_space()
     index = isl.PwAff.from_aff(isl.Aff.var_on_domain(AffineBuilder(space).local, D.set, 0))
     try:
-        return found.intersect(index.lt_set(AffineBuilder(space).value(buffer.extents[0])))
+        rows = found.lower_bound_val(D.set, 0, isl.Val(0))
+        return rows.intersect(index.lt_set(AffineBuilder(space).value(buffer.extents[0])))
     except (ValueError, isl.Error):
         raise UnanalysableError(f"how much of '{array.name}' is copied is not affine") from None
 

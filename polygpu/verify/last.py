@@ -11,13 +11,23 @@ from typing import TypeVar
 import islpy as isl
 
 from polygpu.support.child import in_child
-from polygpu.support.isl_idioms import D, TooLongError, basic_maps, bounded, coalesced, has_strides, in_time
+from polygpu.support.isl_idioms import (
+    D,
+    TooLongError,
+    basic_maps,
+    bounded,
+    coalesced,
+    has_strides,
+    in_order,
+    in_time,
+)
 
 W = TypeVar("W")
 _DOUBTFUL, _LONG = 500, 1000  # strides
 _DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
+_MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
@@ -29,12 +39,13 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
     its steps take hundreds of times as long.
     """
-    found = {w: _in_few(_latest_in_time(pairs, times[w])) for w, pairs in earlier.items()}
+    latest_of = {w: _in_few(_latest_in_time(pairs, times[w])) for w, pairs in earlier.items()}
+    found = dict(latest_of)
     slow = len(earlier) > 1 and any(has_strides(pairs, _LONG) for pairs in earlier.values())
     for w, other in permutations(earlier, 2):
         in_time()
         with bounded(_STEPS) if slow else nullcontext():
-            found[w] = _not_followed(found[w], earlier[other], times[w].lex_lt_map(times[other]))
+            found[w] = _not_followed(found[w], latest_of[other], in_order(times[w], times[other]))
     return {w: _in_few(pairs) for w, pairs in found.items() if not pairs.is_empty()}
 
 
@@ -55,8 +66,8 @@ def _floors(pairs: isl.Map) -> int:
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
-    floors = any(b.dim(D.div) for b in others.get_basic_sets())
-    if not (floors and has_strides(others, _DOUBTFUL)):
+    floors = max((b.dim(D.div) for b in others.get_basic_sets()), default=0)
+    if floors < _MANY_FLOORS and not (floors and has_strides(others, _DOUBTFUL)):
         return items.subtract(others)
     return isl.Set(_in_child(lambda: str(items.subtract(others)), "a difference"))
 
@@ -81,7 +92,7 @@ def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
     """
     if pairs.is_single_valued():
         return pairs
-    after = time.lex_lt_map(time)
+    after = in_order(time, time)
     for guess in (_plainly_single, lambda m: _maximum(m.apply_range(time)).apply_range(time.reverse())):
         last = guess(pairs).intersect(pairs)
         if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
@@ -111,4 +122,9 @@ def _maximum(times: isl.Map) -> isl.Map:
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
     """`pairs` without those whose execution is also in `others` with a write that `order` puts later."""
     both = pairs.range_product(others).intersect_range(order.wrap())
-    return pairs if both.is_empty() else pairs.subtract_domain(both.domain())
+    if both.is_empty():
+        return pairs
+    followed = both.domain()
+    if followed.n_basic_set() > _MANY:  # what it has in common with `pairs` makes it long to take away
+        followed = followed.gist(pairs.domain())
+    return pairs.subtract_domain(followed)

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polygpu.model.rewrite import exclusive
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, coalesced, identifier
+from polygpu.support.isl_idioms import D, coalesced, in_order
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE
 from polygpu.verify.events import THREADS, Do, Path, Place, anywhere, executions, relation, tuples
@@ -127,7 +127,7 @@ class Locals:
         for w in writes:
             assert w.target is not None
             meet = sink.apply_range(_written(w, w.target, frame).reverse())
-            meet = meet.intersect(times[w].lex_lt_map(now).reverse())
+            meet = meet.intersect(in_order(times[w], now).reverse())
             if not implied and (other := _in_other_branch(w, action)) is not None:
                 meet = meet.subtract(tuples(other, frame.dims(action.point)).identity())
             if not meet.is_empty():
@@ -193,12 +193,8 @@ def _time(a: Do, frame: Frame, length: int, last: int) -> isl.Map:
 
 def lifted(pairs: isl.Map, names: tuple[str, ...]) -> isl.Map:
     """`pairs` with the parameters `names` as leading dimensions, equal on both sides."""
-    for k, name in enumerate(names):
-        position = pairs.find_dim_by_name(D.param, name)
-        if position < 0:
-            pairs = pairs.add_dims(D.param, 1)
-            position = pairs.dim(D.param) - 1
-            pairs = pairs.set_dim_id(D.param, position, identifier(name))
-        pairs = pairs.move_dims(D.in_, k, D.param, position, 1)
-        pairs = pairs.insert_dims(D.out, k, 1).equate(D.in_, k, D.out, k)
-    return pairs
+    there = f"[{', '.join(names)}]"
+    found = isl.Map(f"{there} -> {{ {there} -> {there} }}").flat_product(pairs)
+    for name in names:
+        found = found.project_out(D.param, found.find_dim_by_name(D.param, name), 1)
+    return found

@@ -18,6 +18,7 @@ from polygpu.verify.budget import Budget
 from polygpu.verify.computed import Computed
 from polygpu.verify.demand import Demand
 from polygpu.verify.events import Do, Leaf, Place, relation, somewhere
+from polygpu.verify.last import subtracted
 from polygpu.verify.local import Locals
 from polygpu.verify.order import Frame
 from polygpu.verify.source import Source, UnanalysableError
@@ -130,7 +131,7 @@ class Session:
         statement = self.p.statement(m.statement)
         claimed = replace(action.point, domain=m.claimed)
         meant = relation(claimed, m.arguments, frame.dims(action.point), statement.name)
-        return executed.subtract(meant.intersect_range(statement.domain).domain())
+        return subtracted(executed, meant.intersect_range(statement.domain).domain())
 
     @cached_property
     def _instances(self) -> dict[Hashable, isl.Map]:
@@ -141,7 +142,7 @@ class Session:
         """`instances` without those that are `executed`."""
         key = id(instances), id(executed)
         if key not in self._beyond:
-            self._beyond[key] = instances, executed, instances.subtract(executed.range())
+            self._beyond[key] = instances, executed, subtracted(instances, executed.range())
         return self._beyond[key][-1]
 
     @cached_property

@@ -12,7 +12,7 @@ from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number, keeps_apart
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, in_order
 from polygpu.verify.last import last_writes
 from polygpu.verify.slots import Slot, reached, slots_of
 
@@ -74,7 +74,7 @@ class Source:
         one, two = self.p.statement(first), self.p.statement(second)
         order = self._orders.get((first, second))
         if order is None:
-            order = self._orders[first, second] = one.schedule.lex_lt_map(two.schedule)
+            order = self._orders[first, second] = in_order(one.schedule, two.schedule)
         both = first == second and a < b and not exclusive(a[0], b[0])
         return (order, one.domain.identity()) if both else (order,)
 
@@ -151,7 +151,7 @@ class Source:
         sink = known(read)
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
-            meet = sink.apply_range(known(w).reverse()).intersect(times[w].lex_lt_map(now).reverse())
+            meet = sink.apply_range(known(w).reverse()).intersect(in_order(times[w], now).reverse())
             # the old value that an implied read stands for may be what the other branch has written
             if w.statement == read.statement and exclusive(w.number, read.number) and not read.implied:
                 meet = meet.subtract(domain.identity())

@@ -13,6 +13,7 @@ from tests.fuzz.program import (
     Array,
     Assign,
     Declare,
+    If,
     Loop,
     Node,
     Operation,
@@ -148,6 +149,26 @@ def by_value(v: Values, scope: Scope, text: str) -> tuple[Node, ...]:
     if v.chance(0.3):
         nodes.append(Assign(Scalar(text), "{0} = {1};", element()))
     return (*nodes, Assign(element(), "{0} = {1};", Scalar(text)))
+
+
+def kept_small(v: Values, scope: Scope, text: str) -> tuple[Node, ...]:
+    """int t = (A0[i] & 65535) - 999; t -= ...; if (t >= 0 && t < 1000) A1[i] = t * 2000000; of which int does
+    not hold what other iterations would store.
+    """
+    sources = [a for a in v.arrays if a.type == "int"]
+    if not sources or not (targets := [a for a in v.arrays if a.type not in (RECORD, "char", "short")]):
+        return ()
+    t = Scalar(text)
+    first = Operation("({0} & 65535) - 999", (v.element(v.random.choice(sources), scope)[0],))
+    change = Assign(t, v.random.choice(("{0} -= {1};", "{0} = {0} / 3 + ({1});")), v.value(scope, "int"))
+    test = Operation(v.random.choice(("{0} >= 0 && {0} < 1000", "{0} == 7")), (t,))
+    product = Operation(v.random.choice(("{0} * 2000000", "({0} << 20) / 3", "7 - {0} * 2100000")), (t,))
+    target, _ = v.element(v.random.choice(targets), scope)
+    return (
+        Declare(text, "int", first),
+        *(change for _ in range(v.random.randrange(2))),
+        If(test, (Assign(target, "{0} = {1};", product),)),
+    )
 
 
 def straight(v: Values, scope: Scope, names: Sequence[str]) -> tuple[Node, ...]:

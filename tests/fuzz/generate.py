@@ -8,6 +8,7 @@ from random import Random
 from tests.fuzz.forms import (
     accumulation,
     by_value,
+    kept_small,
     over_members,
     shared,
     shared_arrays,
@@ -279,6 +280,8 @@ class Author(Values):
             elif kind < (0.7 if self.branchy else 0.2):
                 then = self._within(scope) if self.branchy else (self._guarded(scope, node),)
                 node = If(self._data_test(scope), then, self._otherwise(scope))
+            elif kind > 0.94:
+                nodes += kept_small(self, scope, self._name())
             nodes.append(node)
             if self.vectors and self.chance(0.6) and (loop := over_members(self, scope)):
                 nodes.append(loop)

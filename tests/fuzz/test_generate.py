@@ -369,6 +369,31 @@ def test_scalars_that_pass_subscripts_on_hold_no_wrapped_ones(parts: tuple[str, 
     assert Batch(carried, tmp_path).outcome.failures == []
 
 
+def test_loops_that_would_wrap_count_in_signed_types(tmp_path: Path) -> None:
+    """for (char j = i + 1; j < i + 2; j++), within a branch too, has no end at i = 127."""
+    i = Affine((("i", 1),))
+    store = Assign(Read("A0", (i,)), "{} = {};", i)
+    inside: Node = Loop("j", (i + Affine((), 1),), (i + Affine((), 2),), 1, (store,), type="char")
+    for _ in range(2):
+        loop = Loop("i", (Affine(),), (Affine((), 128),), 1, (inside,))
+        made = within_bounds(Program((Array("A0", "int", 1),), (), ((loop,),), ((1, 1),)))
+        assert [found.type for found, _ in loops(made)] == ["int", "int"]
+        assert Batch([made], tmp_path).valid
+        inside = If(Operation("{0} > 3", (i,)), (), (inside,))
+
+
+def test_tests_keep_products_within_int() -> None:
+    """t * 2000000 behind a test of t, and nowhere else."""
+    found = 0
+    branches = [node for p in programs() for node, _ in everything(p) if isinstance(node, If)]
+    for branch in branches:
+        stores = [n for n in (*branch.then, *branch.otherwise) if isinstance(n, Assign)]
+        large = [n for n in stores if "00000" in str(n.value)]
+        found += len(large)
+        assert not large or branch.test.template in ("{0} >= 0 && {0} < 1000", "{0} == 7")
+    assert found >= 5
+
+
 def test_failures_of_one_kind_differ_in_what_fails() -> None:
     outside = "p3_0_k1: an access outside of global array 'A2'; by thread (7, 0, 0)"
     assert what("certificate", outside) == ("certificate", "an access outside of global array ")

@@ -82,8 +82,11 @@ def within_bounds(program: Program) -> Program:
 
 def _signed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     def change(node: Node) -> Node:
-        if isinstance(node, Loop):
-            return replace(node, type="long" if "long" in node.type else "int", body=_signed(node.body))
+        match node:
+            case Loop():
+                return replace(node, type="long" if "long" in node.type else "int", body=_signed(node.body))
+            case If(_, then, otherwise):
+                return replace(node, then=_signed(then), otherwise=_signed(otherwise))
         return node
 
     return tuple(map(change, nodes))

@@ -57,6 +57,12 @@ BODIES = [
         "float t = 0; for (int j = 0; j < x[i]; j++) if (z[j] > 2) { t = j; break; } y[i] = t;",
         "t j go while if t go j y",
     ),
+    # elements of a local array that a branch fills, of which what follows it in the branch reads one
+    (
+        "if (x[i] > 2) { float t[3]; for (int j = 0; j < 3; j++) t[j] = z[j]; "
+        "if (t[1] > 3) { y[i] = t[1]; t[2] += 1; } }",
+        "test if t if if y",
+    ),
     # what outlives the region, read by nobody and overwritten
     ("if (x[i] > 2) y[i] = 1; y[i] = 0;", "if y y"),
     ("if (x[i] > 2) y[i] = 1; else z[i] = 1;", "if y z"),

@@ -74,6 +74,24 @@ def test_isl_is_stopped_when_time_is_up() -> None:
     assert describe(there) == describe(here)
 
 
+def test_constant_bounds_do_not_keep_isl_busy() -> None:
+    """Two stars in three dimensions, where no bound names the parameter: isl never came to an end."""
+    box = "0 < t <= 100 and 0 < i <= 398 and 0 < j <= 398 and 0 < k <= 398"
+    domain = isl.UnionSet(f"[n] -> {{ S0[t, i, j, k] : {box}; S1[t, i, j, k] : {box} }}")
+    signs = [(a, b, c) for a in (1, -1) for b in (1, -1) for c in (1, -1)]
+    star = " and ".join(f"{a} * (u - i) + {b} * (v - j) + {c} * (w - k) <= 1" for a, b, c in signs)
+    turns = ("S0", "S1", "t"), ("S1", "S0", "t + 1")
+    moves = [f"{a}[t, i, j, k] -> {b}[{then}, u, v, w] : {star}" for a, b, then in turns]
+    same = [f"{s}[t, i, j, k] -> {s}[t + 1, i, j, k]" for s in ("S0", "S1")]
+    every = isl.UnionMap(f"[n] -> {{ {'; '.join((*moves, *same))} }}")
+    validity = every.intersect_domain(domain).intersect_range(domain).coalesce()
+    found = bands.permutable(domain, isl.Set("[n] -> { : }"), validity, 5.0)
+    assert describe(found)[0] == (
+        "band (permutable) [S0: t; S1: t | S0: 2t + i; S1: 1 + 2t + i | S0: 2t + j; S1: 1 + 2t + j"
+        " | S0: 2t + k; S1: 1 + 2t + k]"
+    )
+
+
 def test_no_search_without_time() -> None:
     p, d, _ = expanded(SQUARES, PRODUCT)
     found = driver.schedule(p, d, budget=-1)

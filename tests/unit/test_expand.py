@@ -87,6 +87,8 @@ def test_webs_are_renamed_apart() -> None:
     body = "float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t; }"
     body += "for (int i = 0; i < n; i++) { t = y[n - 1 - i]; z[i] = t; }"
     assert levels(VECTORS, body) == {"t_0": (0,), "t_1": (0,)}
+    local = "if (t > 2) { float t_1 = t; if (t_1 > 3) t_1 = 3; z[i] = t_1; }"
+    assert levels(VECTORS, body.replace("z[i] = t;", local)) == {"t_0": (0,), "t_1_": (0,)}
 
 
 def test_values_from_before_the_region_stay_where_they_are() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from polygpu import devices
 from polygpu.mapping.padding import pad
-from polygpu.model.expr import Expr, Int, Name, Reference
-from polygpu.model.kernel import ArrayArgument, Assign, For, Kernel, Move, SharedArray, Statement
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference
+from polygpu.model.kernel import ArrayArgument, Assign, For, If, Kernel, Move, SharedArray, Statement
 from polygpu.perf.resources import argument_bytes, resident, shared_bytes
 
 X, Y, K = Name("thread_x"), Name("thread_y"), Name("k")
@@ -53,6 +53,21 @@ def test_wide_accesses_keep_their_alignment() -> None:
     padded = pad(kernel((copy, *TRANSPOSED), 16, 16), devices.load("h100"))
     assert padded.kernel.shared[0].padding % 4 == 0
     assert padded.kernel.shared[0].alignment == 16
+
+
+def behind(test: Expr, statement: Statement) -> If:
+    return If(test, (statement,), (), uniform=False)
+
+
+def test_what_no_sampled_block_gets_to_counts_where_it_runs_most() -> None:
+    """A wave of tiles: block and launch have to fit for any thread to get past the test."""
+    wave = Binary("<", Name("block_x"), Int(-1000))
+    rows = reads(Y, X)
+    columns = replace(rows, value=replace(tile(X, Y), site=1))
+    often = pad(kernel((rows, behind(wave, repeated(100, columns))), 16, 16), devices.load("8800gtx"))
+    assert often.choices["tile"].pad == 1
+    seldom = pad(kernel((repeated(100, rows), behind(wave, columns)), 16, 16), devices.load("8800gtx"))
+    assert seldom.choices["tile"].pad == 0
 
 
 @pytest.mark.parametrize(

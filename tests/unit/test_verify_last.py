@@ -78,6 +78,36 @@ def test_a_search_for_a_maximum_ends() -> None:
     assert steps() - start < 1_000_000
 
 
+WRITES = {  # each read i of an element, and the executions of one write of it before that
+    "a": "{ [i] -> [v, w] : 0 <= w <= 3 and v mod 2 = 0 and 0 <= v <= i }",
+    "b": "{ [i] -> [v, w] : w = 2 and v mod 3 = 0 and 0 <= v < i; [i] -> [0, 1] : i mod 4 = 1 }",
+    "c": "{ [i] -> [v, w] : 3v = i and w = 0; [i] -> [v, 3] : 5v = i - 2; [i] -> [v, 3] : 7v = 3i + 1; "
+    "[i] -> [i, 3] : i mod 5 = 3; [i] -> [v, 2] : 2v = i and i mod 3 = 1; [i] -> [i - 2, 1] : 7 <= i }",
+}
+
+
+def test_the_last_of_several_writes_in_many_pieces() -> None:
+    reads = isl.Set("{ [i] : 0 <= i < 16 }")
+    earlier = {name: isl.Map(text).intersect_domain(reads) for name, text in WRITES.items()}
+    times = {name: isl.Map(f"{{ [v, w] -> [9, v, w, {k}] }}") for k, name in enumerate(WRITES)}
+    found = last.last_writes(earlier, times)
+    for i in range(16):
+        here = {
+            (v, w, name)
+            for name, pairs in earlier.items()
+            for v in range(16)
+            for w in range(4)
+            if not pairs.intersect(isl.Map(f"{{ [{i}] -> [{v}, {w}] }}")).is_empty()
+        }
+        for name in WRITES:
+            wanted = isl.Map.empty(earlier[name].get_space())
+            if here and max(here)[2] == name:
+                v, w, _ = max(here)
+                wanted = isl.Map(f"{{ [{i}] -> [{v}, {w}] }}")
+            mine = found.get(name, isl.Map.empty(earlier[name].get_space()))
+            assert mine.intersect_domain(isl.Set(f"{{ [{i}] }}")).is_equal(wanted)
+
+
 STRIDED = isl.Map(
     "[n] -> { [i] -> [v, w] : 0 <= v < n and 0 <= w <= 3 and (v + w) mod 5 = 0 and 837v <= 836i }"
 )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polygpu.model.device import WARP
+from polygpu.perf.predict.busy import Flags
 from polygpu.perf.predict.masks import Compared, executions
 from polygpu.perf.predict.values import Integers
 from polygpu.support.dataclass import dataclass
@@ -41,11 +42,18 @@ class Context:
         return np.arange(len(self.axes[index])).reshape(-1, *[1] * (len(self.axes) - 1 - index))
 
 
-def looked_at(trips: int, most: int | None) -> tuple[Integers, Integers]:
+def looked_at(trips: int, most: int | None, busy: Flags | None = None) -> tuple[Integers, Integers]:
     """`most` of the iterations of a loop, one of each equal part, and how many there are in the part.
 
     It lies around the part's middle, not always as far off, so that no period of the addresses is missed.
+    Where only some are `busy` those have the parts, and one more stands for all the others.
     """
+    if busy is not None and most is not None and trips > most:
+        mine, others = np.flatnonzero(busy), np.flatnonzero(~busy)
+        places, lengths = looked_at(len(mine), most)
+        both = np.append(mine[places], others[len(others) // 2])
+        order = np.argsort(both)
+        return both[order], np.append(lengths, len(others))[order]
     parts = trips if most is None else min(trips, most)
     ends = np.arange(parts + 1) * trips // parts
     lengths = np.diff(ends)

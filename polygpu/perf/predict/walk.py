@@ -31,6 +31,7 @@ from polygpu.perf.lockstep import (
     Repeat,
     Stage,
 )
+from polygpu.perf.predict.busy import busy
 from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import Counts
 from polygpu.perf.predict.masks import Compared, active, below, joint, lanes_where
@@ -175,7 +176,7 @@ class Walk:
             return context.repeated(np.ones(1, np.int64)), None, None
         span = plus(upper, lower, -1)
         trips = -(-span.extreme(np.max) // s.step)
-        places, times = looked_at(max(1, trips), self.most)
+        places, times = self.looked_at(s, lower, max(1, trips), context)
         self.sampled = self.sampled or len(places) < trips
         inner = context.repeated(times)
         index = plus(lower, Value((places.reshape(-1, *[1] * len(context.axes)) * s.step,)))
@@ -187,6 +188,12 @@ class Walk:
             bits = np.zeros((1,), np.uint32)
         mask = Compared(bits)
         return inner.where(mask), index, mask
+
+    def looked_at(self, s: For, lower: Value, trips: int, context: Context) -> tuple[Integers, Integers]:
+        """The iterations that are looked at, and how many each stands for."""
+        if self.most is None or trips <= self.most:
+            return looked_at(trips, None)
+        return looked_at(trips, self.most, busy(s, lower, trips, len(context.axes), self.values))
 
     def left(self, stage: int, context: Context, inner: Context, mask: Compared | None) -> None:
         """Counts the iterations at whose start some of the lanes leave a loop, and others stay."""

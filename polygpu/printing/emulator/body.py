@@ -96,7 +96,7 @@ class _Body:
         with out.braces(""):
             index = out.spelling(s.index)
             out.emit(f"int {index}[POLYGPU_WARP];")
-            out.emit(f"POLYGPU_LANES {index}[pg_l] = {Lanes(out, mask).value(loop.lower)};")
+            out.emit(f"POLYGPU_LANES {index}[pg_l] = {Lanes(out, mask).index(loop.lower)};")
             inner = self._lanes_left(mask)
             with out.braces("for (;;)"):
                 out.define(s.index, Symbol(index, "int", Kind.LANES))
@@ -143,7 +143,7 @@ class _Body:
         if mask is None:
             return self._of_block(value, name, stage)
         out.emit(f"int {name}[POLYGPU_WARP];")
-        out.emit(f"POLYGPU_LANES {name}[pg_l] = {Lanes(out, mask).value(value)};")
+        out.emit(f"POLYGPU_LANES {name}[pg_l] = {Lanes(out, mask).index(value)};")
         return f"{name}[polygpu_lowest({mask.bits})]" if mask.lanes else f"{name}[0]"
 
     def _of_block(self, value: Value, name: str, stage: int) -> str:
@@ -151,7 +151,7 @@ class _Body:
         out = self.out
         out.state.append(f"int {name}[{WARP * out.warps}]")
         with self._warps(names_in(value.source)) as mask:
-            text = Lanes(out, mask).value(value)
+            text = Lanes(out, mask).index(value)
             out.emit(f"POLYGPU_LANES pg_s->{name}[pg_t + pg_l] = {text};")
         out.emit(f"POLYGPU_CHECKED(polygpu_check_uniform(pg, pg_s->{name}, {stage});)")
         return f"pg_s->{name}[0]"

@@ -2,7 +2,8 @@
 
 A value is text over the lane `pg_l`; what it loads is loaded before, into arrays over the lanes, so that a
 statement reads everything before it writes anything. Lanes that are off compute garbage, harmlessly: they
-divide by one, and load what the first active lane loads.
+divide by one, load what the first active lane loads, and leave out arithmetic that int may not hold: all but
+that on the indices of loops and threads.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Select, Unary
+from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Name, Select, Unary, is_floating, type_of
+from polygpu.model.rewrite import walk
 from polygpu.model.text import Text, parenthesised, row_major
 from polygpu.perf.lockstep import Access, Choice, Load, Value
 from polygpu.printing.emulator.symbols import Kind, Symbol
@@ -55,9 +57,38 @@ class Lanes(Text):
         self.mask = mask
 
     def value(self, value: Value) -> str:
-        """The text of a value, whose loads are printed before."""
+        """The text of a value for the active lanes, whose loads are printed before."""
         self.load(value.loads)
         return self.text(value.expr)
+
+    def everywhere(self, value: Value) -> str:
+        """The text of a value that lanes which are off compute too."""
+        self.load(value.loads)
+        return self._unless_off(value.expr)
+
+    def index(self, value: Value) -> str:
+        """The same of a bound."""
+        self.load(value.loads)
+        return self._subscript(value.expr)
+
+    def _subscript(self, expr: Expr) -> str:
+        return self._unless_off(expr) if self._of_data(expr) else self.text(expr)
+
+    def _unless_off(self, expr: Expr) -> str:
+        """`active ? text : 0` where C leaves it open what some values make of it."""
+        text = self.text(expr)
+        harmless = not self.mask.lanes or not any(map(_overflows, walk(expr)))
+        return text if harmless else f"({self.mask.active} ? {parenthesised(text)} : 0)"
+
+    def of_data(self, value: Value) -> bool:
+        """Whether it depends on more than indices, of which all lanes have small ones."""
+        return bool(value.loads) or self._of_data(value.expr)
+
+    def _of_data(self, expr: Expr) -> bool:
+        return any(isinstance(part, Name) and self._is_data(part.name) for part in walk(expr))
+
+    def _is_data(self, name: str) -> bool:
+        return name in self.out.loaded or self.out.symbol(name).data
 
     def load(self, loads: Sequence[Load]) -> None:
         for load in loads:
@@ -162,7 +193,7 @@ class Lanes(Text):
         same = access.uniform and not (access.write or scatter)
         lanes = Lanes(self.out, Mask()) if same else self
         lanes.load(access.loads)
-        subscripts = [lanes.text(s) for s in access.subscripts]
+        subscripts = [lanes._subscript(s) for s in access.subscripts]
         if access.space == "private":
             return self._private(symbol, access, subscripts)
         index, sizes = self._index(symbol, subscripts)
@@ -228,6 +259,19 @@ class Lanes(Text):
         check = f"POLYGPU_CHECK_{'GLOBAL' if outside else 'SHARED'}{same}"
         checked = f"{access.number}, {array}, {where}, {field}, {stride}, {size}, {access.width}"
         self.out.emit(f"{check}({checked});")
+
+
+def _overflows(part: Expr) -> bool:
+    """Whether it is an operation that C does not define for all operands."""
+    match part:
+        case Binary("<<" | ">>"):
+            return True
+        case Binary("+" | "-" | "*") | Unary("-"):
+            ctype = type_of(part)
+            return not (is_floating(ctype) or ctype.startswith("unsigned"))
+        case Cast(ctype, operand):
+            return not is_floating(ctype) and is_floating(type_of(operand))
+    return False
 
 
 def size_text(ctype: str, width: int = 1) -> str:

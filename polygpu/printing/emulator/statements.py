@@ -53,11 +53,12 @@ class Statements:
     def _declare(self, declared: Declare, step: Do, mask: Mask) -> None:
         out, kept, ctype = self.out, step.kept, declared.type
         c = out.spelling(declared.name, kept)
+        data = declared.mutable or (step.value is not None and Lanes(out, mask).of_data(step.value))
         if step.uniform:
             out.emit(f"const {ctype} {c} = {self._value(step, Mask())};")
-            out.define(declared.name, Symbol(c, ctype, Kind.UNIFORM))
+            out.define(declared.name, Symbol(c, ctype, Kind.UNIFORM, data=data))
             return
-        symbol = Symbol(c, ctype, Kind.LANES, persistent=kept)
+        symbol = Symbol(c, ctype, Kind.LANES, persistent=kept, data=data)
         if kept:
             out.state.append(f"{ctype} {c}[{WARP * out.warps}]")
             find(out, symbol)
@@ -68,7 +69,9 @@ class Statements:
         else:
             with self._braces(step):
                 # The new name is not in its own value's scope: an outer one of the same name is.
-                out.emit(f"POLYGPU_LANES {c}[pg_l] = {self._value(step, mask)};")
+                lanes = Lanes(out, mask)
+                text = lanes.everywhere(step.value) if data else lanes.index(step.value)
+                out.emit(f"POLYGPU_LANES {c}[pg_l] = {text};")
         out.define(declared.name, symbol)
 
     def _value(self, step: Do, mask: Mask) -> str:
@@ -100,13 +103,14 @@ class Statements:
             self.out.emit(f"POLYGPU_LANES {symbol.c}[pg_l] = {kept};")
 
     def _store(self, step: Do, mask: Mask) -> None:
-        out, target = self.out, step.target
-        assert target is not None, "it stores there"
+        out, target, lanes = self.out, step.target, Lanes(self.out, mask)
+        assert step.value is not None and target is not None, "it stores that there"
+        private = target.space == "private"
         with self._braces(step):
-            text = self._value(step, mask)
-            place = Lanes(out, mask).place(target)
+            text = lanes.value(step.value) if private else lanes.everywhere(step.value)
+            place = lanes.place(target)
             guard = f"if ({mask.active}) " if mask.lanes else ""
-            if target.space == "private":
+            if private:
                 out.emit(f"POLYGPU_LANES {guard}{place.element()} = {text};")
                 return
             variable = f"pg_v{out.fresh()}"

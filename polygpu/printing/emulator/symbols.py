@@ -25,7 +25,8 @@ class Symbol:
     """A name of the kernel: `c` is its spelling, `extents` those of an on-chip array with its padding.
 
     `number` counts the arrays of one space, `base` is the first byte of a shared array; a persistent
-    symbol outlives its stage and has one copy a thread of the block instead of one a lane.
+    symbol outlives its stage and has one copy a thread of the block instead of one a lane. `data` is what
+    memory or the user's arithmetic says, in contrast to an index.
     """
 
     c: str
@@ -35,6 +36,7 @@ class Symbol:
     number: int = 0
     base: int = 0
     persistent: bool = False
+    data: bool = False
     argument: ArrayArgument | None = None
 
     @property
