@@ -13,7 +13,7 @@ from functools import reduce
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, array_tuple, parameter_space
-from polygpu.mapping.owned import written_arrays
+from polygpu.mapping.owned import promote, written_arrays
 from polygpu.mapping.program import (
     Block,
     Box,
@@ -22,8 +22,10 @@ from polygpu.mapping.program import (
     Grid,
     Held,
     Meet,
+    ReferenceKey,
     Series,
     Tiles,
+    reference_key,
     series,
     statements,
 )
@@ -61,9 +63,11 @@ def apart(grid: Grid) -> Grid:
 def meets_stores(m: Grid, made: Box, tiles: Tiles | None) -> bool:
     """Whether a copy of the box, for each of the tiles, may read what the kernel writes, in any block.
 
-    A box is more than is used of it, and beyond the array the last element is copied, or the first.
+    A box is more than is used of it, and beyond the array the last element is copied, or the first. What is
+    kept in registers is stored from there, also where it was only read.
     """
-    written = _written(m, made, m.statements, ())
+    kept = frozenset(key for held in promote(m) if held.store for key in held.references)
+    written = _written(m, made, m.statements, (), kept)
     if written.plain_is_empty():
         return False
     if tiles is not None:
@@ -87,14 +91,20 @@ def _meets_stores_ahead(m: Grid, made: Box, tiles: Tiles) -> bool:
     return False
 
 
-def _written(m: Grid, made: Box, names: Iterable[str], fixed: tuple[Fixed, ...]) -> isl.Set:
-    """The elements of the box's array that statements write."""
+def _written(
+    m: Grid,
+    made: Box,
+    names: Iterable[str],
+    fixed: tuple[Fixed, ...],
+    kept: frozenset[ReferenceKey] = frozenset(),
+) -> isl.Set:
+    """The elements of the box's array that statements write, or that references `kept` in registers are."""
     space = parameter_space(m.p.parameters).add_dims(D.set, len(made.sides))
     stores = (
         m.domain(s, fixed).apply(a.relation).reset_tuple_id()
         for s in names
         for a in m.p.statement(s).accesses
-        if a.write and array_tuple(a.reference) == made.tuple_name
+        if array_tuple(a.reference) == made.tuple_name and (a.write or reference_key(s, a.reference) in kept)
     )
     return reduce(isl.Set.union, stores, isl.Set.empty(space))
 
