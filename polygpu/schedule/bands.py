@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
-from typing import Any
+from typing import Any, TypeAlias
 
 import islpy as isl
 
@@ -36,6 +36,10 @@ _SECONDS = 3.0  # in which isl takes more than _STEPS, unless these are long
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 _FOUND: Recent[Node] = Recent(256)
 _STEEPEST = 64  # coefficient of an iterator; that of useful schedules is seldom more than 3
+
+
+Constraints: TypeAlias = Callable[[], isl.ScheduleConstraints]
+"""They are made where there is an end to it: isl may take as long for them as for a schedule."""
 
 
 def schedule(
@@ -69,10 +73,14 @@ def _schedule(
     most = _SMALL if _has_parameters(domain) and not _has_floors(domain, validity) else _TINY
     limit = seconds if _size(domain, validity) > most else inf
     if limit < inf and not _has_parameters(domain):
+
+        def wider() -> isl.ScheduleConstraints:
+            both = _unbounded(validity, domain), _unbounded(proximity, domain)
+            return _constraints(domain, context, *both)
+
         with suppress(isl.Error, TimeoutError):
-            wider = _unbounded(validity, domain), _unbounded(proximity, domain)
-            return _flat(_constraints(domain, context, *wider), min(limit, _BRIEF), domain, end)
-    return _flat(_constraints(domain, context, validity, proximity), limit, domain, end)
+            return _flat(wider, min(limit, _BRIEF), domain, end)
+    return _flat(lambda: _constraints(domain, context, validity, proximity), limit, domain, end)
 
 
 def _constraints(
@@ -87,7 +95,7 @@ def _constraints(
     )
 
 
-def _flat(constraints: isl.ScheduleConstraints, seconds: float, domain: isl.UnionSet, end: float) -> Node:
+def _flat(constraints: Constraints, seconds: float, domain: isl.UnionSet, end: float) -> Node:
     found = _computed(constraints, seconds, domain)
     if _is_steep(found):
         with _no_parallel_loop_first():
@@ -106,12 +114,12 @@ def permutable(domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, s
         return schedule(domain, context, validity, validity, seconds)
 
 
-def _computed(constraints: isl.ScheduleConstraints, seconds: float, domain: isl.UnionSet) -> Node:
+def _computed(constraints: Constraints, seconds: float, domain: isl.UnionSet) -> Node:
     if seconds < inf:
         found = _in_time(constraints, seconds)
     else:
         with bounded(_STEPS):
-            found = constraints.compute_schedule()
+            found = constraints().compute_schedule()
     return _node(found.get_root().child(0), _names(domain))
 
 
@@ -138,10 +146,10 @@ def _steep(row: isl.PwAff) -> bool:
     return any(abs(c.to_python()) > _STEEPEST for c in coefficients)
 
 
-def _in_time(constraints: isl.ScheduleConstraints, seconds: float) -> isl.Schedule:
+def _in_time(constraints: Constraints, seconds: float) -> isl.Schedule:
     def text() -> str:
         with bounded(_STEPS):
-            return str(constraints.compute_schedule().to_str())
+            return str(constraints().compute_schedule().to_str())
 
     found = in_child(text, min(seconds, _SECONDS)) if seconds > 0 else None
     if found is None:

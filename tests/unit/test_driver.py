@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import islpy as isl
 import pytest
 
 from polygpu.schedule import bands, driver
 from polygpu.schedule.tree import describe
+from polygpu.support.recent import Recent
 from tests.legality import broken
+from tests.processor import at_most
 from tests.unit.middle import MATRICES, VECTORS, expanded, host_text, scheduled
 
 PRODUCT = (
@@ -90,6 +94,26 @@ def test_constant_bounds_do_not_keep_isl_busy() -> None:
         "band (permutable) [S0: t; S1: t | S0: 2t + i; S1: 1 + 2t + i | S0: 2t + j; S1: 1 + 2t + j"
         " | S0: 2t + k; S1: 1 + 2t + k]"
     )
+
+
+def test_bounds_that_take_long_to_leave_out_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """isl may take as long for simpler dependences as for a schedule."""
+    domain = isl.UnionSet("{ S0[t, i, j] : 0 < t <= 9 and 0 < i <= 98 and 0 < j <= 98 }")
+    moves = [f"S0[t, i, j] -> S0[t + 1, i + {a}, j + {b}]" for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    every = isl.UnionMap(f"{{ {'; '.join(moves)} }}").intersect_domain(domain).intersect_range(domain)
+    asked = domain, isl.Set("{ : }"), every
+
+    def slow(dependences: isl.UnionMap, domain: isl.UnionSet) -> isl.UnionMap:
+        end = process_time() + 30
+        while process_time() < end:
+            pass
+        return dependences
+
+    expected = describe(bands.permutable(*asked, 5.0))
+    monkeypatch.setattr(bands, "_unbounded", slow)
+    monkeypatch.setattr(bands, "_FOUND", Recent(1))
+    with at_most(10, "a schedule"):
+        assert describe(bands.permutable(*asked, 5.0)) == expected
 
 
 def test_no_search_without_time() -> None:
