@@ -228,16 +228,21 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     if negative.is_empty():
         return Int(0), maximum(high, Int(0)) if not isinstance(high, Name | Select) else high
     low = value_of(line.dim_min(0), context.intersect(line.params()))
+    low = _if_touched(low, line, context, is_low=True)
     return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
 
 
-def _if_touched(high: Expr, line: isl.Set, context: isl.Set) -> Expr:
-    """`high`, or 0 at sizes where nothing is touched and `high` would say otherwise."""
+def _if_touched(end: Expr, line: isl.Set, context: isl.Set, is_low: bool = False) -> Expr:
+    """`end`, or 0 at sizes where nothing is touched and the `end` would say otherwise."""
     empty = context.subtract(line.params())
-    if empty.is_empty() or empty.intersect(AffineBuilder(empty.get_space()).value(high).pos_set()).is_empty():
-        return high
+    if empty.is_empty():
+        return end
+    there = AffineBuilder(empty.get_space()).value(end)
+    beyond = there.neg() if is_low else there
+    if empty.intersect(beyond.pos_set()).is_empty():
+        return end
     test = test_of(line.params(), context)
-    return high if test is None else Select(test, high, Int(0))
+    return end if test is None else Select(test, end, Int(0))
 
 
 def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]) -> tuple[Expr, ...]:
