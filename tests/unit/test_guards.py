@@ -57,6 +57,11 @@ def test_the_instances_that_may_read(body: str, reads: str) -> None:
         ("if (z[i] > 3) { if (z[i] < 9 && i > 2) x[i - 3] = 1; }", "2 < i < n"),
         ("if (z[i] > 3) { if (!(z[i] < 9 || i < 3)) x[i - 3] = 1; }", "2 < i < n"),
         ("if (!(z[i] > 3 || i < 3)) x[i - 3] = 1;", "2 < i < n"),
+        ("if (z[i] > 3 && (i < 3) == 0) x[i - 3] = 1;", "2 < i < n"),
+        ("if (z[i] > 3 && 0 != (i > 2)) x[i - 3] = 1;", "2 < i < n"),
+        ("if (z[i] > 3) if (!((i > 2) == 0)) x[i - 3] = 1;", "2 < i < n"),
+        ("if ((z[i] > 3 || i < 3) == 0) x[i - 3] = 1;", "2 < i < n"),
+        ("if (z[i] > 3) switch (i > 2) case 1: x[i - 3] = 1;", "2 < i < n"),
         ("if (!(z[i] > 3 && i < 3)) x[i] = 1;", "0 <= i < n"),
         ("if (!(z[i] > 3 && i < 3)) y[i] = 1; else x[i] = 1;", "0 <= i < n and i < 3"),
         (

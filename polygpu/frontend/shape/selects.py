@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polygpu.frontend.shape.affine import Affine, conjuncts, invert, plain
-from polygpu.model.expr import Binary, Cast, Expr, Reference, Select, Unary, type_of
+from polygpu.model.expr import Binary, Cast, Expr, Int, Reference, Select, Unary, type_of
 from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import Action, Branch, Let, Store
 from polygpu.support.dataclass import dataclass
@@ -75,6 +75,8 @@ def implied(affine: Affine, test: Expr, holds: bool) -> Expr | None:
     match plain(test):
         case Unary("!", operand):
             return implied(affine, operand, not holds)
+        case Binary("==" | "!=" as op, truth, Int(0)) | Binary("==" | "!=" as op, Int(0), truth):
+            return implied(affine, truth, holds == (op == "!="))
         case Binary("&&" | "||" as op, left, right):
             first, second = implied(affine, left, holds), implied(affine, right, holds)
             if holds == (op == "&&"):  # both hold, or neither does
