@@ -15,7 +15,7 @@ from polygpu.mapping.check import check_program
 from polygpu.mapping.program import Program
 from polygpu.model.decisions import Decision, Taken, Value
 from polygpu.model.kernel import Region
-from polygpu.model.kernel_walk import free_names
+from polygpu.model.kernel_walk import free_names, hidden_names
 from polygpu.pipeline import File, compile_file, decisions_of
 from polygpu.support.passes import Passes
 
@@ -40,7 +40,9 @@ def decisions(compilation: Compilation) -> tuple[Decision, ...]:
 
 
 def check(name: str, result: object) -> None:
-    """Mapped programs are well-formed; kernels use no name that is neither declared nor an argument."""
+    """Mapped programs are well-formed; kernels use no name that is neither declared nor an argument, and hide
+    none.
+    """
     match result:
         case Program():
             check_program(result)
@@ -48,6 +50,7 @@ def check(name: str, result: object) -> None:
             for kernel in result.kernels:
                 known = {s.name for s in kernel.scalars}
                 assert set(free_names(kernel.body)) <= known, f"{name}: {kernel.name}"
+                assert not [*hidden_names(kernel.body, frozenset(known))], f"{name}: {kernel.name}"
 
 
 def checked(path: str, asked: Options) -> Compilation:

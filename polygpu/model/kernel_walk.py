@@ -145,6 +145,23 @@ def free_names(body: Body) -> list[str]:
     return [n for n in used if n not in known]
 
 
+def hidden_names(body: Body, around: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Scalars and arrays that `body` declares where something `around` has the name: C takes the inner one,
+    and what is meant is not told from a name.
+    """
+    for s in body:
+        match s:
+            case Declare(name=name) | DeclareArray(name=name) | For(index=name):
+                if name in around:
+                    yield name
+                inside = around | {name}
+                around = around if isinstance(s, For) else inside
+            case _:
+                inside = around
+        for inner in bodies(s):
+            yield from hidden_names(inner, inside)
+
+
 def touched(body: Body) -> tuple[set[str], set[str]]:
     """Names of arrays that `body` reads and writes (in any space)."""
     inside = tuple(statements(body))

@@ -19,6 +19,7 @@ from polygpu import compiler
 from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import RefusedError
+from polygpu.model.kernel_walk import hidden_names
 from polygpu.pipeline import File, decisions_of
 from polygpu.printing.emit import emit_device
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, render
@@ -190,6 +191,10 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
     files = dict(done.files)
     for target in targets if files else ():
         files.update(emit_device(done.unit, done.device, target))
+    for region in done.regions:
+        for kernel in region.region.kernels:
+            hidden = [*hidden_names(kernel.body, frozenset(s.name for s in kernel.scalars))]
+            assert not hidden, f"{kernel.name} hides {hidden}"
     numbers = tuple(map(_number, done.regions))
     yield Compiled(files, {"regions": done.offloaded, "decisions refused": refused}, numbers)
     for region in done.regions:

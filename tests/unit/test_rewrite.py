@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Name, Reference, Select, Unary
@@ -10,6 +12,7 @@ from polygpu.model.kernel_walk import (
     bodies,
     free_names,
     has_barrier,
+    hidden_names,
     map_operands,
     map_statements,
     names_used,
@@ -108,6 +111,17 @@ def test_names_that_kernels_use() -> None:
     assert free_names(KERNEL) == ["n", "j"]
     assert names_used(KERNEL) == {"n", "i", "j", "sum", "tile", "x", "y"}
     assert touched(KERNEL) == ({"x", "tile"}, {"tile", "y"})
+
+
+def test_names_that_are_hidden() -> None:
+    assert not [*hidden_names(KERNEL)]
+    loop = For("i", Int(0), Int(4), 1, (Declare("t", "int", IT),), uniform=True)
+    beside = replace(loop, body=(*loop.body, replace(loop, index="j", body=())))
+    assert not [*hidden_names((loop, beside, Declare("i", "int", J)))]
+    assert [*hidden_names((Declare("i", "int", J), loop))] == ["i"]
+    assert [*hidden_names((loop,), frozenset({"t"}))] == ["t"]
+    inner = If(IT, (), (replace(loop, body=(loop,)),), uniform=True)
+    assert [*hidden_names((inner,))] == ["i"]
 
 
 def test_indices_and_values_change_apart() -> None:
