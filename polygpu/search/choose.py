@@ -96,6 +96,7 @@ class Found:
     sizes: Mapping[str, int] | None = None
 
 
+_NOTHING = Found()
 Chosen: TypeAlias = tuple[Nest, Found]
 
 
@@ -234,7 +235,7 @@ class Chooser:
         """The best of what is proposed; where it was found for a nest `like` this one, only that is tried."""
         if like is not None and not self.drawn and all(k < 0 for k in like.won):
             return Found(won=like.won)  # nothing would be tried
-        at = self.looked_at(r, nest, like or Found())
+        at = self.looked_at(r, nest, like or _NOTHING)
         if (before := at.seconds) == inf:
             return Found()
         best = Found(seconds=(1 - self.device.margin) * before, sizes=at.sizes)
@@ -285,7 +286,7 @@ class Chooser:
             if not space.why_not(space[number]):
                 yield space[number].decisions(nest)
 
-    def looked_at(self, r: CompiledRegion, nest: Nest, like: Found = Found()) -> Looked:  # noqa: B008 - frozen
+    def looked_at(self, r: CompiledRegion, nest: Nest, like: Found = _NOTHING) -> Looked:
         """The sizes, or smaller ones at which a kernel is soon looked at, and its seconds; inf for none. No
         more is looked at than for one that is alike.
 
