@@ -14,6 +14,7 @@ from polygpu.lower.buffers import Layout
 from polygpu.lower.carried import carry
 from polygpu.lower.context import KernelContext
 from polygpu.lower.loaded import load_once
+from polygpu.lower.locals import named_apart
 from polygpu.lower.points import names_in
 from polygpu.lower.reductions import shared_parts
 from polygpu.lower.stretches import with_stretches
@@ -56,7 +57,7 @@ def lower(m: Grid, layouts: Mapping[str, Layout]) -> tuple[Kernel, Launch]:
 def _kernel(c: KernelContext) -> Kernel:
     cast = {s.name: s.type for s in c.m.p.scop.scalars if s.affine and not s.fits}  # passed as int
     memory = frozenset(c.layouts).union(box.name for box, _ in c.m.boxes)
-    plain = typed(_body(c), cast)
+    plain = named_apart(typed(_body(c), cast))
     if c.m.attending and not c.m.outer:  # launches that are one have as many threads as registers suffice for
         plain = loads_before_rows(plain, frozenset(box.name for box, _ in c.m.boxes))
     loaded = load_once(plain, memory, c.m.reuse)

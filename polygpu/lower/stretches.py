@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, count
 
 from polygpu.model.expr import Binary, Expr, Name
 from polygpu.model.kernel import Barrier, Declare, For, If, Statement
-from polygpu.model.kernel_walk import bodies, names_used, statements, with_bodies, written
+from polygpu.model.kernel_walk import bodies, fresh_name, names_used, statements, with_bodies, written
 from polygpu.model.linear import add, affine, conjunction, linear, maximum, minimum, subtract
 from polygpu.model.rewrite import scalars_in
 
@@ -48,11 +47,11 @@ def _bounded(loop: For, taken: set[str]) -> Iterator[Statement]:
             continue
         index = Name(loop.index)
         if lower:
-            least = Name(_fresh(f"{loop.index}_from", taken))
+            least = Name(fresh_name(f"{loop.index}_from", taken))
             yield Declare(least.name, "int", maximum(*lower))
             tests.append(Binary(">=", index, least))
         if upper:
-            most = Name(_fresh(f"{loop.index}_to", taken))
+            most = Name(fresh_name(f"{loop.index}_to", taken))
             yield Declare(most.name, "int", minimum(*upper))
             tests.append(Binary(">=", most, index))
         test = conjunction(tests)
@@ -60,13 +59,6 @@ def _bounded(loop: For, taken: set[str]) -> Iterator[Statement]:
         loop = replace(loop, body=(*loop.body[:k], replace(s, test=test), *loop.body[k + 1 :]))
         break
     yield loop
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    numbered = (f"{name}_{k}" for k in count(2))
-    found = next(n for n in chain((name,), numbered) if n not in taken)
-    taken.add(found)
-    return found
 
 
 def _given(loop: For) -> set[str]:

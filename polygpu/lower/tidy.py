@@ -107,11 +107,11 @@ def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
     match dropped:
         case Declare(name, _, value, False) if value is not None:
             values = {name: value}
-            return list(map_statements(rest, lambda s: _with_origin(s, lambda e: substitute(e, values))))
+            return list(map_statements(rest, lambda s: with_origin(s, lambda e: substitute(e, values))))
     return rest
 
 
-def _with_origin(s: Statement, put: Change) -> Statement:
+def with_origin(s: Statement, put: Change) -> Statement:
     """`s` with `put` applied to what its origin is made of."""
     match s:
         case Assign() | Declare() | If() | While() if s.origin is not None:
@@ -168,4 +168,4 @@ def typed(body: tuple[Statement, ...], types: dict[str, str]) -> tuple[Statement
 
 def _rewritten(body: tuple[Statement, ...], put: Change, index: Change) -> tuple[Statement, ...]:
     """`body` with `put` applied to all that it reads, `index` to subscripts and bounds."""
-    return map_statements(body, lambda s: _with_origin(map_operands(s, put, index), put))
+    return map_statements(body, lambda s: with_origin(map_operands(s, put, index), put))

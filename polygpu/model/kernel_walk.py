@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, count
 from typing import TypeAlias
 
 from polygpu.model.expr import Expr, Name, Reference
@@ -143,6 +144,14 @@ def free_names(body: Body) -> list[str]:
             case Declare(name=name) | DeclareArray(name=name) | For(index=name):
                 known.add(name)
     return [n for n in used if n not in known]
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """`name`, numbered if it is `taken`, to which the result is added."""
+    numbered = (f"{name}_{k}" for k in count(2))
+    found = next(n for n in chain((name,), numbered) if n not in taken)
+    taken.add(found)
+    return found
 
 
 def hidden_names(body: Body, around: frozenset[str] = frozenset()) -> Iterator[str]:

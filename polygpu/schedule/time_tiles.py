@@ -290,7 +290,7 @@ class Cone:
 
     def tiled(self, width: int) -> tuple[Polyhedra, Host]:
         """The region with tiles of so many steps."""
-        _ = self.points  # which tells whether each instance surely writes one element
+        _ = self.rank, self.points  # which tell whether each instance surely writes one element, as all do
         carried = [self._carried(array) for array in self.arrays]
         phases = tuple(
             Phase(s, meet, self.margins[s]) for s, meet in zip(self.order, self.meets, strict=True)

@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -191,14 +191,18 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
     files = dict(done.files)
     for target in targets if files else ():
         files.update(emit_device(done.unit, done.device, target))
-    for region in done.regions:
-        for kernel in region.region.kernels:
-            hidden = [*hidden_names(kernel.body, frozenset(s.name for s in kernel.scalars))]
-            assert not hidden, f"{kernel.name} hides {hidden}"
+    no_name_hides(done.regions)
     numbers = tuple(map(_number, done.regions))
     yield Compiled(files, {"regions": done.offloaded, "decisions refused": refused}, numbers)
     for region in done.regions:
         yield certificate(region, PROOF)
+
+
+def no_name_hides(regions: Iterable[CompiledRegion]) -> None:
+    """Raises AssertionError where a kernel declares what is known there: see `hidden_names`."""
+    for kernel in (kernel for r in regions for kernel in r.region.kernels):
+        hidden = [*hidden_names(kernel.body, frozenset(s.name for s in kernel.scalars))]
+        assert not hidden, f"{kernel.name} hides {hidden}"
 
 
 def _fitting(file: Path, setup: Setup) -> tuple[Compilation | Refused, int]:
