@@ -38,10 +38,11 @@ from polygpu.analysis.reductions import reductions
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.scop import Array
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, bounded, coalesced, maps, pieces, tuple_name, union_of
+from polygpu.support.isl_idioms import D, bounded, coalesced, has_strides, maps, pieces, tuple_name, union_of
 
 _PIECES = 6  # of a statement
 _CONVEX = 32  # sets that these pieces consist of
+_FAR = 1000  # elements between lines
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,14 @@ def _in_pieces(p: Polyhedra, roots: Collection[str], sums: Collection[tuple[str,
         sets = _by_kinds(p, s, sums)
         if 1 < len(sets) <= _PIECES:
             sets = [coalesced(each) for each in sets]
-            if sum(each.n_basic_set() for each in sets) <= _CONVEX:
+            if sum(each.n_basic_set() for each in sets) <= _CONVEX and not any(map(_is_sparse, sets)):
                 found = divided(found, s.name, sets)
     return found
+
+
+def _is_sparse(instances: isl.Set) -> bool:
+    """Whether a piece is where lines of an array happen to meet, far apart: isl may take for ever with it."""
+    return has_strides(instances, _FAR)
 
 
 def _by_kinds(p: Polyhedra, s: PolyStatement, sums: Collection[tuple[str, str]]) -> list[isl.Set]:

@@ -12,7 +12,7 @@ from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.elements import declared
 from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, array_tuple
 from polygpu.lower.scan import test_of, value_of
-from polygpu.model.expr import Binary, Expr, Int, Name, Select
+from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
 from polygpu.model.linear import add, maximum, simplify
 from polygpu.model.scop import Array
@@ -170,16 +170,16 @@ def _pitch(extent: Expr) -> Expr:
 
 
 def _touched(p: Polyhedra, array: Array) -> list[isl.Set]:
-    found: list[isl.Set] = []
+    """The elements of each access; of pieces of a statement those of what is one access in the source."""
+    found: dict[tuple[str, Reference, int], isl.Map] = {}
     for s in p.statements:
-        for a in s.accesses:
-            if a.reference.array != array.name:
-                continue
-            elements = a.relation.range().reset_tuple_id()
-            if not a.affine and not _has_ends(elements, array):
+        for a in (a for a in s.accesses if a.reference.array == array.name):
+            relation = a.relation.reset_tuple_id(D.in_).reset_tuple_id(D.out)
+            if not a.affine and not _has_ends(relation.range(), array):
                 raise Diagnosed(_unknown_extent(p, array, a))
-            found.append(elements)
-    return found
+            key = s.whole or s.name, a.reference, relation.dim(D.in_)
+            found[key] = coalesced(found[key].union(relation)) if key in found else relation
+    return [relation.range() for relation in found.values()]
 
 
 def _has_ends(elements: isl.Set, array: Array) -> bool:
@@ -222,12 +222,13 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     # exact where memory is the caller's, which may end with the last element touched
     line = bounded_hull(line) if array.storage == "region" else coalesced(line)
     context = p.context
-    high = add(value_of(line.dim_max(0), context.intersect(line.params())), 1)
+    used = context.intersect(line.params().remove_unknown_divs())  # with those, code may take isl for ever
+    high = add(value_of(line.dim_max(0), used), 1)
     high = _if_touched(high, line, context)
     negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
     if negative.is_empty():
         return Int(0), maximum(high, Int(0)) if not isinstance(high, Name | Select) else high
-    low = value_of(line.dim_min(0), context.intersect(line.params()))
+    low = value_of(line.dim_min(0), used)
     low = _if_touched(low, line, context, is_low=True)
     return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
 

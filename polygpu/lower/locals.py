@@ -3,8 +3,8 @@
 before:  int v = a[0]; b[0] = v; for i { int v = a[i]; b[i] = v; }
 after:   int v = a[0]; b[0] = v; for i { int v_2 = a[i]; b[i] = v_2; }
 
-A statement whose instances are taken apart, as the first of a loop, declares its locals in several places: one
-may be where another's are known.
+Instances of a statement that are taken apart, as the first of a loop, declare its locals in several
+places, and one may be where another's are known.
 """
 
 from __future__ import annotations

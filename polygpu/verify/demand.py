@@ -44,7 +44,7 @@ class Demand:
     @cached_property
     def writers(self) -> dict[Slot, list[Writer]]:
         """Who wrote what the reads find that matter, of arrays of which this decides anything."""
-        return {read: self.source.writers(read)[0] for read, _ in self._reads}
+        return {read: self.source.found_by(read) for read, _ in self._reads}
 
     @cached_property
     def _reads(self) -> set[tuple[Slot, Number]]:
@@ -149,7 +149,8 @@ class Demand:
 
     @cached_property
     def _unclear(self) -> frozenset[str]:
-        return frozenset(s.array for s in self.source.slots if s.relation is None)
+        """The arrays of which writes depend on data."""
+        return frozenset(s.array for s in self.source.slots if s.write and s.relation is None)
 
     @cached_property
     def _implied(self) -> dict[tuple[str, Number], Slot]:
@@ -160,7 +161,7 @@ class Demand:
 
         With the instances that read to those of the conditional writes.
         """
-        for w in self.source.writers(read)[0]:
+        for w in self.source.found_by(read):
             old = self._implied.get((w.statement, w.number))
             if old is not None:
                 same = w.instances.intersect(_identity(w)) if w.statement == read.statement else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, reduce
 
 import islpy as isl
@@ -14,7 +15,7 @@ from polygpu.model.scop import Let, Number, keeps_apart
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, in_order
 from polygpu.verify.last import last_writes
-from polygpu.verify.slots import Slot, reached, slots_of
+from polygpu.verify.slots import Slot, reached, slots_of, touching
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,28 @@ class Source:
             found = self._flows[read] = self._flow(read)
         return found
 
+    def found_by(self, read: Slot) -> list[Writer]:
+        """Who wrote what `read` may find: several for an instance where its element depends on data.
+
+        Raises UnanalysableError where a write of the array depends on data.
+        """
+        if read.relation is not None:
+            return self.writers(read)[0]
+        found = self._maybe.get(read)
+        if found is None:
+            places = touching(self.p, read).intersect_domain(read.reached)
+            there = self._last_before(read, places.range_map(), places.domain_map())
+            back = places.domain_map().reverse()
+            writers = [replace(w, instances=back.apply_range(w.instances)) for w in there[0]]
+            found = self._maybe[read] = writers
+        return found
+
     @cached_property
     def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
+        return {}
+
+    @cached_property
+    def _maybe(self) -> dict[Slot, list[Writer]]:
         return {}
 
     def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
@@ -142,22 +163,27 @@ class Source:
         return {s: _timed(self.p.statement(s.statement), ranks.index(s.rank)) for s in slots}
 
     def _flow(self, read: Slot) -> tuple[list[Writer], isl.Set]:
-        writes = self.writes_of(read.array)
         domain = self.p.statement(read.statement).domain
-        if not writes:
+        if not self.writes_of(read.array):
             return [], domain
+        return self._last_before(read, known(read), domain.identity())
+
+    def _last_before(self, read: Slot, sink: isl.Map, instance: isl.Map) -> tuple[list[Writer], isl.Set]:
+        """Who wrote the elements that `sink` maps points of `read` to, each in an `instance`, and the points
+        for which nobody did.
+        """
+        writes = self.writes_of(read.array)
         times = self._times(read, *writes)
-        now = times.pop(read)
-        sink = known(read)
+        now = instance.apply_range(times.pop(read))
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
             meet = sink.apply_range(known(w).reverse()).intersect(in_order(times[w], now).reverse())
             # the old value that an implied read stands for may be what the other branch has written
             if w.statement == read.statement and exclusive(w.number, read.number) and not read.implied:
-                meet = meet.subtract(domain.identity())
+                meet = meet.subtract(instance)
             if not meet.is_empty():
                 earlier[w] = meet
-        fresh = domain
+        fresh = instance.domain()
         for pairs in earlier.values():
             fresh = fresh.subtract(pairs.domain())
         last = last_writes(earlier, times)

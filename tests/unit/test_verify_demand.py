@@ -113,6 +113,60 @@ def test_an_element_that_a_later_read_or_the_end_may_find_must_be_loaded(tmp_pat
     assert "reads a value that nobody computed" in [f.message for f in certificate.failures]
 
 
+ANYWHERE = """
+void f(int n, int x[restrict n], int y[restrict n][64], int z[restrict n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        z[i] = WHICH;
+        for (int j = 0; j < 64; j++) {
+            if (y[i][j] > 2)
+                x[i] = j;
+            if (SURE)
+                x[i] = y[i][j];
+        }
+    }
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("which", "sure", "found"),
+    [
+        ("x[y[i][0] & 7]", "j == 63", "false"),  # finds what is left in the end, if it is a later instance's
+        ("x[y[i][0] & 7]", "j == 62", "j = 63"),
+        ("x[i] + x[y[i][0] & 7]", "j % 2 == 0", "j = 63"),
+    ],
+)
+def test_old_values_that_reads_of_any_element_may_find(
+    which: str, sure: str, found: str, tmp_path: Path
+) -> None:
+    text = ANYWHERE.replace("WHICH", which).replace("SURE", sure)
+    (tmp_path / "v.c").write_text(text)
+    options = Options(target="emulator", level=1)
+    (made,) = pipeline.compile_file(str(tmp_path / "v.c"), options).regions
+    source = Source(polyhedra.build(made.scop))
+    (old,) = (s for s in source.slots if s.implied)
+    domain = source.p.statement(old.statement).domain
+    expected = domain.intersect(isl.Set(f"[n] -> {{ {old.statement}[i, j] : {found} }}"))
+    assert Demand(source).instances(old).is_equal(expected)
+
+
+def test_a_branch_that_writes_on_both_sides_needs_no_old_value(tmp_path: Path) -> None:
+    """Also where a read of the array may find any element."""
+    both = "if (y[i][j] > 2)\n                x[i] = j;\n            else\n                x[i] = 3;"
+    text = ANYWHERE.replace("if (y[i][j] > 2)\n                x[i] = j;", both)
+    (tmp_path / "v.c").write_text(text.replace("WHICH", "x[y[i][0] & 7]").replace("SURE", "j == 7"))
+    options = Options(target="emulator", level=1)
+    (made,) = pipeline.compile_file(str(tmp_path / "v.c"), options).regions
+    source = Source(polyhedra.build(made.scop))
+    first, second = (s for s in source.slots if s.implied)
+    assert Demand(source).instances(first).is_empty()
+    assert not Demand(source).instances(second).is_empty()
+    assert certify(made).holds
+
+
 PASSED_ON = """
 void f(int m, float A[restrict 25][41], float B[restrict 222])
 {
