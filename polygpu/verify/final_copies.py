@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -34,6 +36,8 @@ from polygpu.model.kernel_walk import touched
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
 
+Writes: TypeAlias = list[tuple[PolyStatement, PolyAccess]]
+
 
 def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
     """`p` with `a[e] = a[e]` for arrays whose final values the region copies from a temporary.
@@ -50,9 +54,9 @@ def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
         array = name.removeprefix("F_")
         if name.startswith("F_") and any(a.name == array for a in p.arrays):
             later = [kernels[k] for k in launched[launched.index(kernel) + 1 :]]
-            top = _top(p, array, later)
-            writers = _stored_with(region, kernels[kernel])
-            copy = _final_copy(p, array, name, top, writers, list(_tests(region.body, kernel)))
+            writes = _writes(p, array, _stored_with(region, kernels[kernel]))
+            top = _top(p, array, _written(writes), later)
+            copy = _final_copy(p, array, name, top, writes, list(_tests(region.body, kernel)))
             p = replace(p, statements=(*(_moved(s, top) for s in p.statements), copy))
     return p
 
@@ -66,11 +70,11 @@ def _launched(body: tuple[HostStatement, ...]) -> Iterator[str]:
             yield from _launched(s.body)
 
 
-def _top(p: Polyhedra, array: str, later: list[Kernel]) -> int:
-    """The place of a copy at the top of the source's order: before what `later` kernels do to the array."""
+def _top(p: Polyhedra, array: str, copied: isl.Set, later: list[Kernel]) -> int:
+    """The place of a copy at the top of the source's order: before what `later` kernels do with it."""
     names = {n for k in later if array in set.union(*touched(k.body)) for n in _statements(k.body)}
     mine = (s for s in p.statements if s.name in names and not s.schedule.is_empty())
-    return min((_place(s) for s in mine if _uses(s, array)), default=p.positions)
+    return min((_place(s) for s in mine if _uses(s, array, copied)), default=p.positions)
 
 
 def _stored_with(region: Region, copying: Kernel) -> set[str]:
@@ -83,8 +87,21 @@ def _place(s: PolyStatement) -> int:
     return int(s.schedule.range().dim_min_val(0).to_python())
 
 
-def _uses(s: PolyStatement, array: str) -> bool:
-    return any(array_tuple(a.reference) == array for a in s.accesses)
+def _uses(s: PolyStatement, array: str, elements: isl.Set) -> bool:
+    mine = (a.relation.range().reset_tuple_id() for a in s.accesses if array_tuple(a.reference) == array)
+    return any(not touched.is_disjoint(elements) for touched in mine)
+
+
+def _writes(p: Polyhedra, array: str, writers: set[str]) -> Writes:
+    """The writes of an array by statements of these names, or all of them where none of these does."""
+    found = [
+        (s, a) for s in p.statements for a in s.accesses if a.write and array_tuple(a.reference) == array
+    ]
+    return [(s, a) for s, a in found if s.name in writers] or found
+
+
+def _written(writes: Writes) -> isl.Set:
+    return reduce(isl.Set.union, (a.relation.range().reset_tuple_id() for _, a in writes))
 
 
 def _moved(s: PolyStatement, top: int) -> PolyStatement:
@@ -120,19 +137,13 @@ def _statements(body: tuple[Statement, ...]) -> Iterator[str]:
 
 
 def _final_copy(
-    p: Polyhedra, array: str, name: str, top: int, writers: set[str], tests: list[Expr]
+    p: Polyhedra, array: str, name: str, top: int, writes: Writes, tests: list[Expr]
 ) -> PolyStatement:
-    writes = [
-        (s, a) for s in p.statements for a in s.accesses if a.write and array_tuple(a.reference) == array
-    ]
-    writes = [(s, a) for s, a in writes if s.name in writers] or writes
     like, access = writes[0]
     rank = len(access.reference.subscripts)
     elements = tuple(f"{array}_e{k}" for k in range(rank))
     space = statement_space(p.parameters, name, elements)
-    domain = isl.Set.empty(space)
-    for _, a in writes:
-        domain = domain.union(a.relation.range().reset_tuple_id().set_tuple_name(name))
+    domain = _written(writes).set_tuple_name(name)
     for k, e in enumerate(elements):  # a union forgets the names
         domain = domain.set_dim_name(D.set, k, e)
     for test in tests:
