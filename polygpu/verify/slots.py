@@ -50,7 +50,7 @@ def reached(p: Polyhedra, s: PolyStatement) -> dict[Number, isl.Set]:
     builder = AffineBuilder(s.domain.get_space())
 
     def condition(test: Expr) -> isl.Set | None:
-        if isinstance(test, Binary) and wraps(test):
+        if any(isinstance(e, Binary) and wraps(e) for e in walk(test)):
             return None
         return builder.condition(test) if _is_affine(test, s, p) else None
 

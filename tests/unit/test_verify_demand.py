@@ -201,3 +201,19 @@ def test_the_old_value_of_the_last_iteration_may_have_no_reader(after: str, tmp_
     assert certify(made).holds
     changed = [certify(replace(made, region=r)).holds for r in kernel_variants(made.region, without)]
     assert changed == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("test", "known"),
+    [("i > n - 2", False), ("(i > n - 2) == 0", False), ("!(i + 2 > n)", True), ("(i + 2 > n) == 0", True)],
+)
+def test_differences_of_unsigned_values_decide_nothing(test: str, known: bool, tmp_path: Path) -> None:
+    """They wrap around below 0, also inside of a test of a truth value."""
+    body = f"for (int i = 0; i < n; i++)\n        if ({test})\n            x[i] = 1;"
+    text = f"void f(unsigned n, float x[restrict n])\n{{\n#pragma scop\n    {body}\n#pragma endscop\n}}\n"
+    (tmp_path / "v.c").write_text(text)
+    options = Options(target="emulator", level=1)
+    (made,) = pipeline.compile_file(str(tmp_path / "v.c"), options).regions
+    p = polyhedra.build(made.scop)
+    (write,) = (s for s in Source(p).slots if s.write)
+    assert write.reached.is_equal(p.statement(write.statement).domain) != known or len(write.number) == 1
