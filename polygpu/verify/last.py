@@ -66,10 +66,15 @@ def _floors(pairs: isl.Map) -> int:
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
-    floors = max((b.dim(D.div) for b in others.get_basic_sets()), default=0)
-    if floors < _MANY_FLOORS and not (floors and has_strides(others, _DOUBTFUL)):
+    if not _is_doubtful(others):
         return items.subtract(others)
     return isl.Set(_in_child(lambda: str(items.subtract(others)), "a difference"))
+
+
+def _is_doubtful(taken_away: isl.Set) -> bool:
+    """Whether isl may go on for ever to take it away."""
+    floors = max((b.dim(D.div) for b in taken_away.get_basic_sets()), default=0)
+    return floors >= _MANY_FLOORS or (floors > 0 and has_strides(taken_away, _DOUBTFUL))
 
 
 def _in_child(work: Callable[[], str], what: str) -> str:
@@ -127,4 +132,6 @@ def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
     followed = both.domain()
     if followed.n_basic_set() > _MANY:  # what it has in common with `pairs` makes it long to take away
         followed = followed.gist(pairs.domain())
+    if _is_doubtful(followed):
+        return pairs.intersect_domain(subtracted(pairs.domain(), followed))
     return pairs.subtract_domain(followed)
