@@ -5,12 +5,12 @@ What carries out an action of the source stays: `analysis.dead` has left out tho
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from typing import TypeAlias
 
 from polygpu.model.expr import Binary, Cast, Expr, Name
-from polygpu.model.kernel import Assign, Declare, For, If, Origin, Statement, While
+from polygpu.model.kernel import Assign, Declare, DeclareArray, For, If, Origin, Statement, While
 from polygpu.model.kernel_walk import (
     bodies,
     free_names,
@@ -103,12 +103,26 @@ def _given(s: For) -> set[str]:
 
 
 def _without(dropped: Statement, rest: list[Statement]) -> list[Statement]:
-    """`rest`, where origins may still name what `dropped` declares."""
+    """`rest`, its last statement first, where origins may still name what `dropped` declares."""
     match dropped:
         case Declare(name, _, value, False) if value is not None:
-            values = {name: value}
-            return list(map_statements(rest, lambda s: with_origin(s, lambda e: substitute(e, values))))
+            return [*_with_value(rest[::-1], name, value)][::-1]
     return rest
+
+
+def _with_value(body: Iterable[Statement], name: str, value: Expr) -> Iterator[Statement]:
+    """`body` with a value for a name in its origins, as far as nothing else has the name."""
+
+    def put(e: Expr) -> Expr:
+        return substitute(e, {name: value})
+
+    known = True
+    for s in body:
+        new = with_origin(s, put) if known else s
+        known = known and not (isinstance(s, Declare | DeclareArray) and s.name == name)
+        if known and not (isinstance(s, For) and s.index == name):
+            new = with_bodies(new, (tuple(_with_value(inner, name, value)) for inner in bodies(new)))
+        yield new
 
 
 def with_origin(s: Statement, put: Change) -> Statement:

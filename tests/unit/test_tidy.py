@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polygpu.lower.tidy import substituted, tidy, typed
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Reference
-from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Statement
+from polygpu.model.kernel import Assign, Barrier, Declare, For, If, Move, Origin, Statement
 from polygpu.model.kernel_walk import statements
 
 IT, J, K = Name("i"), Name("j"), Name("k")
@@ -145,3 +145,13 @@ def test_deep_nests_are_gone_over_once_a_loop() -> None:
         body = loop(Declare(f"d{depth}", "int", IT), body, index=f"i{depth}")
     (found,) = tidy((body,))
     assert not any(isinstance(s, Declare) for s in statements((found,)))
+
+
+def test_a_loop_of_the_same_name_is_not_what_a_dropped_declaration_gives() -> None:
+    step, origin = Name("s"), Origin("S0", (0,), (Name("s"),), None)
+    store = Assign(at("x", J), ZERO, origin)
+    body = (Declare("s", "int", Int(-256)), store, loop(store, index="s"))
+    first, second = tidy(body)
+    assert isinstance(first, Assign) and first.origin is not None and first.origin.arguments == (Int(-256),)
+    assert second == loop(store, index="s")
+    assert store.origin is not None and store.origin.arguments == (step,)
