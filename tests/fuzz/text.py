@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -105,6 +106,7 @@ KINDS = {
 }  # fmt: skip
 
 
+_NAMES = re.compile(r"[A-Za-z_]\w*")
 _PRELUDE = PRELUDE.replace("<stdlib.h>\n", "<stdlib.h>\n#include <string.h>\n")
 
 
@@ -347,8 +349,10 @@ class _Writer:
             )
         text = subscripts[0]
         for d, subscript in enumerate(subscripts[1:], 1):
-            # -i of an unsigned int is far away where it is added to an unsigned long before the rest is
-            within = f"({subscript})" if subscript.startswith("-") else subscript
+            # -i of an unsigned int is far away where it is added to an unsigned long before the rest is, and
+            # an i of -1 where it is added to an unsigned int before an unsigned long is
+            many = "unsigned" in self.program.parameter and len(_NAMES.findall(subscript)) > 1
+            within = f"({subscript})" if many or subscript.startswith("-") else subscript
             text = f"({text}) * {self._width(array, d)} + {within}"
         return f"{array.name}[{text}]{member}"
 

@@ -20,6 +20,7 @@ from tests.fuzz.program import (
     Leave,
     Loop,
     Node,
+    Operation,
     Program,
     Turn,
     Value,
@@ -106,7 +107,8 @@ def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
             case Loop():
                 fits = _loop_fits(node, values, old)
             case If(test, then, otherwise):
-                fits = _reach(test, values) and _all_fit((*then, *otherwise), values, old)
+                fits = _reach(test, values) and _compares(test, values)
+                fits = fits and _all_fit((*then, *otherwise), values, old)
             case Assign(target, _, value):
                 fits = _reach(target, values) and _reach(value, values)
             case Declare(_, _, value):
@@ -125,6 +127,18 @@ def _reach(value: Value, values: Values) -> bool:
     subscripts = (s for read in reads_of(value) for s in read.subscripts if isinstance(s, Affine))
     unsigned = (s for s in subscripts if any("unsigned" in values[name].type for name, _ in s.terms))
     return all(_value(s, values).value == _plain(s, values) for s in unsigned)
+
+
+def _compares(test: Value, values: Values) -> bool:
+    """Whether a test compares what it would of mathematical integers: below 0 nothing is compared with an
+    unsigned value, which compilers may refuse. A difference of unsigned ones wraps around, for them to see.
+    """
+    if not isinstance(test, Operation):
+        return True
+    sides = [side for side in test.operands if isinstance(side, Affine)]
+    below = any(_value(side, values).value < 0 for side in sides)
+    mixed = any("unsigned" in values[name].type for side in sides for name, _ in side.terms)
+    return not (below and mixed) and all(_compares(inner, values) for inner in test.operands)
 
 
 def _loop_fits(loop: Loop, values: Values, old: str) -> bool:
