@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.hoist.hoist import Hoisted, declaration_of, hoist
 from polygpu.frontend.names.constants import Constant
-from polygpu.frontend.names.constants_before import constants_before
+from polygpu.frontend.names.constants_before import constants_among, constants_before
 from polygpu.frontend.names.effects import (
     changed_around,
     changed_by_calls,
@@ -210,8 +210,15 @@ def _scop(
 ) -> Scop:
     context, changed = region.context, region.changed
     affine = _affine_names(shaped, region.conversions) | region.bounding
+    among = dict(_among(extract))
     known = {
-        s.name: Scalar(s.name, s.type, s.name in affine, region.hosts.get(s.name, ""))
+        s.name: Scalar(
+            s.name,
+            s.type,
+            s.name in affine,
+            region.hosts.get(s.name, ""),
+            between=among.get(s.name) if s.variable.name == s.name else None,
+        )
         for s in region.scalars.values()
     }
     scalars, whole = _split(region, shaped, affine, known)
@@ -421,6 +428,13 @@ def _constants(extract: Extract) -> Iterator[tuple[Variable, Constant]]:
     """The variables that hold a constant where the region starts."""
     if extract.items:
         yield from constants_before(extract.function.body, extract.items[0], extract.scope)
+
+
+def _among(extract: Extract) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The variables that hold one of several constants where the region starts, with the ends of these."""
+    if extract.items:
+        for variable, values in constants_among(extract.function.body, extract.items[0], extract.scope):
+            yield variable.name, (min(values), max(values))
 
 
 def _is_kept(extract: Extract, name: str) -> bool:
