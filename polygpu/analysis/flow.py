@@ -33,6 +33,7 @@ from polygpu.support.recent import Recent
 # conflicts in 15 statements it may never end.
 _STEPS = 4_000_000
 _SECONDS = 20.0
+_MANY = 100  # pairs of accesses: their dataflow takes a tenth of a second, and so does what checks it
 _RECENT = 256  # arrays of a region
 _BETWEEN = "\n;\n"  # the solutions of two problems
 _OPEN = "?"  # no solution so far
@@ -81,9 +82,7 @@ def dataflows(
     """
     each = [_by(D.out, relation) for relation in (sinks, must, may)]
     when = _by(D.in_, order)
-    problems = {
-        a: [_Problem.of(met, when) for met in meeting([found.get(a, []) for found in each])] for a in each[0]
-    }
+    problems = {a: list(_problems([found.get(a, []) for found in each], when)) for a in each[0]}
     whole = [p for parts in problems.values() for p in parts]
     unknown = tuple(p for p in whole if p not in _FLOWS.found and p.is_doubtful)
     if not every or all(_FLOWS.found.get(p, p) is not None for p in whole):
@@ -92,6 +91,18 @@ def dataflows(
             _FLOWS.put(problem, Flow(*texts) if texts else None)
     open_ = {p for p in unknown if p not in _FLOWS.found}
     return {a: None if open_.intersection(parts) else _flow_of(parts) for a, parts in problems.items()}
+
+
+def _problems(accesses: Sequence[list[isl.Map]], order: Mapping[str, list[isl.Map]]) -> Iterator[_Problem]:
+    """Those of an array. Loops over components are cut only where that has to be looked at twice anyway: an
+    iterator of one value is a doubt.
+    """
+    for met in meeting(accesses):
+        problem = _Problem.of(met, order)
+        if problem.size > _MANY and problem.is_doubtful:
+            yield from (_Problem.of(part, order) for part in meeting(met, cut=True))
+        else:
+            yield problem
 
 
 def _flow_of(problems: Iterable[_Problem]) -> Flow | None:

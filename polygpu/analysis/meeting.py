@@ -10,23 +10,23 @@ import islpy as isl
 
 from polygpu.support.isl_idioms import D, basic_maps
 
-_MANY = 100  # pairs of accesses, for which isl's dataflow takes a tenth of a second
 _COMPONENTS = 8  # of a vector, whose loops are cut into single ones
 
 Access: TypeAlias = tuple[int, isl.BasicMap]  # with the number of its kind
 
 
-def meeting(accesses: Sequence[Sequence[isl.Map]]) -> list[list[list[isl.Map]]]:
+def meeting(accesses: Sequence[Sequence[isl.Map]], cut: bool = False) -> list[list[list[isl.Map]]]:
     """Accesses of several kinds to one array in groups of those that may touch a common element: subscripts
     that are constants, as of components of vectors, tell others apart. Groups without any of the first kind
     are left out.
 
-    Dataflow looks at all pairs of accesses, of which most are of different components there.
+    Dataflow looks at all pairs of accesses, of which most are of different components there. Accesses of
+    loops over components are `cut` into those of each, or hold these together.
     """
     whole = [(kind, piece) for kind, part in enumerate(accesses) for m in part for piece in basic_maps(m)]
     groups = [whole]
     for k in range(whole[0][1].dim(D.out) if whole else 0):
-        groups = [part for group in groups for part in _told_apart(group, k)]
+        groups = [part for group in groups for part in _told_apart(group, k, cut)]
     if len(groups) < 2:
         return [[list(part) for part in accesses]]
     parts = [
@@ -36,14 +36,12 @@ def meeting(accesses: Sequence[Sequence[isl.Map]]) -> list[list[list[isl.Map]]]:
     return [part for part in parts if part[0]]
 
 
-def _told_apart(group: list[Access], k: int) -> list[list[Access]]:
+def _told_apart(group: list[Access], k: int, cut: bool) -> list[list[Access]]:
     """The group in parts whose subscripts `k` no other part has."""
     fixed = {v for _, piece in group if (v := _constant(piece, k)) is not None}
     if len(fixed) < 2:
         return [group]
-    first = sum(kind == 0 for kind, _ in group)
-    many = first * (len(group) - first) > _MANY
-    lines = [part for access in group for part in _lines(access, k, fixed if many else set())]
+    lines = [part for access in group for part in _lines(access, k, fixed if cut else set())]
     parts: list[list[Access]] = []
     last = -inf
     for low, high, access in sorted(lines, key=lambda line: line[:2]):

@@ -8,9 +8,10 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polygpu.analysis import flow, meeting
+from polygpu.analysis import flow
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts, dataflow
+from polygpu.analysis.meeting import meeting
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
@@ -157,12 +158,12 @@ def test_components_of_vectors_are_looked_at_apart(most: int, monkeypatch: pytes
     p = analysed("int n, float v[restrict n][5], float x[restrict n], float y[restrict n]", COMPONENTS)
     problem = p.relation(False), p.relation(True, True), p.relation(True, False), p.schedule()
     monkeypatch.setattr(flow, "_FLOWS", Recent(256))
-    monkeypatch.setattr(meeting, "_MANY", most)
+    monkeypatch.setattr(flow, "_MANY", most)
     apart = dataflow(*problem)
-    groups = meeting.meeting([[m for m in maps(part) if tuple_name(m, D.out) == "v"] for part in problem[:3]])
-    assert (len(groups) > 2) == (most == 0)
+    mine = [[m for m in maps(part) if tuple_name(m, D.out) == "v"] for part in problem[:3]]
+    assert (len(meeting(mine)), len(meeting(mine, cut=True))) == (1, 5)
     monkeypatch.setattr(flow, "_FLOWS", Recent(256))
-    monkeypatch.setattr(flow, "meeting", lambda accesses: [[list(part) for part in accesses]])
+    monkeypatch.setattr(flow, "meeting", lambda accesses, cut=False: [[list(part) for part in accesses]])
     together = dataflow(*problem)
     assert apart.dependence.is_equal(together.dependence)
     assert apart.unsupplied.is_equal(together.unsupplied)
@@ -174,7 +175,7 @@ def test_accesses_that_meet_are_in_one_group() -> None:
     sinks = [isl.Map(f"[n] -> {text}") for text in texts]
     sources = [isl.Map(f"[n] -> {{ C{c}[i] -> v[i + 1, {c}] : 0 <= i < n }}") for c in range(5)]
     for several in (sinks[:2], sinks):  # only the last may touch components 3 and 4
-        groups = meeting.meeting([several, sources, []])
+        groups = meeting([several, sources, []])
         met = [union_of(one).apply_range(union_of(other).reverse()) for one, other, _ in groups]
         every = union_of(several).apply_range(union_of(sources).reverse())
         assert reduce(isl.UnionMap.union, met).is_equal(every)
