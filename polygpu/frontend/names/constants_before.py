@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.constants import Constant
 from polygpu.frontend.names.effects import given_values
-from polygpu.frontend.names.liveness import address_taken, mentions
+from polygpu.frontend.names.liveness import address_kept, mentions
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
@@ -28,7 +28,7 @@ def constants_before(body: Any, first: Any, scope: Scope) -> Iterator[tuple[Vari
         match scope.find(name):
             case Variable(type=Basic(ctype), place="local" | "parameter") as variable:
                 value = scope.constant(node)
-                if value is not None and not is_floating(ctype) and not address_taken(body, name):
+                if value is not None and not is_floating(ctype) and not address_kept(body, name):
                     kept = value.converted(ctype) if SIZES[ctype] < SIZES["int"] else value
                     if kept is not None:
                         yield variable, kept
@@ -55,7 +55,7 @@ def _followed(body: Any, first: Any, scope: Scope) -> _Path:
         declared = sum(isinstance(inner, c_ast.Decl) and inner.name == name for inner in nodes(body))
         match scope.find(name), scope.constant(node):
             case Variable(type=Basic("int"), place="local" | "parameter" as place), Constant(type="int"):
-                return declared == (place == "local") and not address_taken(body, name)
+                return declared == (place == "local") and not address_kept(body, name)
         return False
 
     path = _Path(first, plain)
