@@ -288,7 +288,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs."""
+    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs; at each call
+    of the region where it is "".
+    """
 
     statement: str
     value: Expr

@@ -55,7 +55,7 @@ from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.frontend.regions.teams import Team, differing
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
-from polygpu.model.scop import Array, Conversion, Exposed, Given, Scalar, Scop, Structure
+from polygpu.model.scop import Array, Assumption, Conversion, Exposed, Given, Scalar, Scop, Structure
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
@@ -149,7 +149,7 @@ def _lifted(
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
-    constants = list(_constants(extract))
+    constants, around = list(_constants(extract)), _changed_around(extract)
     items = normal(context, extract.function, extract.scope, extract.items, more, said)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
@@ -171,6 +171,7 @@ def _lifted(
         promises(context.root, items),
         hosts={name: h.host for name, h in hoisted.items()},
         reasons={name: (reason.text, reason.help) for name, reason in reasons.items()},
+        around=around,
     )
     region.constants.update((variable, value.expr) for variable, value in constants)
     known_before = {variable.name for variable in region.constants}
@@ -192,11 +193,19 @@ def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
         settle(reader, path, partial(_lives, extract), extract.position)
     _check(region)
     shaped = shape(reader)
+    shaped.assumptions.extend(_units(region))
     for check in (_check_declarations, _check_registers):
         with collecting(region.problems):
             check(region, extract)
     _check(region)
     return shaped
+
+
+def _units(region: Region) -> Iterator[Assumption]:
+    """That loops step by 1 where scalars say by how much."""
+    for name, position in region.units.items():
+        reason = f"'{region.hosts.get(name, name)}', by which a loop steps, is taken to be 1"
+        yield Assumption("", Binary("-", Name(name), Int(1)), Int(1), reason, position)
 
 
 def _scop(
@@ -269,8 +278,13 @@ def _moved(region: Region, extract: Extract) -> Iterator[tuple[str, Expr]]:
 
 def _varying(extract: Extract, scalars: Iterable[Scalar]) -> frozenset[str]:
     """The scalars that loops around the region change."""
-    changed = changed_around(extract.function.body, extract.items[0]) if extract.items else frozenset()
+    changed = _changed_around(extract)
     return frozenset(s.name for s in scalars if not changed.isdisjoint(re.findall(r"\w+", s.source)))
+
+
+def _changed_around(extract: Extract) -> frozenset[str]:
+    """What loops around the region change."""
+    return changed_around(extract.function.body, extract.items[0]) if extract.items else frozenset()
 
 
 def _ends(region: Region, shaped: Shaped, hoisted: Mapping[str, Hoisted]) -> dict[str, Given]:
