@@ -12,7 +12,6 @@ from functools import reduce
 
 import islpy as isl
 
-from polygpu.analysis.meeting import meeting
 from polygpu.support.child import in_child, steps_for
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
@@ -33,7 +32,6 @@ from polygpu.support.recent import Recent
 # conflicts in 15 statements it may never end.
 _STEPS = 4_000_000
 _SECONDS = 20.0
-_MANY = 100  # pairs of accesses: their dataflow takes a tenth of a second, and so does what checks it
 _RECENT = 256  # arrays of a region
 _BETWEEN = "\n;\n"  # the solutions of two problems
 _OPEN = "?"  # no solution so far
@@ -82,43 +80,13 @@ def dataflows(
     """
     each = [_by(D.out, relation) for relation in (sinks, must, may)]
     when = _by(D.in_, order)
-    problems = {a: list(_problems([found.get(a, []) for found in each], when)) for a in each[0]}
-    whole = [p for parts in problems.values() for p in parts]
-    unknown = tuple(p for p in whole if p not in _FLOWS.found and p.is_doubtful)
-    if not every or all(_FLOWS.found.get(p, p) is not None for p in whole):
+    problems = {a: _Problem.of([found.get(a, []) for found in each], when) for a in each[0]}
+    unknown = tuple(p for p in problems.values() if p not in _FLOWS.found and p.is_doubtful)
+    if not every or all(_FLOWS.found.get(p, p) is not None for p in problems.values()):
         for problem, answer in _answers(unknown, every):
-            texts = [isl.UnionMap.read_from_str(CONTEXT, text) for text in answer.splitlines()]
-            _FLOWS.put(problem, Flow(*texts) if texts else None)
-    open_ = {p for p in unknown if p not in _FLOWS.found}
-    return {a: None if open_.intersection(parts) else _flow_of(parts) for a, parts in problems.items()}
-
-
-def _problems(accesses: Sequence[list[isl.Map]], order: Mapping[str, list[isl.Map]]) -> Iterator[_Problem]:
-    """Those of an array. Loops over components are cut only where that has to be looked at twice anyway: an
-    iterator of one value is a doubt.
-    """
-    for met in meeting(accesses):
-        problem = _Problem.of(met, order)
-        if problem.size > _MANY and problem.is_doubtful:
-            yield from (_Problem.of(part, order) for part in meeting(met, cut=True))
-        else:
-            yield problem
-
-
-def _flow_of(problems: Iterable[_Problem]) -> Flow | None:
-    """The dataflow of the parts of an array; None where that of one is not known."""
-    found: list[Flow] = []
-    for problem in problems:
-        flow = _flow(problem)
-        if flow is None:
-            return None
-        found.append(flow)
-    return found[0] if len(found) == 1 else _joined(together(found))
-
-
-def _joined(flow: Flow) -> Flow:
-    """With the pairs of two statements in few pieces, which were found in several."""
-    return Flow(*(union_of(map(coalesced, maps(part))) for part in (flow.dependence, flow.unsupplied)))
+            parts = [isl.UnionMap.read_from_str(CONTEXT, text) for text in answer.splitlines()]
+            _FLOWS.put(problem, Flow(*parts) if parts else None)
+    return {a: None if p in unknown and p not in _FLOWS.found else _flow(p) for a, p in problems.items()}
 
 
 def _flow(problem: _Problem) -> Flow | None:

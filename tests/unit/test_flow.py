@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from pathlib import Path
 
 import islpy as isl
@@ -11,10 +10,9 @@ import pytest
 from polygpu.analysis import flow
 from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts, dataflow
-from polygpu.analysis.meeting import meeting
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
-from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
+from polygpu.support.isl_idioms import empty_union_map, maps
 from polygpu.support.recent import Recent
 from tests.unit.middle import analysed, same_map
 
@@ -139,44 +137,3 @@ def test_what_took_too_long_is_tried_again_only_with_much_more_time(monkeypatch:
         return len(tried)
 
     assert [asked(seconds) for seconds in (1.0, 1.0, 1.5, 3.0, 2.0)] == [1, 1, 1, 2, 2]
-
-
-COMPONENTS = """
-for (int i = 1; i < n; i++) {
-    for (int m = 0; m < 5; m++) v[i][m] = x[i];
-    for (int m = 0; m < 3; m++) v[i][m] = v[i][m] + v[i - 1][m + 1];
-    v[i][3] = v[i][4] + v[i - 1][0];
-    v[i][4] = v[i][3] * v[i][3];
-    y[i] = v[i][0] + v[i][1] + v[i][2] + v[i][3] + v[i][4];
-}
-"""
-
-
-@pytest.mark.parametrize("most", [0, 1000])
-def test_components_of_vectors_are_looked_at_apart(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The dataflow is the same as of all together, whether loops over components are cut or not."""
-    p = analysed("int n, float v[restrict n][5], float x[restrict n], float y[restrict n]", COMPONENTS)
-    problem = p.relation(False), p.relation(True, True), p.relation(True, False), p.schedule()
-    monkeypatch.setattr(flow, "_FLOWS", Recent(256))
-    monkeypatch.setattr(flow, "_MANY", most)
-    apart = dataflow(*problem)
-    mine = [[m for m in maps(part) if tuple_name(m, D.out) == "v"] for part in problem[:3]]
-    assert (len(meeting(mine)), len(meeting(mine, cut=True))) == (1, 5)
-    monkeypatch.setattr(flow, "_FLOWS", Recent(256))
-    monkeypatch.setattr(flow, "meeting", lambda accesses, cut=False: [[list(part) for part in accesses]])
-    together = dataflow(*problem)
-    assert apart.dependence.is_equal(together.dependence)
-    assert apart.unsupplied.is_equal(together.unsupplied)
-
-
-def test_accesses_that_meet_are_in_one_group() -> None:
-    """What each sink and each source have in common is all there in the groups."""
-    texts = ("{ A[i] -> v[i, 2] }", "{ B[i, m] -> v[i, m] : 0 <= m < 3 }", "{ E[i, m] -> v[i, m] : i <= m }")
-    sinks = [isl.Map(f"[n] -> {text}") for text in texts]
-    sources = [isl.Map(f"[n] -> {{ C{c}[i] -> v[i + 1, {c}] : 0 <= i < n }}") for c in range(5)]
-    for several in (sinks[:2], sinks):  # only the last may touch components 3 and 4
-        groups = meeting([several, sources, []])
-        met = [union_of(one).apply_range(union_of(other).reverse()) for one, other, _ in groups]
-        every = union_of(several).apply_range(union_of(sources).reverse())
-        assert reduce(isl.UnionMap.union, met).is_equal(every)
-        assert sum(len(other) for _, other, _ in groups) == (3 if several is not sinks else 5)
