@@ -29,7 +29,7 @@ def _chooser(options: Options) -> Choose | None:
         return None
     from polygpu.search.choose import choose  # noqa: PLC0415 - only where something is chosen
 
-    return partial(choose, thorough=options.level > 2)
+    return partial(choose, thorough=options.level > 2, seen={})
 
 
 class RefutedError(Diagnosed):

@@ -47,13 +47,18 @@ def _guessed_shapes(p: Polyhedra) -> list[Condition]:
     found: list[Condition] = []
     running = {s.name: s for s in p.statements}
     for a in p.scop.assumptions:
-        s = running.get(a.statement)
-        if s is None:  # its domain is empty
+        if a.statement and a.statement not in running:  # its domain is empty
             continue
+        domain = running[a.statement].domain if a.statement else _call(p)
         test = Binary("&&", Binary("<=", Int(0), a.value), Binary("<", a.value, a.bound))
-        bad = s.domain.subtract(AffineBuilder(s.domain.get_space()).condition(test))
+        bad = domain.subtract(AffineBuilder(domain.get_space()).condition(test))
         found.extend(unless(p, bad, a.reason, a.position))
     return found
+
+
+def _call(p: Polyhedra) -> isl.Set:
+    """A call of the region, whatever runs in it."""
+    return isl.Set.universe(statement_space(p.parameters, "call", ())).intersect_params(p.context)
 
 
 def _converted(p: Polyhedra) -> list[Condition]:

@@ -34,7 +34,7 @@ def merged(scop: Scop, clusters: Sequence[Statements], private: Collection[str])
     local = frozenset(private) - _kept(clusters)
     names = {*names_of(scop), *(i for s in scop.statements for i in s.iterators)} - local
     whose = {s.name: c[0].name for c in clusters for s in c}
-    assumptions = (replace(a, statement=whose[a.statement]) for a in scop.assumptions)
+    assumptions = (replace(a, statement=whose.get(a.statement, a.statement)) for a in scop.assumptions)
     return replace(
         scop,
         arrays=tuple(a for a in scop.arrays if a.name not in local),

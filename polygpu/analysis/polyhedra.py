@@ -368,6 +368,11 @@ def _context(scop: Scop, parameters: tuple[str, ...]) -> isl.Set:
     for scalar in scop.scalars:
         if scalar.affine and scalar.type.startswith("unsigned"):
             context = context.intersect(builder.condition(Binary(">=", Name(scalar.name), Int(0))))
+        if scalar.affine and scalar.between is not None:
+            low, high = map(Int, scalar.between)
+            name = Name(scalar.name)
+            test = Binary("&&", Binary("<=", low, name), Binary("<=", name, high))
+            context = context.intersect(builder.condition(test))
     return context.params()
 
 

@@ -14,7 +14,7 @@ from polygpu.analysis.polyhedra import AffineBuilder, PolyAccess, Polyhedra, arr
 from polygpu.lower.scan import test_of, value_of
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
 from polygpu.model.kernel import ArrayArgument, Buffer, Rows, Span
-from polygpu.model.linear import add, maximum, simplify
+from polygpu.model.linear import add, linear, maximum, simplify
 from polygpu.model.scop import Array
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -150,9 +150,9 @@ def _found_ends(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Ends:
     extents: list[Expr] = []
     origin: list[Expr] = []
     for k, extent in enumerate(array.extents):
-        low, high = (Int(0), extent) if extent is not None else _range(p, array, touched, k)
+        low, length = (Int(0), extent) if extent is not None else _range(p, array, touched, k)
         origin.append(low)
-        extents.append(simplify(Binary("-", high, low)))
+        extents.append(length)
     outside = array.storage != "region" and not array.pointers
     return tuple(origin), tuple(extents), _last(p, array, touched, origin) if outside else ()
 
@@ -212,7 +212,9 @@ def _unknown_extent(p: Polyhedra, array: Array, access: PolyAccess) -> Diagnosti
 
 
 def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[Expr, Expr]:
-    """First and one past the last subscript of dimension k that any access touches."""
+    """The first subscript of dimension k that any access touches, where that is below 0, and how many there
+    are from there to the last.
+    """
     union = touched[0]
     for other in touched[1:]:
         union = union.union(other)
@@ -223,14 +225,30 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     line = bounded_hull(line) if array.storage == "region" else coalesced(line)
     context = p.context
     used = context.intersect(line.params().remove_unknown_divs())  # with those, code may take isl for ever
-    high = add(value_of(line.dim_max(0), used), 1)
-    high = _if_touched(high, line, context)
+    end = add(value_of(line.dim_max(0), used), 1)
+    high = _if_touched(end, line, context)
     negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
     if negative.is_empty():
         return Int(0), maximum(high, Int(0)) if not isinstance(high, Name | Select) else high
-    low = value_of(line.dim_min(0), used)
-    low = _if_touched(low, line, context, is_low=True)
-    return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0)))), high
+    first = value_of(line.dim_min(0), used)
+    low = _if_touched(first, line, context, is_low=True)
+    if low != first and _is_of_one_size(first):  # kernels subtract it at each access: no tests in there
+        low = _zero_or_below(first)
+        length = simplify(Binary("-", end, low))
+        test = test_of(line.params(), context)
+        return low, length if test is None else Select(test, length, Int(0))
+    low = _zero_or_below(low)
+    return low, simplify(Binary("-", high, low))
+
+
+def _zero_or_below(low: Expr) -> Expr:
+    return simplify(Binary("-", Int(0), maximum(simplify(Binary("-", Int(0), low)), Int(0))))
+
+
+def _is_of_one_size(expr: Expr) -> bool:
+    """Whether it is a size and a constant: int holds it where nothing is touched, too."""
+    sum_ = linear(expr)
+    return [(type(atom), factor) for atom, factor in sum_.terms] == [(Name, 1)]
 
 
 def _if_touched(end: Expr, line: isl.Set, context: isl.Set, is_low: bool = False) -> Expr:

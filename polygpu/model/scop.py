@@ -28,7 +28,8 @@ class Scalar:
     """A scalar the region only reads (problem size or floating constant), passed by value.
 
     `host` is the C expression that yields it in the source where that is no variable of its name, and `value`
-    what it is in terms of other scalars where it is made of these (`n * m`).
+    what it is in terms of other scalars where it is made of these (`n * m`). Where branches have set it to
+    one of several constants, it is `between` the least and the largest of these.
     """
 
     name: str
@@ -36,6 +37,11 @@ class Scalar:
     affine: bool  # used in a bound, a condition or a subscript: a polyhedral parameter
     host: str = ""
     value: Expr | None = None
+    between: tuple[int, int] | None = None
+
+    def nearest(self, value: int) -> int:
+        """The possible value that is closest to this one."""
+        return value if self.between is None else min(max(value, self.between[0]), self.between[1])
 
     @property
     def source(self) -> str:
@@ -282,7 +288,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs."""
+    """What lifting guessed, tested at run time: `0 <= value < bound` wherever `statement` runs; at each call
+    of the region where it is "".
+    """
 
     statement: str
     value: Expr

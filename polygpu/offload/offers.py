@@ -66,7 +66,7 @@ class Offer:
             return 0.0
         while scale < LARGEST_SIZE / most:
             scale *= 2
-            price = self.ledger.at(scaled(self.sizes, scale))
+            price = self.ledger.at(scaled(self.ledger, self.sizes, scale))
             if price.bytes > self.device.device_memory:
                 return None
             if price.gains:
@@ -74,7 +74,7 @@ class Offer:
         return None
 
     def _gains(self, scale: float) -> bool:
-        return self.ledger.at(scaled(self.sizes, scale)).gains
+        return self.ledger.at(scaled(self.ledger, self.sizes, scale)).gains
 
     def _between(self, low: float, high: float) -> float:
         for _ in range(_HALVINGS):
@@ -93,7 +93,7 @@ class Offer:
     @cached_property
     def least(self) -> int:
         """Their product from which on the device is faster, with two digits that count."""
-        sizes = scaled(self.sizes, self.scale or 0.0)
+        sizes = scaled(self.ledger, self.sizes, self.scale or 0.0)
         return int(float(f"{prod(max(0, uniform(length, sizes) or 0) for length in self.work):.2g}"))
 
     @property

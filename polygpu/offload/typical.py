@@ -19,20 +19,27 @@ def typical(ledger: Ledger, stated: Mapping[str, int]) -> dict[str, int]:
     """A value for each polyhedral parameter of the region: that `stated`, or by the shape of the region.
 
     A parameter that loops start from, or whose distance from another one counts, has the one of a few values
-    with which most instances run.
+    with which most instances run; one that is between constants, the nearest to what it would have.
     """
     p = ledger.region.polyhedra
     extent, extents = _extent(ledger), _extent_names(ledger)
-    values = {name: stated.get(name, extent if name in extents else STEPS) for name in p.parameters}
+    scalars = {s.name: s for s in p.scop.scalars}
+    usual = {name: scalars[name].nearest(extent if name in extents else STEPS) for name in p.parameters}
+    values = {name: stated.get(name, value) for name, value in usual.items()}
     for name in (n for n in p.parameters if n not in stated):
-        tries = [{**values, name: value} for value in (values[name], 0, values[name] // 2)]
+        tried = dict.fromkeys(map(scalars[name].nearest, (values[name], 0, values[name] // 2)))
+        tries = [{**values, name: value} for value in tried]
         values = max(tries, key=lambda sizes: sum(ledger.instances(sizes).values()))
     return values
 
 
-def scaled(values: Sizes, scale: float) -> dict[str, int]:
-    """All of them larger or smaller together; what is 0 stays it."""
-    return {name: v and max(1, min(round(v * scale), LARGEST_SIZE)) for name, v in values.items()}
+def scaled(ledger: Ledger, values: Sizes, scale: float) -> dict[str, int]:
+    """All of them larger or smaller together; what is 0, or between constants, stays it."""
+    scalars = {s.name: s for s in ledger.region.polyhedra.scop.scalars}
+    return {
+        name: v if not v or scalars[name].between else max(1, min(round(v * scale), LARGEST_SIZE))
+        for name, v in values.items()
+    }
 
 
 def _extent(ledger: Ledger) -> int:

@@ -151,8 +151,11 @@ def attempts(programs: Programs, region: CompiledRegion, limits: Limits) -> Iter
     """One attempt for each choice of sizes, the cheapest first; ends when a run takes too long."""
     sized = {s.name for s in region.scop.scalars if s.affine}
     names = tuple(name for name, ctype in programs.driver.scalars if _is_size(name, ctype, sized, region))
+    possible = {s.name: s for s in region.scop.scalars}
     for vector in vectors(region, len(names)):
-        attempt = _attempt(programs, tuple(zip(names, vector, strict=True)), limits)
+        drawn = zip(names, vector, strict=True)
+        sizes = tuple((n, possible[n].nearest(v) if n in possible else v) for n, v in drawn)
+        attempt = _attempt(programs, sizes, limits)
         yield attempt
         if attempt.outcome == "not done" and attempt.reason.startswith("no end"):
             return

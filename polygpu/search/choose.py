@@ -23,6 +23,7 @@ from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
 from polygpu.perf.launches import fewest
+from polygpu.search.courses import courses
 from polygpu.search.fusions import fusions
 from polygpu.search.price import Price, price
 from polygpu.search.proposals import Changes, launches_differ, shaped, staged
@@ -48,20 +49,24 @@ def choose(
     decisions: tuple[Decision, ...],
     stated: Mapping[str, int],
     thorough: bool = False,
+    seen: dict[Hashable, Found] | None = None,
 ) -> tuple[Decision, ...]:
     """What the model prefers for a region at typical sizes, some of them `stated`: among a few choices, or
     among a thousand for each nest. Nothing on a device whose model is not calibrated.
+
+    Of nests like one that was `seen` in another region, only what was best for that is looked at.
     """
     if not realiser.device.calibrated or not any(_free(r, realiser.device)):
         return ()
     sizes = typical(Ledger(r, realiser.device), stated)
     drawn, left = (MANY, inf) if thorough else (0, LEFT)
-    quick = Chooser(realiser, sizes, decisions, drawn, Effort(left), tested=False)
+    seen = {} if thorough or seen is None else seen
+    quick = Chooser(realiser, sizes, decisions, drawn, Effort(left), tested=False, seen=seen)
     found = quick.chosen(r)
     return (
         found
         if quick.fits(()) and quick.fits(found)
-        else replace(quick, effort=Effort(left), tested=True).chosen(r)
+        else replace(quick, effort=Effort(left), tested=True, seen={}).chosen(r)
     )
 
 
@@ -133,6 +138,7 @@ class Chooser:
 
     After the few choices that rules propose, `drawn` ones are looked at, as long as there is `effort` left.
     Unless `tested`, int is taken to hold what their kernels compute: finding out takes longer than pricing.
+    Nests of other regions were `seen` before, by their shapes.
     """
 
     realiser: Realiser
@@ -141,6 +147,7 @@ class Chooser:
     drawn: int = 0
     effort: Effort = field(default_factory=Effort)
     tested: bool = True
+    seen: dict[Hashable, Found] = field(default_factory=dict)
 
     @property
     def device(self) -> Device:
@@ -228,7 +235,10 @@ class Chooser:
         found: list[Chosen] = []
         for nest in looked_at if self.drawn else looked_at[:most]:
             like = next((f for other, f in (*known, *found) if _alike(nest, other)), None)
-            found.append((nest, self._of_nest(r, nest, like)))
+            shape = _unnamed(nest), courses(r, nest, self.sizes)
+            found.append((nest, self._of_nest(r, nest, like or self.seen.get(shape))))
+            if found[-1][1].won:
+                self.seen.setdefault(shape, replace(found[-1][1], sizes=None))  # whose names are others'
         return found
 
     def _of_nest(self, r: CompiledRegion, nest: Nest, like: Found | None) -> Found:
@@ -360,8 +370,8 @@ def _alike(a: Nest, b: Nest) -> bool:
     return _unnamed(a) == _unnamed(b)
 
 
-def _unnamed(nest: Nest) -> list[tuple[str, list[str]]]:
-    return [(key, [str(v) for _, v in d.items]) for key, d in nest.taken.items() if key in _CHOSEN]
+def _unnamed(nest: Nest) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((key, tuple(str(v) for _, v in d.items)) for key, d in nest.taken.items() if key in _CHOSEN)
 
 
 def _depth(r: CompiledRegion, nest: Nest) -> int:

@@ -284,6 +284,11 @@ def parameters(item: isl.Set | isl.Map) -> list[str]:
     return [item.get_dim_name(D.param, i) or "" for i in range(item.dim(D.param))]
 
 
+def bounding(item: isl.Set) -> list[str]:
+    """The parameters that the bounds of `item` depend on."""
+    return [name for k, name in enumerate(parameters(item)) if item.involves_dims(D.param, k, 1)]
+
+
 def with_parameters(item: isl.Set, names: list[str]) -> isl.Set:
     """`item` with the parameters `names` added where missing."""
     for name in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from tests.fuzz.chosen import with_choices
 from tests.fuzz.forms import (
     accumulation,
     by_value,
@@ -53,6 +54,10 @@ BRANCHES = 6  # within branches of a branchy program, at most
 
 def program(seed: str, sums: bool = False) -> Program:
     """That of a seed; with `sums` one of sums whose terms may come in any order."""
+    return with_choices(_program(seed, sums), Random(f"{seed}:chosen"))
+
+
+def _program(seed: str, sums: bool) -> Program:
     branchy = Random(f"{seed}:branches").random() < 0.15
     style = random_style(Random(f"{seed}:style"))
     author = Author(Random(seed), Random(f"{seed}:unsigned"), style, branchy, sums)

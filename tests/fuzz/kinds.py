@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.fuzz.openmp import PLACES
+from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn, Value
 from tests.fuzz.ranges import goes_round, read_in
 from tests.fuzz.text import TOOLS, source
@@ -61,6 +62,10 @@ def _has_pragma(node: Node) -> bool:
     return isinstance(node, Loop) and bool(node.pragmas)
 
 
+def _has_acc(node: Node) -> bool:
+    return isinstance(node, Loop) and any(text.startswith("acc") for text in node.pragmas)
+
+
 def _is_turn(node: Node) -> bool:
     return isinstance(node, Turn)
 
@@ -98,6 +103,12 @@ FORMS = {
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),
     "literals": Form("members of compound literals", lambda p: _spelled(p, _LITERAL)),
     "unsigned": Form("unsigned parameters", lambda p: "unsigned" in p.parameter),
+    "chosen": Form("numbers that branches before the regions choose", lambda p: bool(p.chosen)),
+    "old-style": Form("parameters declared as in K&R's C", lambda p: p.old_style),
+    "stepping": Form("outermost loops that step by a parameter", lambda p: bool(p.step)),
+    "rows": Form("rows behind pointers", lambda p: any(a.storage == ROWS for a in p.arrays)),
+    "pointers": Form("loops over pointers, while and do", lambda p: bool(p.pointing)),
+    "openacc": Form("pragmas of OpenACC", lambda p: _somewhere(p, _has_acc)),
     SUMS: Form("sums and the like whose terms may come in another order", None),
     STAYING: Form("host code between regions in a time loop, with poisoned copies", None),
 }

@@ -1,4 +1,6 @@
-"""OpenMP as people write it: on loops with independent iterations, or in a team of which one thread works."""
+"""OpenMP and OpenACC as people write them: on loops with independent iterations, or, of OpenMP, in a team of
+which one thread works.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +53,10 @@ def _with_pragmas(random: Random, node: Node, old: bool) -> Node:
     if random.random() < 0.35 and "num_threads" not in text:
         return replace(node, pragmas=("omp parallel", f"omp for{text}"))
     words = random.choice(("parallel for", "parallel for simd", "target teams distribute parallel for"))
+    if not clauses[0] and random.random() < 0.5:
+        return replace(
+            node, pragmas=(f"acc {random.choice(('parallel', 'kernels'))} loop independent{text}",)
+        )
     return replace(node, pragmas=(f"omp {words}{text}",))
 
 

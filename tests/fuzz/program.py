@@ -171,7 +171,9 @@ class Program:
     the seed of how statements are written (`spellings`), "" for plainly. `held` are sizes
     and arrays that the regions find elsewhere (`tests.fuzz.held`). `carried` is the seed of how scalars
     pass subscripts and iterators on (`tests.fuzz.carried`), "" where none does, `pointing` that of how loops
-    go over pointers (`tests.fuzz.pointing`).
+    go over pointers (`tests.fuzz.pointing`). Numbers that are `chosen`, each with another one, are variables
+    that a branch sets (`tests.fuzz.chosen`), and parameters of a function of the `old_style` have their types
+    behind the list. Outermost loops step by a parameter of the value `step` where that is not 0.
     """
 
     arrays: tuple[Array, ...]
@@ -185,6 +187,9 @@ class Program:
     held: tuple[tuple[str, str], ...] = ()
     carried: str = ""
     pointing: str = ""
+    chosen: tuple[tuple[str, str], ...] = ()
+    old_style: bool = False
+    step: int = 0
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -60,14 +60,11 @@ def _fewer_regions(p: Program) -> Iterator[Program]:
 
 def _plainer(p: Program) -> Iterator[Program]:
     """With simpler declarations."""
-    if p.spelling:
-        yield replace(p, spelling="")
-    if p.carried:
-        yield replace(p, carried="")
-    if p.old:
-        yield replace(p, old=False)
+    plain: dict[str, Any] = {"spelling": "", "carried": "", "old": False, "old_style": False, "step": 0}
+    yield from (replace(p, **{name: value}) for name, value in plain.items() if getattr(p, name))
     if p.parameter != "int":
         yield replace(p, parameter="int")
+    yield from (replace(p, chosen=p.chosen[:k] + p.chosen[k + 1 :]) for k in range(len(p.chosen)))
     yield from (replace(p, held=p.held[:k] + p.held[k + 1 :]) for k in range(len(p.held)))
     for k, (text, spelling) in enumerate(p.constants):
         before, after = p.constants[:k], p.constants[k + 1 :]

@@ -411,3 +411,22 @@ def test_sizes_and_arrays_are_held_elsewhere() -> None:
     some = next(p for p in programs if ("n", "arrow") in p.held)
     assert "< h->n" in source([some])
     assert "< h->n" not in source([replace(some, held=())])
+
+
+def test_numbers_are_chosen_and_parameters_declared_behind_the_list() -> None:
+    """A branch chooses the number itself; what is written otherwise means the same."""
+    programs = [program(f"1:{k}") for k in range(400)]
+    some = next(p for p in programs if p.chosen and "chosen" in source([p]).partition("#pragma scop")[2])
+    number, other = some.chosen[0]
+    assert f"< 5000) {{ chosen{number} = {number}; }} else chosen{number} = {other};" in source([some])
+    assert "chosen" not in source([replace(some, chosen=())])
+    old = next(p for p in programs if p.old_style and len(p.unknown) == 2)
+    assert re.search(r"^double p0\(n, m, .*\)\n    \S.* n; \S.* m; ", source([old]), re.MULTILINE)
+    step = next(p for p in programs if p.step and "+= by)" in source([p]))
+    assert re.search(r"p0\(.*int by\)", source([step])) and f", {step.step});" in source([step])
+    assert any("acc " in text for p in programs for loop, _ in loops(p) for text in loop.pragmas)
+
+
+def test_programs_with_chosen_numbers_and_old_declarations_are_valid(tmp_path: Path) -> None:
+    made = [p for k in range(400) if (p := program(f"1:{k}")).chosen or p.old_style or p.step][:30]
+    assert Batch(made, tmp_path).outcome.failures == []

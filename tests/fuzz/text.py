@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.fuzz import held, pointing
+from tests.fuzz import chosen, held, pointing
 from tests.fuzz.carried import Carrying
 from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import (
@@ -210,7 +210,7 @@ def _parameters(k: int, p: Program) -> list[str]:
             first, *rest = sizes[a.name]
             qualifier = "restrict " if a.storage == "restrict" else ""
             found.append(f"{a.type} {a.name}[{qualifier}{first}]{''.join(f'[{e}]' for e in rest)}")
-    return [*found, *held.parameters(k, p)]
+    return [*found, *held.parameters(k, p), *chosen.parameters(p)]
 
 
 def _function(k: int, p: Program, pragmas: bool) -> str:
@@ -218,9 +218,10 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
     regions: list[str] = []
     for region in _with_names(k, p, with_literals(p)):
         regions += ["#pragma scop"] * pragmas
-        regions += [held.spelled(p, line) for line in writer.lines(region, "    ")]
+        lines = writer.lines(region, "    ")
+        regions += [held.spelled(p, chosen.spelled(p, line)) for line in lines]
         regions += ["#pragma endscop"] * pragmas
-    lines = [f"double p{k}({', '.join(_parameters(k, p)) or 'void'})", "{"]
+    lines = [chosen.head(p, f"double p{k}", _parameters(k, p)), "{", *chosen.declarations(p)]
     lines += [f"    const {p.parameter} {text} = {value};" for text, value in p.spelled("const").items()]
     lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
     if p.old:
@@ -385,7 +386,7 @@ def _driver(k: int, p: Program) -> str:
     """Fresh arrays, one call, and a hash of every array afterwards."""
     sizes = declared(p)
     lines = [f"static void run{k}(int n, int m)", "{"]
-    arguments = list(p.unknown)
+    arguments = [chosen.passed(p, text) for text in p.unknown]
     for seed, a in enumerate(p.arrays):
         count = " * ".join(f"(long)({e})" for e in sizes[a.name])
         lines.append(f"    long count{seed} = {count};")
@@ -396,12 +397,12 @@ def _driver(k: int, p: Program) -> str:
             lines.append(f"    memcpy({_renamed(k, p, a)}, {a.name}, count{seed} * sizeof *{a.name});")
             continue
         if a.storage == "flat":
-            arguments += [str(e) for e in sizes[a.name][1:] if _unknown(p, e)]
+            arguments += [chosen.passed(p, str(e)) for e in sizes[a.name][1:] if _unknown(p, e)]
         if a.storage == ROWS:
             arguments.append(pointing.passed(a, sizes[a.name]))
             continue
         arguments.append(f"(void *){a.name}")
-    arguments += held.arguments(p)
+    arguments += [*held.arguments(p), *chosen.arguments(p)]
     lines += ["    used = 0;", *held.setup(k, p)]
     lines += [
         f"    double value = p{k}({', '.join(arguments)});",

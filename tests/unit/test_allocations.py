@@ -35,6 +35,8 @@ def extent(tmp_path: Path, body: str, before: str = BEFORE) -> str:
         ("float *x; for (int k = 0; k < 9; k++) x = malloc(n * sizeof(float));", "n"),
         ("char *x = malloc((size_t)n);", "n"),
         ("float *x = malloc((n + 1) * sizeof(float));", "(n + 1)"),
+        ('int k; scanf("%d", &k); float *x = malloc(k * sizeof(float)); scanf("%d", &m);', "k"),
+        ('int k; if (fscanf(stdin, "%d %d", &m, &k) < 2) return; float *x = malloc(4 * k);', "k"),
     ],
 )
 def test_known(body: str, elements: str, tmp_path: Path) -> None:
@@ -52,6 +54,10 @@ def test_a_product_is_as_wide_as_the_number_of_bytes(tmp_path: Path) -> None:
         "float *x = malloc(n * sizeof(float)); x++;",
         "float *x = malloc(n * sizeof(float)); n++;",
         "float *x = malloc(n * sizeof(float)); use(x, &n);",
+        'float *x = malloc(n * sizeof(float)); scanf("%d", &n);',
+        'scanf("%d", &n); int *k = &n; float *x = malloc(n * sizeof(float)); *k = 3;',
+        'float *x; scanf("%p", &x); x = malloc(n * sizeof(float));',
+        'float *x = malloc(n * sizeof(float)); scanf("%p", &x);',
         "float *x = malloc(n * sizeof(float)); use((float *)&x, 0);",
         "float *x = malloc(n * sizeof(float)); if (m) x = y;",
         "float *x = malloc(n * sizeof(int *));",
@@ -155,3 +161,20 @@ def test_parameters_that_mean_something_else_in_the_loops(tmp_path: Path) -> Non
     (tmp_path / "in.c").write_text(CALLED % ("", "", hidden, "", CALL))
     (scop,) = (s for s in lift(str(tmp_path / "in.c")).scops if s.function == "f")
     assert next(array.extents for array in scop.arrays if array.name == "x") == (None,)
+
+
+@pytest.mark.parametrize(
+    ("before", "exposed"),
+    [
+        ('scanf("%d", &n);', False),
+        ('if (sscanf("9", "%d", &n) < 1) return;', False),
+        ('scanf("%d", &n); use(y, &n);', True),
+        ('scanf("%d", &n + m);', True),
+    ],
+)
+def test_what_is_read_into_a_variable_is_stored_at_once(before: str, exposed: bool, tmp_path: Path) -> None:
+    """No pointer keeps its address, by which stores of the region could change it."""
+    path = tmp_path / "in.c"
+    path.write_text(f"{BEFORE}{before} for (int i = 0; i < n; i++) y[i] = i;\n}}\n")
+    (scop,) = lift(str(path)).scops
+    assert {e.name for e in scop.exposed} == ({"n"} if exposed else set())

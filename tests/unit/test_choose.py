@@ -114,6 +114,42 @@ def test_where_nothing_was_better_nests_alike_are_left_alone(monkeypatch: pytest
     assert len(looked_at) > 1 and {*looked_at} == {0}
 
 
+PRODUCT = """
+void {f}(int n, int m, int p, float {c}[restrict n][m], float {a}[restrict n][p], float {b}[restrict p][m])
+{{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            for (int k = {first}; k < p; k++)
+                {c}[i][j] += {a}[i{of}][k] * {b}[k][j];
+}}
+"""
+
+
+def test_of_nests_alike_in_other_regions_only_the_best_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looked_at: list[str] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+        looked_at.append(r.scop.function)
+        return price(r, k, device, sizes, how)
+
+    monkeypatch.setattr(choose, "price", priced)
+    other, turned = {"a": "x", "b": "y", "c": "z", "first": 1, "of": ""}, {"of": " - i"}
+    plain = {"a": "a", "b": "b", "c": "c", "first": 0, "of": ""}
+    path = tmp_path / "products.c"
+    texts = ({"f": "one"} | plain, {"f": "two"} | other, {"f": "three"} | plain | turned)
+    path.write_text("".join(PRODUCT.format(**names) for names in texts))
+    made = compile_certified(str(path), Options(target="emulator", device="8800gtx", certify="off"))
+    one, two, three = (looked_at.count(name) for name in ("one", "two", "three"))
+    assert 0 < two < one / 2 and three > two
+    chosen = [
+        [(t.decision.key, [v for _, v in t.decision.items]) for t in r.taken[0] if t.by == "model"]
+        for r in made.regions
+    ]
+    assert chosen[0] and chosen[0] == chosen[1]
+
+
 def test_kernels_that_take_little_are_not_fused_for_a_try() -> None:
     (r,) = known("gemver", 1).regions
     realiser = Realiser(r.prepared, known("gemver", 1).device)

@@ -10,6 +10,7 @@ import pytest
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion
 from polygpu.pipeline import compile_file
+from polygpu.printing.printer import print_expr
 from polygpu.verify.certificate import certify
 
 HEAD = "void f(int n, int m, float *restrict a, float (*restrict b)[100], const float *restrict x)"
@@ -40,6 +41,25 @@ def test_what_is_written_whole_is_not_copied_in(tmp_path: Path, body: str, neede
     r = region(tmp_path, body)
     (written,) = (b for b in r.region.buffers if b.copy_out)
     assert written.copy_in == needed
+    assert not certify(r).failures
+
+
+@pytest.mark.parametrize(
+    ("start", "first", "length"),
+    [
+        ("m", "-max(-m, 0)", "n >= m + 1 ? n + max(-m, 0) : 0"),
+        ("m - 3", "-max(-m + 3, 0)", "n + 2 >= m ? n + max(-m + 3, 0) : 0"),
+        ("m + n", "-max(-(m <= -1 ? m + n : 0), 0)", "(m <= -1 ? n : 0) + max(-(m <= -1 ? m + n : 0), 0)"),
+    ],
+)
+def test_the_first_element_is_found_without_a_test_where_int_holds_it(
+    tmp_path: Path, start: str, first: str, length: str
+) -> None:
+    """A size and a constant; where nothing is touched, the length is 0."""
+    r = region(tmp_path, f"for (int i = {start}; i < n; i++) a[i] = x[0];")
+    (a,) = (b for b in r.region.buffers if b.name == "a")
+    found = [print_expr(e).replace("polygpu_max", "max") for e in (a.origin[0], a.extents[0])]
+    assert found == [first, length]
     assert not certify(r).failures
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import islpy as isl
 import pytest
 
-from tests.unit.frontend_text import bodies, domain, region
+from polygpu.analysis.conditions import conditions
+from polygpu.analysis.polyhedra import build
+from tests.unit.frontend_text import bodies, domain, errors, region, shown
 
 V = "int n, int m, float *a"
 
@@ -165,3 +168,42 @@ def test_names_that_clash(tmp_path: Path) -> None:
     assert statement.iterators == ("k", "i_2")
     assert domain(statement) == ["(k >= 0)", "(k < i)", "(i_2 >= 0)", "(i_2 < k)"]
     assert bodies(scop) == ["a[i_2] = k;"]
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("for (int i = 0; i < n; i += m) a[i] = 0;", ["m"]),
+        ("for (int i = n; i > 0; i -= m) a[i] = 0;", ["m"]),
+        ("for (int i = 0; i < n; i += m) { a[i] = 1; a[i + m] = 2; }", ["m"]),
+        ("int k = m; for (int i = 0; i < n; i += k) a[i] = 0;", ["m"]),
+        ("int k = 3; for (int i = 0; i < n; i += k) a[i] = 0;", []),
+        ("for (int i = 0; i < n; i++) for (int j = 0; j < i; j += m) a[i] += j;", []),
+    ],
+)
+def test_steps_that_are_read_are_taken_to_be_one(text: str, units: list[str], tmp_path: Path) -> None:
+    """At each call, also where nothing runs: iterators have their values behind loops. Inner loops are run
+    with any step.
+    """
+    scop = region(tmp_path, V, text)
+    found = [a for a in scop.assumptions if not a.statement]
+    assert [(shown(a.value), shown(a.bound)) for a in found] == [(f"({name} - 1)", "1") for name in units]
+    tests = [c.holds for c in conditions(build(scop)) if "by which a loop steps" in c.reason]
+    assert len(tests) == len(units)
+    assert all(holds.is_equal(isl.Set("[m, n] -> { : m = 1 }")) for holds in tests)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for (int k = 1; k < n; k *= 2) REGION(for (int i = 0; i < n; i += k) a[i] = 0;)",
+        "while (m++ < n) REGION(for (int i = 0; i < n; i += m) a[i] = 0;)",
+        "REGION(for (int i = 0; i < n; i += m) { a[i] = m; m = 2; })",
+        "REGION(for (int i = 0; i < n; i += i) a[i] = m;)",
+        "REGION(for (int i = 0; i < n; i += (int)a[i]) a[i] = m;)",
+    ],
+)
+def test_steps_that_change_are_refused(text: str, tmp_path: Path) -> None:
+    """Those that a loop of the host counts are seldom 1."""
+    body = text.replace("REGION(", "{\n#pragma scop\n").removesuffix(")") + "\n#pragma endscop\n}"
+    assert {e.id for e in errors(tmp_path, f"void f({V})\n{{\n{body}\n}}\n")} == {"PG103"}

@@ -340,6 +340,10 @@ def test_pointers_whose_value_matters_afterwards(text: str, moved: str | None, t
         ("int k = 3; switch (n) case 3:", False),
         ("int k = 3; switch (n) default: { k = 4; case 2:;", False),
         ("static int k = 3;", False),
+        ('int k = 3; scanf("%d", &k);', False),
+        ('int k = 3; int r = sscanf("4", "%d", &k);', False),
+        ('int k = 3; if (scanf("%d", &k) == 1)', False),
+        ('int k; scanf("%d", &k); k = 3;', True),
         ("unsigned char k = 300;", True),
         ("int n = 3, k = n;", True),
         ("int l = 3, k = 2 * l - 1;", True),
@@ -363,6 +367,41 @@ def test_constants_before_a_region(before: str, known: bool, tmp_path: Path) -> 
 """
     scop = only_scop(tmp_path, text)
     assert ("k" not in {s.name for s in scop.scalars}) == known
+
+
+@pytest.mark.parametrize(
+    ("before", "between"),
+    [
+        ("int k; if (n == 3) k = 2; else k = 1;", (1, 2)),
+        ("int k = 7; if (n == 3) { k = 2; }", (2, 7)),
+        ("int k, l = 4; if (n == 3) { k = 2; } else if (n > 3) k = 9; else { k = l - 1; }", (2, 9)),
+        ("int k; if (n == 3) return; else k = 1;", None),
+        ("int k; if (n == 3) k = 2; else k = 1; k++;", None),
+        ("int k; if (n == 3) k = 2; else k = n;", None),
+        ("int k; if (n == 3) k = 2; else for (k = 0; k < n; k++) ;", None),
+        ("int k; if (n == 3) k = 2; else { k = 1; int *p = &k; *p = n; }", None),
+        ("int k = 1; if (n == 3) { int k = 2; k++; }", None),
+        ("int k = n; if (n == 3) k = 2;", None),
+        ("int k; if (n == 3) k = 2; else k = 1; while (k++ < n)", None),
+        ("static int k; if (n == 3) k = 2; else k = 1;", None),
+        ("long k; if (n == 3) k = 2; else k = 1;", None),
+        ("int k; if (n == 3) { k = 2; again: ; } else k = 1;", None),
+    ],
+)
+def test_constants_that_branches_choose_before_a_region(
+    before: str, between: tuple[int, int] | None, tmp_path: Path
+) -> None:
+    text = f"""void f(int m, int n, float *a)
+{{
+    {before} {{
+#pragma scop
+    for (int i = 0; i < m; i++) a[i + k] = 0;
+#pragma endscop
+    }}
+}}
+"""
+    (k,) = (s for s in only_scop(tmp_path, text).scalars if s.name == "k")
+    assert k.between == between
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import address_taken, changed_name, mentions
+from polygpu.frontend.names.liveness import address_kept, address_taken, changed_name, mentions
 from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic, Pointer
 from polygpu.frontend.text.clean import INLINE_ASSEMBLY
@@ -148,8 +148,16 @@ def _stays(body: Any, later: list[Any], scope: Scope, name: str) -> bool:
             declared = [n for n in nodes(body) if isinstance(n, c_ast.Decl) and n.name == name]
         case _:
             return False
-    if is_floating(ctype) or "volatile" in qualifiers or address_taken(body, name):
+    if is_floating(ctype) or "volatile" in qualifiers or address_kept(body, name):
         return False
     if len(declared) != (place == "local") or "static" in symbol.storage:
         return False
-    return not any(changed_name(node) == name or node in declared for node in later)
+    return not any(_sets(node, name) or node in declared for node in later)
+
+
+def _sets(node: Any, name: str) -> bool:
+    """Whether a node changes a variable, or has a function do so."""
+    match node:
+        case c_ast.UnaryOp(op="&", expr=c_ast.ID(name=found)):
+            return bool(found == name)
+    return changed_name(node) == name

@@ -7,7 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygpu.frontend.names.liveness import address_taken
+from polygpu.frontend.names.liveness import address_kept
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 
@@ -18,7 +18,7 @@ def escapes(body: Any, variable: Variable) -> bool:
     Arrays, members of structures included, do so wherever they are used other than element by element.
     """
     whole = isinstance(variable.type, Basic | Pointer)  # which is no part of anything
-    return address_taken(body, variable.name) or (not whole and _decays(body, variable))
+    return address_kept(body, variable.name) or (not whole and _decays(body, variable))
 
 
 def _decays(node: Any, variable: Variable) -> bool:

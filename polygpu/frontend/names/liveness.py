@@ -11,6 +11,8 @@ from pycparser import c_ast
 from polygpu.frontend.text.nodes import nodes, parts_of, remembered
 from polygpu.support.dataclass import dataclass
 
+_READING = frozenset({"scanf", "sscanf", "fscanf"})
+
 
 @dataclass(frozen=True)
 class Block:
@@ -28,7 +30,7 @@ def live_after(body: Any, region: Block, declaration: Any, partial: bool = False
     variable whose address is taken, count as a use.
     """
     name = declaration.name
-    if address_taken(body, name) or _jumps_back(body):
+    if address_kept(body, name) or _jumps_back(body):
         return True
     analysis = _Analysis(region, declaration, partial)
     analysis.before(body, False)
@@ -59,10 +61,32 @@ def address_taken(tree: Any, name: str) -> bool:
     return name in _addressed(tree)
 
 
+def address_kept(tree: Any, name: str) -> bool:
+    """Whether a pointer may hold the variable's address, or that of a part, for longer than a call of a
+    function of the C library that reads values into variables: that is an assignment.
+    """
+    return name in _kept(tree)
+
+
 @remembered
 def _addressed(tree: Any) -> frozenset[str | None]:
-    taken = (node.expr for node in nodes(tree) if isinstance(node, c_ast.UnaryOp) and node.op == "&")
-    return frozenset(map(_whole, taken))
+    return frozenset(map(_whole, _taken(tree)))
+
+
+@remembered
+def _kept(tree: Any) -> frozenset[str | None]:
+    brief = {
+        id(given.expr)
+        for call in nodes(tree)
+        if isinstance(call, c_ast.FuncCall) and isinstance(call.name, c_ast.ID) and call.name.name in _READING
+        for given in (call.args.exprs if call.args else ())
+        if isinstance(given, c_ast.UnaryOp) and given.op == "&" and isinstance(given.expr, c_ast.ID)
+    }
+    return frozenset(_whole(part) for part in _taken(tree) if id(part) not in brief)
+
+
+def _taken(tree: Any) -> Iterator[Any]:
+    return (node.expr for node in nodes(tree) if isinstance(node, c_ast.UnaryOp) and node.op == "&")
 
 
 def _whole(part: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -248,14 +249,18 @@ def _iterator_type(position: Position, variable: Variable) -> str:
     return ctype.name
 
 
-def read_step(reader: Reader, node: c_ast.For, variable: Variable) -> int:
-    """What the header adds to the iterator. Raises Diagnosed."""
+def read_step(reader: Reader, node: c_ast.For, variable: Variable, outermost: bool) -> int:
+    """What the header adds to the iterator. Raises Diagnosed.
+
+    An `outermost` loop may step by a scalar that the region only reads: it is 1 mostly, by which strides of
+    vectors are counted, and `units` of the region has it then. Inner loops can be run with any.
+    """
     parts = [part for part in parts_of(node.next) if steps(part, variable.name)] or parts_of(node.next)
     if not parts:
         message = "the loop's header does not change its iterator"
         raise refusal("PG104", reader.region.at(node), message, _FORM, 3)
     where = reader.region.at(parts[0])
-    amount = _amount(reader, parts[0], variable) if len(parts) == 1 else None
+    amount = _amount(reader, parts[0], variable, outermost) if len(parts) == 1 else None
     if amount is None:
         message = f"the loop's header changes '{variable.name}' in a way that is no constant step"
         raise refusal("PG103", where, message, f"{_FORM}, or with 'i += constant'", len(variable.name))
@@ -264,13 +269,15 @@ def read_step(reader: Reader, node: c_ast.For, variable: Variable) -> int:
     return amount
 
 
-def _amount(reader: Reader, node: Any, variable: Variable) -> int | None:
-    """The constant that one iteration adds to the iterator."""
+def _amount(reader: Reader, node: Any, variable: Variable, outermost: bool) -> int | None:
+    """The constant that one iteration adds to the iterator, 1 for what is taken to be that."""
     match node:
         case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--" as op, expr=c_ast.ID(name=name)):
             return (1 if "+" in op else -1) if name == variable.name else None
         case c_ast.Assignment(op="+=" | "-=" as op, lvalue=c_ast.ID(name=name)):
             change = reader.region.affine.value(reader.certain(node.rvalue))
+            if name == variable.name and outermost and isinstance(change, Name):
+                change = _unit(reader.region, change, node)
             if name == variable.name and isinstance(change, Int):
                 return change.value if op == "+=" else -change.value
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name)) if name == variable.name:
@@ -279,6 +286,17 @@ def _amount(reader: Reader, node: Any, variable: Variable) -> int | None:
             if set(difference) <= {()}:
                 return difference.get((), 0)
     return None
+
+
+def _unit(region: Region, step: Name, node: Any) -> Expr:
+    """1 for a scalar that the region only reads, which a test in the host file sees to; else the name, as of
+    one that loops around the region change.
+    """
+    source = region.hosts.get(step.name, step.name)
+    if step.name not in region.scalars or not region.around.isdisjoint(re.findall(r"\w+", source)):
+        return step
+    region.units.setdefault(step.name, region.at(node))
+    return Int(1)
 
 
 def _condition(reader: Reader, node: c_ast.For, position: Position) -> Expr:

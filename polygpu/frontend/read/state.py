@@ -155,7 +155,8 @@ class Region:
     stands for it, `choices` what values an access that is read by its number may have, where data tell which,
     `constants` those that are constants then, `least` what iterators are not below, `pending` what `k++`
     within the expression that is read changes after it. `bounding` are the names in the headers of loops.
-    `inside` says of what loops within an instance set why they are no loops of the nest.
+    `inside` says of what loops within an instance set why they are no loops of the nest. `units` are the
+    scalars by which loops step, which are taken to be 1 and tested, `around` what loops of the host change.
 
     `moved` says how many elements further pointers are behind the region, where that matters.
     `apart` are pointers of which scalars say how far the first is behind the second.
@@ -194,6 +195,8 @@ class Region:
     pending: list[Action] = field(default_factory=list)
     following: bool = True
     inside: dict[str, Diagnosed] = field(default_factory=dict)
+    units: dict[str, Position] = field(default_factory=dict)
+    around: frozenset[str] = frozenset()
     spelled: dict[str, str] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)

@@ -181,7 +181,7 @@ def _whole_loop(reader: Reader, node: c_ast.For, path: Path) -> None:
     with _header_of(node):
         counter = _begin(reader, node, path)
         changed = courses.changed(reader, counter, node)
-        step = _step(reader, node, counter, changed)
+        step = _step(reader, node, counter, changed, outermost=not path.iterators)
     place = next(path.places)
 
     def iteration() -> loops.Header:
@@ -208,14 +208,16 @@ def _begin(reader: Reader, node: c_ast.For, path: Path) -> loops.Counter:
     return counter or loops.begin(reader, node, None)
 
 
-def _step(reader: Reader, node: c_ast.For, counter: loops.Counter, changed: Iterable[Variable]) -> int:
+def _step(
+    reader: Reader, node: c_ast.For, counter: loops.Counter, changed: Iterable[Variable], outermost: bool
+) -> int:
     """What the header adds to the iterator, whatever the variables are that the loop changes."""
     region = reader.region
     before = dict(region.values)
     for variable in changed:
         region.values[variable] = values.unknown(region, variable)
     loops.enter(reader, counter)
-    step = loops.read_step(reader, node, counter.variable)
+    step = loops.read_step(reader, node, counter.variable, outermost)
     region.values = before
     return step
 

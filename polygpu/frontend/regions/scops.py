@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.hoist.hoist import Hoisted, declaration_of, hoist
 from polygpu.frontend.names.constants import Constant
-from polygpu.frontend.names.constants_before import constants_before
+from polygpu.frontend.names.constants_before import constants_among, constants_before
 from polygpu.frontend.names.effects import (
     changed_around,
     changed_by_calls,
@@ -55,7 +55,7 @@ from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.frontend.regions.teams import Team, differing
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
-from polygpu.model.scop import Array, Conversion, Exposed, Given, Scalar, Scop, Structure
+from polygpu.model.scop import Array, Assumption, Conversion, Exposed, Given, Scalar, Scop, Structure
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
 from polygpu.support.position import Position
@@ -149,7 +149,7 @@ def _lifted(
 ) -> Scop:
     if team is not None:
         _check_shared(context, extract, team)
-    constants = list(_constants(extract))
+    constants, around = list(_constants(extract)), _changed_around(extract)
     items = normal(context, extract.function, extract.scope, extract.items, more, said)
     extract = replace(extract, items=items)
     counters = frozenset(name for item in items for name in outer_iterators(item))
@@ -171,6 +171,7 @@ def _lifted(
         promises(context.root, items),
         hosts={name: h.host for name, h in hoisted.items()},
         reasons={name: (reason.text, reason.help) for name, reason in reasons.items()},
+        around=around,
     )
     region.constants.update((variable, value.expr) for variable, value in constants)
     known_before = {variable.name for variable in region.constants}
@@ -192,11 +193,19 @@ def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
         settle(reader, path, partial(_lives, extract), extract.position)
     _check(region)
     shaped = shape(reader)
+    shaped.assumptions.extend(_units(region))
     for check in (_check_declarations, _check_registers):
         with collecting(region.problems):
             check(region, extract)
     _check(region)
     return shaped
+
+
+def _units(region: Region) -> Iterator[Assumption]:
+    """That loops step by 1 where scalars say by how much."""
+    for name, position in region.units.items():
+        reason = f"'{region.hosts.get(name, name)}', by which a loop steps, is taken to be 1"
+        yield Assumption("", Binary("-", Name(name), Int(1)), Int(1), reason, position)
 
 
 def _scop(
@@ -210,8 +219,15 @@ def _scop(
 ) -> Scop:
     context, changed = region.context, region.changed
     affine = _affine_names(shaped, region.conversions) | region.bounding
+    among = dict(_among(extract))
     known = {
-        s.name: Scalar(s.name, s.type, s.name in affine, region.hosts.get(s.name, ""))
+        s.name: Scalar(
+            s.name,
+            s.type,
+            s.name in affine,
+            region.hosts.get(s.name, ""),
+            between=among.get(s.name) if s.variable.name == s.name else None,
+        )
         for s in region.scalars.values()
     }
     scalars, whole = _split(region, shaped, affine, known)
@@ -262,8 +278,13 @@ def _moved(region: Region, extract: Extract) -> Iterator[tuple[str, Expr]]:
 
 def _varying(extract: Extract, scalars: Iterable[Scalar]) -> frozenset[str]:
     """The scalars that loops around the region change."""
-    changed = changed_around(extract.function.body, extract.items[0]) if extract.items else frozenset()
+    changed = _changed_around(extract)
     return frozenset(s.name for s in scalars if not changed.isdisjoint(re.findall(r"\w+", s.source)))
+
+
+def _changed_around(extract: Extract) -> frozenset[str]:
+    """What loops around the region change."""
+    return changed_around(extract.function.body, extract.items[0]) if extract.items else frozenset()
 
 
 def _ends(region: Region, shaped: Shaped, hoisted: Mapping[str, Hoisted]) -> dict[str, Given]:
@@ -421,6 +442,13 @@ def _constants(extract: Extract) -> Iterator[tuple[Variable, Constant]]:
     """The variables that hold a constant where the region starts."""
     if extract.items:
         yield from constants_before(extract.function.body, extract.items[0], extract.scope)
+
+
+def _among(extract: Extract) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The variables that hold one of several constants where the region starts, with the ends of these."""
+    if extract.items:
+        for variable, values in constants_among(extract.function.body, extract.items[0], extract.scope):
+            yield variable.name, (min(values), max(values))
 
 
 def _is_kept(extract: Extract, name: str) -> bool:
