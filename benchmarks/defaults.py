@@ -57,7 +57,8 @@ def best_of(
     space: Space, chooser: Chooser, sizes: dict[str, int], chosen: argparse.Namespace
 ) -> tuple[float, tuple[Decision, ...], int]:
     """The least seconds of so many choices, or as many as there is time for, that one, and how many."""
-    end, count, least, best = time.monotonic() + chosen.seconds, 0, inf, ()
+    end, count, least = time.monotonic() + chosen.seconds, 0, inf
+    best: tuple[Decision, ...] = ()
     for choice, made in drawn(space, chooser.realiser, chosen.seed, chooser.decisions):
         seconds, each = inf, (made, space.nest.kernel, chooser.device, sizes)
         if price(*each, BRIEF).seconds < least:
