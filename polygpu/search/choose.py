@@ -33,7 +33,8 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Same, parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, LEFT = 15 * 10**5, 9 * 10**7  # elements looked at in the time a kernel is made; that a region may take
+_MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
+LEFT = 6 * 10**7  # effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -114,17 +115,19 @@ class Looked:
 
 @dataclass
 class Effort:
-    """Elements of arrays that may still be looked at to price choices: the same on all machines. What is
-    `known` is not looked at again.
+    """What may still be spent on making and pricing choices, in parts of some 20 ns: counted by what is done,
+    so that it is the same on all machines. What is `known` costs nothing again, and what was `too_much` to
+    look at is not looked at again.
     """
 
     left: float = inf
     known: set[Hashable] = field(default_factory=set)
+    too_much: set[Hashable] = field(default_factory=set)
 
-    def spend(self, elements: int, what: Hashable) -> None:
+    def spend(self, effort: int, what: Hashable) -> None:
         if self.left < inf and what not in self.known:
             self.known.add(what)
-            self.left -= elements
+            self.left -= effort
 
 
 @dataclass(frozen=True)
@@ -328,8 +331,13 @@ class Chooser:
     def _priced(
         self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int], most: int | None = None
     ) -> Price:
+        what = (Same(made.region.kernels[kernel]), most, *sizes.items())
+        if what in self.effort.too_much:
+            return Price(inf, 0, 0, self.device)
         found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
-        self.effort.spend(found.looked_at, (Same(made.region.kernels[kernel]), most, *sizes.items()))
+        self.effort.spend(found.looked_at // _AT_ONCE, what)
+        if found.seconds == inf:
+            self.effort.too_much.add(what)
         return found
 
 

@@ -51,7 +51,7 @@ def price(
     try:
         (found,), _ = look([(alone, (Calls(1, sizes),))], device, patience)
     except MemoryError:
-        return Price(inf, 0, blocks, device, 2 * patience.least)  # attempts fail one after another
+        return Price(inf, 0, blocks, device, 4 * patience.least)  # attempts fail one after another
     (record,) = found.kernels
     launches = record["launches"]
     seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
