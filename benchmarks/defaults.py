@@ -54,10 +54,12 @@ def drawn(
 
 
 def best_of(
-    space: Space, chooser: Chooser, sizes: dict[str, int], chosen: argparse.Namespace
+    space: Space, chooser: Chooser, sizes: dict[str, int], chosen: argparse.Namespace, least: float
 ) -> tuple[float, tuple[Decision, ...], int]:
-    """The least seconds of so many choices, or as many as there is time for, that one, and how many."""
-    end, count, least = time.monotonic() + chosen.seconds, 0, inf
+    """The least seconds of so many choices, or as many as there is time for, that one, and how many; none
+    where no choice takes less than the `least` that is known.
+    """
+    end, count = time.monotonic() + chosen.seconds, 0
     best: tuple[Decision, ...] = ()
     for choice, made in drawn(space, chooser.realiser, chosen.seed, chooser.decisions):
         seconds, each = inf, (made, space.nest.kernel, chooser.device, sizes)
@@ -112,13 +114,13 @@ def _of_nest(
         return Compared(nest.kernel, (model, model), (0.0, 0.0))
     device, sizes = chooser.realiser.device, looked.sizes
     seconds = tuple(price(r, nest.kernel, device, sizes, THOROUGH).seconds for r in made)
-    best, decisions, count = best_of(Space(nest, device), chooser, dict(sizes), chosen)
+    best, decisions, count = best_of(Space(nest, device), chooser, dict(sizes), chosen, seconds[1])
     times = f"-O1 {seconds[0]:.3g} s, -O2 {seconds[1]:.3g} s, best of {count} {best:.3g} s"
-    behind = f", {' '.join(map(str, decisions))}" if best < seconds[1] else ""
+    behind = f", {' '.join(map(str, decisions))}" if decisions else ""
     name = f"{kernel:15} {nest.place!s:8} {', '.join(nest.axes):10}"
     print(f"{name} {times}: {ratio(seconds[1], best):.2f}{behind}", flush=True)
-    other = chooser.realiser.realise((*decisions, *chooser.decisions)) if behind else model
-    return Compared(nest.kernel, (model, other), (seconds[1], min(best, seconds[1])))
+    other = chooser.realiser.realise((*decisions, *chooser.decisions)) if decisions else model
+    return Compared(nest.kernel, (model, other), (seconds[1], best))
 
 
 def ratio(seconds: float, best: float) -> float:
