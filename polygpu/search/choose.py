@@ -25,7 +25,7 @@ from polygpu.perf.effort import Patience
 from polygpu.perf.launches import fewest
 from polygpu.search.fusions import fusions
 from polygpu.search.price import Price, price
-from polygpu.search.proposals import Changes, launches_differ, shaped, staged
+from polygpu.search.proposals import Changes, launches_differ, overlapping, shaped, staged
 from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
@@ -38,6 +38,8 @@ LEFT = 6 * 10**7  # effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
+_COARSE = 0.9  # of what was looked at more closely
+_WHILE = 4  # times as many, which differ from more in nothing but how many they are
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
 _NESTS, _FEW = 3, 2  # of a region; where launches differ only few
 MANY = 1000  # choices of a nest
@@ -69,7 +71,7 @@ def choose(
 def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
     """The nests with parallel loops for which persons have decided nothing that is chosen here, and of which
     rules are not sure; of those with one such loop only where a thread has loops, or threads share what is
-    staged, since there is little to choose of others.
+    staged or could, since there is little to choose of others.
     """
     known = {s.name for s in r.polyhedra.scop.statements}
     for nest in nests_of(r):
@@ -77,7 +79,8 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
         if r.prepared.tiled and not known & {r.polyhedra.statement(s).whole or s for s in names}:
             continue  # it only copies what tiles of time left
         open_ = not (_decided_by_persons(r, nest) or is_sure(r.grids[nest.kernel], device))
-        if (nest.depth > 1 or nest.loops or nest.taken["stage"].names) and open_:
+        shared = nest.taken["stage"].names or (device.rule != "sector" and overlapping(r, nest))
+        if (nest.depth > 1 or nest.loops or shared) and open_:
             yield nest
 
 
@@ -294,9 +297,10 @@ class Chooser:
         more is looked at than for one that is alike.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
-        just keep the device busy.
+        just keep the device busy. Of one axis no more is needed than keeps it so for a while.
         """
-        sizes, busy = dict(like.sizes or self.sizes), self._busy
+        busy = self._busy
+        sizes = {name: min(size, _WHILE * busy**2) for name, size in (like.sizes or self.sizes).items()}
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, busy) for name, size in sizes.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -150,6 +151,15 @@ def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
         for a in mine
         if array_tuple(a.reference) in names
     )
+
+
+def overlapping(r: CompiledRegion, nest: Nest) -> bool:
+    """Whether threads read elements of an array that others read, too, by another of its references."""
+    grid = r.grids[nest.kernel]
+    sources = source_arrays(grid.p, grid.statements)
+    mine = [a for s in grid.statements for a in grid.p.statement(s).accesses if not a.write]
+    read = Counter(sources[array] for array, _ in {(a.reference.array, a.reference.subscripts) for a in mine})
+    return any(read[name] > 1 for name in nest.arrays)
 
 
 def launches_differ(r: CompiledRegion, nest: Nest) -> bool:
