@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -87,6 +88,37 @@ def test_kernels_are_fused_where_that_gains() -> None:
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")
+
+
+def test_what_was_too_much_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    (r,) = known("mm", 1).regions
+    asked: list[int] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+        asked.append(sizes["n"])
+        return Price(inf if sizes["n"] > 512 else 1.0, 0, 1, device)
+
+    monkeypatch.setattr(choose, "price", priced)
+    chooser = Chooser(Realiser(r.prepared, known("mm", 1).device), SIZES, ())
+    for n, expected in ((4096, inf), (512, 1.0), (4096, inf), (512, 1.0)):
+        assert chooser._priced(r, 0, {"n": n}).seconds == expected
+    assert asked == [4096, 512, 512]
+
+
+def test_samples_have_to_be_faster_than_they_may_err() -> None:
+    whole, coarse = Found(seconds=1.0), Found(seconds=0.91, most=4)
+    assert choose._fastest([whole, coarse]) is whole
+    assert choose._fastest([coarse, whole]) is coarse
+    assert choose._fastest([whole, replace(coarse, seconds=0.89)]).seconds == 0.89
+    assert choose._fastest([replace(coarse, most=16), replace(coarse, most=16, seconds=0.9)]).seconds == 0.9
+
+
+def test_lines_are_no_longer_than_keeps_a_device_busy() -> None:
+    """16 multiprocessors hold 12,288 threads; 16 points of each are the square of some 256."""
+    (r,) = (r for r in known("jacobi-1d", 1).regions if "kernel" in r.region.name)
+    chooser = Chooser(Realiser(r.prepared, known("jacobi-1d", 1).device), {"n": 1 << 22, "steps": 100}, ())
+    (nest, *_) = nests_of(r)
+    assert dict(chooser.looked_at(r, nest).sizes) == {"n": 4 * 256**2, "steps": 100}
 
 
 def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPatch) -> None:
