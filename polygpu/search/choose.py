@@ -41,7 +41,7 @@ _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take l
 _COARSE = 0.9  # of what was looked at more closely
 _WHILE = 4  # times as many, which differ from more in nothing but how many they are
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
-_NESTS, _FEW = 3, 2  # of a region; where launches differ only few
+_NESTS, _FEW = 3, 2  # of a region, none of them alike; where launches differ only few
 MANY = 1000  # choices of a nest
 
 
@@ -227,14 +227,26 @@ class Chooser:
         return total
 
     def _of_nests(self, r: CompiledRegion, known: Sequence[Chosen] = ()) -> list[Chosen]:
+        """For the deepest nests, which take the time; for others where those are too much to look at."""
         nests = list(_free(r, self.device))
-        deepest = max((_depth(r, n) for n in nests), default=0)
-        looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
-        most = _FEW if any(launches_differ(r, n) for n in looked_at) else _NESTS
+        if self.drawn:
+            return self._one_by_one(r, nests, known)
         found: list[Chosen] = []
-        for nest in looked_at if self.drawn else looked_at[:most]:
+        for depth in sorted({_depth(r, n) for n in nests}, reverse=True):
+            found += self._one_by_one(r, [n for n in nests if _depth(r, n) == depth], known)
+            if any(one.won for _, one in found):
+                break
+        return found
+
+    def _one_by_one(self, r: CompiledRegion, nests: list[Nest], known: Sequence[Chosen]) -> list[Chosen]:
+        """Those that are like none before are as many as are looked at in reasonable time."""
+        most = _FEW if any(launches_differ(r, n) for n in nests) else _NESTS
+        found: list[Chosen] = []
+        for nest in nests:
             like = next((f for other, f in (*known, *found) if _alike(nest, other)), None)
-            found.append((nest, self._of_nest(r, nest, like)))
+            most -= like is None
+            if self.drawn or most >= 0:
+                found.append((nest, self._of_nest(r, nest, like)))
         return found
 
     def _of_nest(self, r: CompiledRegion, nest: Nest, like: Found | None) -> Found:

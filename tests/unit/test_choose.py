@@ -15,7 +15,7 @@ from benchmarks import programs
 from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_certified
 from polygpu.lower.realise import CompiledRegion, Realiser
-from polygpu.model.decisions import Decision, listing
+from polygpu.model.decisions import Decision, Taken, listing
 from polygpu.model.device import Device
 from polygpu.perf.effort import Patience
 from polygpu.search import choose
@@ -43,6 +43,10 @@ def known(kernel: str, level: int, device: str = "8800gtx", *decisions: str) -> 
 
 def by(made: Compilation, author: str) -> list[Decision]:
     return [t.decision for r in made.regions for nest in r.taken for t in nest if t.by == author]
+
+
+def by_model(taken: Taken) -> bool:
+    return taken.by == "model" and taken.decision.key == "tile"
 
 
 def seconds(made: Compilation) -> list[float]:
@@ -73,6 +77,37 @@ def test_nests_alike_are_chosen_for_alike() -> None:
         for nest in r.taken
     ]
     assert len(shapes) == 3 and shapes[0] and shapes[0] == shapes[1] == shapes[2]
+
+
+def test_nests_alike_are_chosen_for_however_many_they_are() -> None:
+    """Tiles of the steps of floyd-warshall: more than are looked at by themselves."""
+    (r,) = (r for r in known("floyd-warshall", 2, "gtx285").regions if "kernel" in r.region.name)
+    wide = [nest for nest in r.taken if any(len(t.decision.names) == 2 for t in nest if by_model(t))]
+    tiles = {str(t.decision).partition(": ")[2] for nest in wide for t in nest if t.decision.key == "tile"}
+    assert len(wide) > choose._FEW and len(tiles) == 1
+
+
+def test_shallower_nests_are_chosen_for_where_the_deepest_are_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (r,) = (r for r in known("covariance", 1).regions if "kernel" in r.region.name)
+    deepest = max(choose._depth(r, nest) for nest in nests_of(r))
+
+    def looked_at(too_much: bool) -> set[int]:
+        found: set[int] = set()
+
+        def priced(
+            r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience
+        ) -> Price:
+            nest = next(n for n in nests_of(r) if n.kernel == k)
+            found.add(choose._depth(r, nest))
+            return Price(inf if too_much and choose._depth(r, nest) == deepest else 1.0, 1, 1, device)
+
+        monkeypatch.setattr(choose, "price", priced)
+        Chooser(Realiser(r.prepared, known("covariance", 1).device), SIZES, ())._of_nests(r)
+        return found
+
+    assert looked_at(False) == {deepest} and looked_at(True) == {deepest, deepest - 1}
 
 
 def test_kernels_are_fused_where_that_gains() -> None:
