@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import programs
-from polygpu.perf.predict import Work, predict, region
+from polygpu.perf.predict import Predicted, Work, predict, region
 from polygpu.perf.predict.values import TooMuchError
 from tests.emulated import compiled
 
@@ -30,8 +30,27 @@ def test_iterations_are_tried_from_the_fewest_on(
     monkeypatch: pytest.MonkeyPatch, elements: Callable[[int], int], tried: list[int | None], taken: int
 ) -> None:
     """Attempts that fail take as much as any: there is one at most after that for all iterations."""
-    made, whole = compiled("mm", "8800gtx"), region._within
+    asked = watched(monkeypatch, elements)
+    assert (attempted("mm").most, asked) == (taken, tried)
+
+
+def test_without_loops_there_is_nothing_to_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = watched(monkeypatch, lambda most: most)
+    with pytest.raises(MemoryError):
+        attempted("saxpy")
+    assert asked == [None]
+
+
+def attempted(kernel: str) -> Predicted:
+    made = compiled(kernel, "8800gtx")
+    sizes = dict.fromkeys(programs.parameters_of(kernel), 64)
+    return predict(made.regions[0].region, made.device, sizes, work=Work(0, least=_MOST))
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, elements: Callable[[int], int]) -> list[int | None]:
+    """The numbers of iterations that are tried, where so many take so many elements."""
     asked: list[int | None] = []
+    whole = region._within
 
     def within(work: Work, tree: Any, device: Any, launched: Any, blocks: int, most: int | None) -> Any:
         asked.append(most)
@@ -42,6 +61,4 @@ def test_iterations_are_tried_from_the_fewest_on(
         return whole(Work(None), tree, device, launched, blocks, most)
 
     monkeypatch.setattr(region, "_within", within)
-    sizes = dict.fromkeys(programs.parameters_of("mm"), 64)
-    found = predict(made.regions[0].region, made.device, sizes, work=Work(0, least=_MOST))
-    assert (asked, found.most) == (tried, taken)
+    return asked

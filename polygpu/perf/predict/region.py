@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygpu.model.device import Device
-from polygpu.model.kernel import Buffer, Kernel, Region, Site, While
+from polygpu.model.kernel import Buffer, For, Kernel, Region, Site, While
 from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
@@ -226,6 +226,8 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
         try:
             return _within(work, tree, device, launched, blocks, most)
         except TooMuchError:
+            if not _has_loops(tree.kernel):
+                break
             if most is None:
                 found = _as_many_as_fit(tree, device, launched, work)
                 if found is not None:
@@ -236,6 +238,11 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
     raise MemoryError(
         f"kernel {tree.kernel.name} has too many blocks, or iterations, to predict what it counts"
     )
+
+
+def _has_loops(kernel: Kernel) -> bool:
+    """Whether there are iterations of which fewer could be looked at."""
+    return any(isinstance(s, For) for s in statements(kernel.body))
 
 
 def _as_many_as_fit(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted | None:
