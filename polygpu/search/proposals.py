@@ -62,20 +62,20 @@ class Shape:
 class Shapes:
     """For nests with loops in a thread and others, of two axes or more; for one axis `lines` and `rows`.
 
-    `short` are for lines of launches that differ, which are short ones at their beginning or end; `square`
-    for nests without loops whose lanes cannot but touch many rows of what is not staged.
+    `uneven` are for lines whose points have loops of different bounds, beside the others; `square` for nests
+    without loops whose lanes cannot but touch many rows of what is not staged.
     """
 
     looped: tuple[Shape, ...]
     plain: tuple[Shape, ...]
     lines: tuple[Shape, ...]
     rows: tuple[Shape, ...]
-    short: tuple[Shape, ...] = ()
+    uneven: tuple[Shape, ...] = ()
     square: tuple[Shape, ...] = ()
 
-    def of(self, r: CompiledRegion, nest: Nest) -> tuple[Shape, ...]:
+    def of(self, r: CompiledRegion, nest: Nest, whole: bool) -> tuple[Shape, ...]:
         if nest.depth == 1 and nest.loops:
-            return (launches_differ(r, nest) and self.short) or self.lines
+            return self.lines if whole else (*self.uneven, *self.lines)
         if nest.depth == 1:
             return self.rows
         if nest.loops:
@@ -151,12 +151,12 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
     stage: Changes = {"stage": _items(few)} if few else {}
     held = "stage" in best or not nest.loops
     other = not held and {*few} != {*map(array_of, nest.taken["stage"].names)}
-    shapes = _SHAPES.get(rule, _HALF_WARPS).of(r, nest)
+    whole = not nest.loops or is_rectangular(r.grids[nest.kernel])
+    shapes = _SHAPES.get(rule, _HALF_WARPS).of(r, nest, whole)
     if rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
         shapes = tuple(s for s in shapes if {*s.points} == {1})
     if not other:  # what is staged without it
         shapes = tuple(dict.fromkeys(replace(s, as_staged=False) for s in shapes))
-    whole = not nest.loops or is_rectangular(r.grids[nest.kernel])
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
         kept = shape.as_staged or (held and not shape.turned)
         yield {**({} if kept else stage), **shape.changes(nest, whole)}

@@ -46,7 +46,7 @@ def share(kernel: str, device: str, line: int, sizes: Mapping[str, int], text: s
     return other / rules
 
 
-# a product whose tiles rules stage; lines that are short at one end, of points that differ; a triangle of
+# a product whose tiles rules stage; lines whose points have loops of different bounds; a triangle of
 # which every reference but one goes down a column
 GAINS = [
     (
@@ -104,3 +104,10 @@ def test_stencils_of_one_axis_are_staged_where_nothing_is_cached() -> None:
     assert [str(d) for d in found if d.key == "stage"] == ["16: stage(A)", "18: stage(B)"]
     region, realiser = realised("jacobi-1d", "h100")
     assert not Chooser(realiser, {"n": 1 << 22, "steps": 100}, ()).chosen(region)
+
+
+def test_loops_are_unrolled_by_few_where_they_differ_from_point_to_point() -> None:
+    even = " ".join(proposed("gramschmidt", "gtx285", 29))
+    uneven = " ".join(proposed("nussinov", "gtx285", 17))
+    assert "unroll(full)" in even and "unroll(4)" not in even
+    assert "unroll(4)" in uneven and "unroll(full)" not in uneven
