@@ -62,8 +62,9 @@ class Shape:
 class Shapes:
     """For nests with loops in a thread and others, of two axes or more; for one axis `lines` and `rows`.
 
-    `uneven` are for lines whose points have loops of different bounds, beside the others; `square` for nests
-    without loops whose lanes cannot but touch many rows of what is not staged.
+    `uneven` are for lines whose points have loops of different bounds, beside the others; `steps` instead of
+    `plain` for launches that differ, `square` beside them if lanes cannot but touch many rows of what is not
+    staged.
     """
 
     looped: tuple[Shape, ...]
@@ -71,6 +72,7 @@ class Shapes:
     lines: tuple[Shape, ...]
     rows: tuple[Shape, ...]
     uneven: tuple[Shape, ...] = ()
+    steps: tuple[Shape, ...] = ()
     square: tuple[Shape, ...] = ()
 
     def of(self, r: CompiledRegion, nest: Nest, whole: bool) -> tuple[Shape, ...]:
@@ -80,10 +82,12 @@ class Shapes:
             return self.rows
         if nest.loops:
             return self.looped
-        return (*(self.square if self.square and _scattered(r, nest) else ()), *self.plain)
+        plain = (launches_differ(r, nest) and self.steps) or self.plain
+        return (*(self.square if self.square and _scattered(r, nest) else ()), *plain)
 
 
-# Memory wants aligned rows of a half-warp: a thread's points share what it loads.
+# Memory wants aligned rows of a half-warp: a thread's points share what it loads; steps that update a matrix
+# load little but what they share.
 _HALF_WARPS = Shapes(
     (
         Shape((8, 32), (4, 2), early=True, as_staged=True),
@@ -109,6 +113,7 @@ _HALF_WARPS = Shapes(
     ),
     (Shape((64,), (16,)), Shape((512,), (4,))),
     (Shape((32,), (1,), unrolled=_UNROLLED), Shape((32,), (1,), width=4)),
+    (Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
 )
 # Segments are fetched whatever the order of the lanes: four rows of four touch four lines of each array.
 _SEGMENTS = replace(_HALF_WARPS, square=(Shape((32, 4), (4, 8)),))

@@ -46,8 +46,8 @@ def share(kernel: str, device: str, line: int, sizes: Mapping[str, int], text: s
     return other / rules
 
 
-# a product whose tiles rules stage; lines whose points have loops of different bounds; a triangle of
-# which every reference but one goes down a column
+# a product whose tiles rules stage; lines whose points have loops of different bounds; steps that update a
+# matrix; a triangle of which every reference but one goes down a column
 GAINS = [
     (
         "syr2k", "gtx285", 18, 512, 0.85,
@@ -55,6 +55,7 @@ GAINS = [
     ),
     ("nussinov", "8800gtx", 17, 256, 0.75, "threads(i: 32) tile(i: 32) deal(i: cyclic) unroll(4)"),
     ("nussinov", "gtx285", 17, 256, 0.8, "threads(i: 32) tile(i: 32, k: 4) deal(i: cyclic) unroll(4)"),
+    ("lu", "gtx285", 18, 256, 0.85, "threads(i: 2, j: 128) tile(i: 32, j: 128) deal(i: blocked, j: cyclic)"),
     (
         "cholesky", "gtx285", 20, 256, 0.8,
         "threads(i: 32, j: 4) tile(i: 128, j: 32) deal(i: cyclic, j: cyclic)",
