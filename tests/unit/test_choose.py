@@ -15,7 +15,7 @@ from benchmarks import programs
 from polygpu.compilation import Compilation, Options
 from polygpu.compiler import compile_certified
 from polygpu.lower.realise import CompiledRegion, Realiser
-from polygpu.model.decisions import Decision, Taken, listing
+from polygpu.model.decisions import Decision, listing
 from polygpu.model.device import Device
 from polygpu.perf.effort import Patience
 from polygpu.search import choose
@@ -43,10 +43,6 @@ def known(kernel: str, level: int, device: str = "8800gtx", *decisions: str) -> 
 
 def by(made: Compilation, author: str) -> list[Decision]:
     return [t.decision for r in made.regions for nest in r.taken for t in nest if t.by == author]
-
-
-def by_model(taken: Taken) -> bool:
-    return taken.by == "model" and taken.decision.key == "tile"
 
 
 def seconds(made: Compilation) -> list[float]:
@@ -81,10 +77,9 @@ def test_nests_alike_are_chosen_for_alike() -> None:
 
 def test_nests_alike_are_chosen_for_however_many_they_are() -> None:
     """Tiles of the steps of floyd-warshall: more than are looked at by themselves."""
-    (r,) = (r for r in known("floyd-warshall", 2, "gtx285").regions if "kernel" in r.region.name)
-    wide = [nest for nest in r.taken if any(len(t.decision.names) == 2 for t in nest if by_model(t))]
-    tiles = {str(t.decision).partition(": ")[2] for nest in wide for t in nest if t.decision.key == "tile"}
-    assert len(wide) > choose._FEW and len(tiles) == 1
+    threads = [d for d in by(known("floyd-warshall", 2, "gtx285"), "model") if d.key == "threads"]
+    of_tiles = [d.items for d in threads if len(d.names) == 2]
+    assert len(of_tiles) > choose._FEW and len({*of_tiles}) == 1
 
 
 def test_shallower_nests_are_chosen_for_where_the_deepest_are_too_much(
