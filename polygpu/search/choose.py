@@ -24,7 +24,7 @@ from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
 from polygpu.perf.launches import fewest
 from polygpu.search.fusions import fusions
-from polygpu.search.price import Price, price
+from polygpu.search.price import Price, alone, price
 from polygpu.search.proposals import Changes, launches_differ, overlapping, shaped, staged
 from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.dataclass import dataclass
@@ -119,13 +119,12 @@ class Looked:
 @dataclass
 class Effort:
     """What may still be spent on making and pricing choices, in parts of some 20 ns: counted by what is done,
-    so that it is the same on all machines. What is `known` costs nothing again, and what was `too_much` to
-    look at is not looked at again.
+    so that it is the same on all machines. What is `known` costs nothing again; `prices` are not asked again.
     """
 
     left: float = inf
     known: set[Hashable] = field(default_factory=set)
-    too_much: set[Hashable] = field(default_factory=set)
+    prices: dict[Hashable, Price] = field(default_factory=dict)
 
     def spend(self, effort: int, what: Hashable) -> None:
         if self.left < inf and what not in self.known:
@@ -347,14 +346,13 @@ class Chooser:
     def _priced(
         self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int], most: int | None = None
     ) -> Price:
-        what = (Same(made.region.kernels[kernel]), most, *sizes.items())
-        if what in self.effort.too_much:
-            return Price(inf, 0, 0, self.device)
-        found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
-        self.effort.spend(found.looked_at // _AT_ONCE, what)
-        if found.seconds == inf:
-            self.effort.too_much.add(what)
-        return found
+        code, at = made.region.kernels[kernel], (most, *sizes.items())
+        asked = Same(code), alone(made.region, code.name).body, at
+        if asked not in self.effort.prices:
+            found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
+            self.effort.spend(found.looked_at // _AT_ONCE, (Same(code), at))
+            self.effort.prices[asked] = found
+        return self.effort.prices[asked]
 
 
 def _taken(chosen: Iterable[Chosen]) -> tuple[Decision, ...]:
