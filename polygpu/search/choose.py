@@ -25,8 +25,8 @@ from polygpu.perf.effort import Patience
 from polygpu.perf.launches import fewest
 from polygpu.search.courses import courses
 from polygpu.search.fusions import fusions
-from polygpu.search.price import Price, price
-from polygpu.search.proposals import Changes, launches_differ, shaped, staged
+from polygpu.search.price import Price, alone, price
+from polygpu.search.proposals import Changes, launches_differ, overlapping, shaped, staged
 from polygpu.search.space import Nest, Space, nests_of
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
@@ -34,12 +34,15 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import Same, parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, LEFT = 15 * 10**5, 9 * 10**7  # elements looked at in the time a kernel is made; that a region may take
+_MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
+LEFT = 6 * 10**7  # effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
+_COARSE = 0.9  # of what was looked at more closely
+_WHILE = 4  # times as many, which differ from more in nothing but how many they are
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
-_NESTS, _FEW = 3, 2  # of a region; where launches differ only few
+_NESTS, _FEW = 3, 2  # of a region, none of them alike; where launches differ only few
 MANY = 1000  # choices of a nest
 
 
@@ -73,7 +76,7 @@ def choose(
 def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
     """The nests with parallel loops for which persons have decided nothing that is chosen here, and of which
     rules are not sure; of those with one such loop only where a thread has loops, or threads share what is
-    staged, since there is little to choose of others.
+    staged or could, since there is little to choose of others.
     """
     known = {s.name for s in r.polyhedra.scop.statements}
     for nest in nests_of(r):
@@ -81,7 +84,8 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
         if r.prepared.tiled and not known & {r.polyhedra.statement(s).whole or s for s in names}:
             continue  # it only copies what tiles of time left
         open_ = not (_decided_by_persons(r, nest) or is_sure(r.grids[nest.kernel], device))
-        if (nest.depth > 1 or nest.loops or nest.taken["stage"].names) and open_:
+        shared = nest.taken["stage"].names or (device.rule != "sector" and overlapping(r, nest))
+        if (nest.depth > 1 or nest.loops or shared) and open_:
             yield nest
 
 
@@ -119,17 +123,18 @@ class Looked:
 
 @dataclass
 class Effort:
-    """Elements of arrays that may still be looked at to price choices: the same on all machines. What is
-    `known` is not looked at again.
+    """What may still be spent on making and pricing choices, in parts of some 20 ns: counted by what is done,
+    so that it is the same on all machines. What is `known` costs nothing again; `prices` are not asked again.
     """
 
     left: float = inf
     known: set[Hashable] = field(default_factory=set)
+    prices: dict[Hashable, Price] = field(default_factory=dict)
 
-    def spend(self, elements: int, what: Hashable) -> None:
+    def spend(self, effort: int, what: Hashable) -> None:
         if self.left < inf and what not in self.known:
             self.known.add(what)
-            self.left -= elements
+            self.left -= effort
 
 
 @dataclass(frozen=True)
@@ -228,15 +233,28 @@ class Chooser:
         return total
 
     def _of_nests(self, r: CompiledRegion, known: Sequence[Chosen] = ()) -> list[Chosen]:
+        """For the deepest nests, which take the time; for others where those are too much to look at."""
         nests = list(_free(r, self.device))
-        deepest = max((_depth(r, n) for n in nests), default=0)
-        looked_at = [n for n in nests if self.drawn or _depth(r, n) == deepest]
-        most = _FEW if any(launches_differ(r, n) for n in looked_at) else _NESTS
+        if self.drawn:
+            return self._one_by_one(r, nests, known)
         found: list[Chosen] = []
-        for nest in looked_at if self.drawn else looked_at[:most]:
-            like = next((f for other, f in (*known, *found) if _alike(nest, other)), None)
+        for depth in sorted({_depth(r, n) for n in nests}, reverse=True):
+            found += self._one_by_one(r, [n for n in nests if _depth(r, n) == depth], known)
+            if any(one.won for _, one in found):
+                break
+        return found
+
+    def _one_by_one(self, r: CompiledRegion, nests: list[Nest], known: Sequence[Chosen]) -> list[Chosen]:
+        """Those that are like none before are as many as are looked at in reasonable time."""
+        most = _FEW if any(launches_differ(r, n) for n in nests) else _NESTS
+        found: list[Chosen] = []
+        for nest in nests:
             shape = _unnamed(nest), courses(r, nest, self.sizes)
-            found.append((nest, self._of_nest(r, nest, like or self.seen.get(shape))))
+            like = next((f for other, f in (*known, *found) if _alike(nest, other)), self.seen.get(shape))
+            most -= like is None
+            if not self.drawn and most < 0:
+                continue
+            found.append((nest, self._of_nest(r, nest, like)))
             if found[-1][1].won:
                 self.seen.setdefault(shape, replace(found[-1][1], sizes=None))  # whose names are others'
         return found
@@ -248,14 +266,14 @@ class Chooser:
         at = self.looked_at(r, nest, like or _NOTHING)
         if (before := at.seconds) == inf:
             return Found()
-        best = Found(seconds=(1 - self.device.margin) * before, sizes=at.sizes)
+        best = Found(seconds=(1 - self.device.margin) * before, most=at.most, sizes=at.sizes)
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
             found = [best]
             for k in range(len(changes)) if like is None else like.won[step : step + 1]:
                 found.append(self._tried(nest, best, changes, k, at))
                 at = replace(at, most=fewest(at.most, found[-1].most))
-            best = min(found, key=_time)
+            best = _fastest(found)
             best = replace(best, won=(*best.won, -1)[: step + 1])
         for choice in self._drawn(nest):
             seconds = self._price(nest, choice, at).seconds
@@ -301,9 +319,10 @@ class Chooser:
         more is looked at than for one that is alike.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
-        just keep the device busy.
+        just keep the device busy. Of one axis no more is needed than keeps it so for a while.
         """
-        sizes, busy = dict(like.sizes or self.sizes), self._busy
+        busy = self._busy
+        sizes = {name: min(size, _WHILE * busy**2) for name, size in (like.sizes or self.sizes).items()}
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
             sizes = {name: min(size, busy) for name, size in sizes.items()}
@@ -338,9 +357,13 @@ class Chooser:
     def _priced(
         self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int], most: int | None = None
     ) -> Price:
-        found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
-        self.effort.spend(found.looked_at, (Same(made.region.kernels[kernel]), most, *sizes.items()))
-        return found
+        code, at = made.region.kernels[kernel], (most, *sizes.items())
+        asked = Same(code), alone(made.region, code.name).body, at
+        if asked not in self.effort.prices:
+            found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
+            self.effort.spend(found.looked_at // _AT_ONCE, (Same(code), at))
+            self.effort.prices[asked] = found
+        return self.effort.prices[asked]
 
 
 def _taken(chosen: Iterable[Chosen]) -> tuple[Decision, ...]:
@@ -363,6 +386,16 @@ def _decided_by_persons(r: CompiledRegion, nest: Nest) -> bool:
 
 def _time(found: Found) -> float:
     return found.seconds
+
+
+def _fastest(found: Sequence[Found]) -> Found:
+    """Of several that which takes least; by more than a sample may err if fewer iterations stand for all."""
+    best = found[0]
+    for other in found[1:]:
+        sampled = fewest(other.most, best.most) != best.most
+        if other.seconds < (_COARSE if sampled else 1) * best.seconds:
+            best = other
+    return best
 
 
 def _alike(a: Nest, b: Nest) -> bool:

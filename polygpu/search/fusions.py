@@ -25,7 +25,7 @@ Fusion: TypeAlias = tuple[Decision, tuple[Grid, ...]]
 def fusions(r: CompiledRegion, rule: str) -> Iterator[Fusion]:
     """Legal alternatives to the kernels of a region, each by itself, the most promising first: two that share
     an array become one, one with several loops becomes two. None where persons have decided about kernels,
-    and where threads share sums.
+    and where threads share sums; none of nests in tiles of steps, which are made of kernels that are decided.
     """
     if not (r.prepared.shares or r.prepared.tiled or r.prepared.aheads) and not any(
         d.key in KERNELS for d in r.prepared.decisions
@@ -47,12 +47,17 @@ def _fused(r: CompiledRegion, rule: str) -> Iterator[Fusion]:
     On chips whose caches hide from the model what waiting costs, none of which one stages what the other
     writes: together they could not.
     """
-    pairs = [(_shared(a, b), a, b) for a, b in combinations(r.grids, 2) if _are_parallel(a, b)]
+    pairs = [(_shared(a, b), a, b) for a, b in combinations(_decidable(r), 2) if _are_parallel(a, b)]
     if rule == "sector":
         pairs = [(n, a, b) for n, a, b in pairs if not (_staged(a) & _written(b) or _staged(b) & _written(a))]
     for dimensions, a, b in sorted(pairs, key=lambda pair: -pair[0]):
         if dimensions:
             yield _decision(r, "fuse", [next(in_order(g.node)) for g in (a, b)]), (a, b)
+
+
+def _decidable(r: CompiledRegion) -> list[Grid]:
+    """The nests that decisions about kernels can name: not those in tiles of steps."""
+    return [g for g in r.grids if r.prepared.batches.keys().isdisjoint(g.statements)]
 
 
 def _are_parallel(*grids: Grid) -> bool:
@@ -79,7 +84,7 @@ def _used(grid: Grid) -> set[str]:
 
 def _split(r: CompiledRegion) -> Iterator[Fusion]:
     """Nests with several loops, cut between two of these."""
-    for grid in filter(_are_parallel, r.grids):
+    for grid in filter(_are_parallel, _decidable(r)):
         order = list(in_order(grid.node))
         looped = [k for k, s in enumerate(order) if _depth(grid, s) > len(grid.computing) + len(grid.outer)]
         for first, second in pairwise(looped):

@@ -47,18 +47,18 @@ def price(
     blocks = resident(code, device).blocks
     if not blocks or spills(code, device):
         return Price(inf, 0, blocks, device)
-    alone = _alone(r.region, code.name)
+    only = alone(r.region, code.name)
     try:
-        (found,), _ = look([(alone, (Calls(1, sizes),))], device, patience)
+        (found,), _ = look([(only, (Calls(1, sizes),))], device, patience)
     except MemoryError:
-        return Price(inf, 0, blocks, device, 2 * patience.least)  # attempts fail one after another
+        return Price(inf, 0, blocks, device, 4 * patience.least)  # attempts fail one after another
     (record,) = found.kernels
     launches = record["launches"]
     seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
     return Price(seconds, launches, blocks, device, found.looked_at, found.most)
 
 
-def _alone(region: Region, name: str) -> Region:
+def alone(region: Region, name: str) -> Region:
     """The region with launches of one kernel only."""
     kernels = tuple(k for k in region.kernels if k.name == name)
     return replace(region, kernels=kernels, body=tuple(_launches_of(region.body, name)))

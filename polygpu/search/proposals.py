@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.lower.realise import CompiledRegion
-from polygpu.mapping.owned import nest_patterns
+from polygpu.mapping.owned import nest_patterns, written_arrays
+from polygpu.mapping.rules import is_rectangular
 from polygpu.mapping.wanted import array_of, source_arrays
 from polygpu.search.space import Items, Nest
 from polygpu.support.dataclass import dataclass
 
 Changes: TypeAlias = Mapping[str, Items]
 _FEW = 2  # shapes where launches differ, which take longer to price
+_UNROLLED = 4  # iterations of loops that have no constant length
 
 
 @dataclass(frozen=True)
 class Shape:
     """`threads` and points a thread of the last axes, and how those of the outer ones, and of the lanes', are
-    dealt; tiles of loops so wide, and unrolled, if `width` is not 0. With `turned` the lanes' axis is not the
-    last one: blocks that run at the same time are beside each other along the other. Tiles are staged ahead
-    if they are `early`; `as_staged`: those that are staged without it.
+    dealt; tiles of loops so wide, and unrolled, if `width` is not 0; loops without tiles `unrolled` so often.
+    With `turned` the lanes' axis is not the last one: blocks that run at the same time are beside each other
+    along the other. Tiles are staged ahead if they are `early`; `as_staged`: those staged without it.
     """
 
     threads: tuple[int, ...]
@@ -29,17 +33,20 @@ class Shape:
     outer: str = "cyclic"
     lanes: str = "cyclic"
     width: int = 0
+    unrolled: int = 0
     turned: bool = False
     early: bool = False
     as_staged: bool = False
 
-    def changes(self, nest: Nest) -> Changes:
+    def changes(self, nest: Nest, whole: bool = True) -> Changes:
+        """Those of decisions about a nest, whose tiles of loops are `whole`, or may begin and end within."""
         axes = (*nest.axes[:-2], *reversed(nest.axes[-2:])) if self.turned else nest.axes
         order: Changes = {"order": tuple((a, None) for a in axes)} if self.turned else {}
         names = [a.removeprefix("-") for a in axes]
         front = [1] * (nest.depth - len(self.threads))
         each = list(zip(names, [*front, *self.threads], [*front, *self.points], strict=True))
-        unroll: Changes = {"unroll": (("", "full"),)} if self.width else {}
+        times = self.unrolled or (("full" if whole else min(self.width, _UNROLLED)) if self.width else 0)
+        unroll: Changes = {"unroll": (("", times),)} if times else {}
         ahead: Changes = {"buffer": (("", "prefetch"),)} if self.early else {}
         return {
             **order,
@@ -53,20 +60,34 @@ class Shape:
 
 @dataclass(frozen=True)
 class Shapes:
-    """For nests with loops in a thread and others, of two axes or more; for one axis `lines` and `rows`."""
+    """For nests with loops in a thread and others, of two axes or more; for one axis `lines` and `rows`.
+
+    `uneven` are for lines whose points have loops of different bounds, beside the others; `steps` instead of
+    `plain` for launches that differ, `square` beside them if lanes cannot but touch many rows of what is not
+    staged.
+    """
 
     looped: tuple[Shape, ...]
     plain: tuple[Shape, ...]
     lines: tuple[Shape, ...]
     rows: tuple[Shape, ...]
+    uneven: tuple[Shape, ...] = ()
+    steps: tuple[Shape, ...] = ()
+    square: tuple[Shape, ...] = ()
 
-    def of(self, nest: Nest) -> tuple[Shape, ...]:
+    def of(self, r: CompiledRegion, nest: Nest, whole: bool) -> tuple[Shape, ...]:
+        if nest.depth == 1 and nest.loops:
+            return self.lines if whole else (*self.uneven, *self.lines)
         if nest.depth == 1:
-            return self.lines if nest.loops else self.rows
-        return self.looped if nest.loops else self.plain
+            return self.rows
+        if nest.loops:
+            return self.looped
+        plain = (launches_differ(r, nest) and self.steps) or self.plain
+        return (*(self.square if self.square and _scattered(r, nest) else ()), *plain)
 
 
-# Memory wants aligned rows of a half-warp: a thread's points share what it loads.
+# Memory wants aligned rows of a half-warp: a thread's points share what it loads; steps that update a matrix
+# load little but what they share.
 _HALF_WARPS = Shapes(
     (
         Shape((8, 32), (4, 2), early=True, as_staged=True),
@@ -91,7 +112,11 @@ _HALF_WARPS = Shapes(
         Shape((256,), (1,)),
     ),
     (Shape((64,), (16,)), Shape((512,), (4,))),
+    (Shape((32,), (1,), unrolled=_UNROLLED), Shape((32,), (1,), width=4)),
+    (Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
 )
+# Segments are fetched whatever the order of the lanes: four rows of four touch four lines of each array.
+_SEGMENTS = replace(_HALF_WARPS, square=(Shape((32, 4), (4, 8)),))
 # Caches and wide registers: large tiles of products, groups of points that are loaded as vectors.
 _SECTORS = Shapes(
     (
@@ -111,6 +136,9 @@ _SECTORS = Shapes(
 )
 
 
+_SHAPES = {"sector": _SECTORS, "cc13": _SEGMENTS}
+
+
 def staged(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
     """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now."""
     few = _uncoalesced(r, nest)
@@ -128,13 +156,15 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
     stage: Changes = {"stage": _items(few)} if few else {}
     held = "stage" in best or not nest.loops
     other = not held and {*few} != {*map(array_of, nest.taken["stage"].names)}
-    shapes = (_SECTORS if rule == "sector" else _HALF_WARPS).of(nest)
+    whole = not nest.loops or is_rectangular(r.grids[nest.kernel])
+    shapes = _SHAPES.get(rule, _HALF_WARPS).of(r, nest, whole)
     if rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
         shapes = tuple(s for s in shapes if {*s.points} == {1})
-    shapes = tuple(s for s in shapes if other or not s.as_staged)
+    if not other:  # what is staged without it
+        shapes = tuple(dict.fromkeys(replace(s, as_staged=False) for s in shapes))
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
         kept = shape.as_staged or (held and not shape.turned)
-        yield {**({} if kept else stage), **shape.changes(nest)}
+        yield {**({} if kept else stage), **shape.changes(nest, whole)}
 
 
 def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
@@ -152,6 +182,15 @@ def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
     )
 
 
+def overlapping(r: CompiledRegion, nest: Nest) -> bool:
+    """Whether threads read elements of an array that others read, too, by another of its references."""
+    grid = r.grids[nest.kernel]
+    sources = source_arrays(grid.p, grid.statements)
+    mine = [a for s in grid.statements for a in grid.p.statement(s).accesses if not a.write]
+    read = Counter(sources[array] for array, _ in {(a.reference.array, a.reference.subscripts) for a in mine})
+    return any(read[name] > 1 for name in nest.arrays)
+
+
 def launches_differ(r: CompiledRegion, nest: Nest) -> bool:
     """Whether the kernel's code depends on loops of the host around it."""
     names = {f.name for f in r.grids[nest.kernel].outer}
@@ -160,6 +199,15 @@ def launches_differ(r: CompiledRegion, nest: Nest) -> bool:
 
 def _items(arrays: tuple[str, ...]) -> Items:
     return tuple((a, None) for a in arrays)
+
+
+def _scattered(r: CompiledRegion, nest: Nest) -> bool:
+    """Whether lanes touch many rows of an array that the nest writes, too, and that is not staged."""
+    grid = r.grids[nest.kernel]
+    lanes, written = len(grid.axes) - 1, written_arrays(grid)
+    return any(
+        p.kind(lanes) == "strided" for p in nest_patterns(grid) if array_tuple(p.access.reference) in written
+    )
 
 
 def _uncoalesced(r: CompiledRegion, nest: Nest) -> tuple[str, ...]:

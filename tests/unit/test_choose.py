@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -74,6 +75,36 @@ def test_nests_alike_are_chosen_for_alike() -> None:
     assert len(shapes) == 3 and shapes[0] and shapes[0] == shapes[1] == shapes[2]
 
 
+def test_nests_alike_are_chosen_for_however_many_they_are() -> None:
+    """Tiles of the steps of floyd-warshall: more than are looked at by themselves."""
+    threads = [d for d in by(known("floyd-warshall", 2, "gtx285"), "model") if d.key == "threads"]
+    of_tiles = [d.items for d in threads if len(d.names) == 2]
+    assert len(of_tiles) > choose._FEW and len({*of_tiles}) == 1
+
+
+def test_shallower_nests_are_chosen_for_where_the_deepest_are_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (r,) = (r for r in known("covariance", 1).regions if "kernel" in r.region.name)
+    deepest = max(choose._depth(r, nest) for nest in nests_of(r))
+
+    def looked_at(too_much: bool) -> set[int]:
+        found: set[int] = set()
+
+        def priced(
+            r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience
+        ) -> Price:
+            nest = next(n for n in nests_of(r) if n.kernel == k)
+            found.add(choose._depth(r, nest))
+            return Price(inf if too_much and choose._depth(r, nest) == deepest else 1.0, 1, 1, device)
+
+        monkeypatch.setattr(choose, "price", priced)
+        Chooser(Realiser(r.prepared, known("covariance", 1).device), SIZES, ())._of_nests(r)
+        return found
+
+    assert looked_at(False) == {deepest} and looked_at(True) == {deepest, deepest - 1}
+
+
 def test_kernels_are_fused_where_that_gains() -> None:
     """The update of A and the product with its columns; which loads coalesce and what shared memory holds is
     chosen for both before they are compared.
@@ -87,6 +118,37 @@ def test_kernels_are_fused_where_that_gains() -> None:
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")
+
+
+def test_prices_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    (r,) = known("mm", 1).regions
+    asked: list[int] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+        asked.append(sizes["n"])
+        return Price(inf if sizes["n"] > 512 else 1.0, 0, 1, device)
+
+    monkeypatch.setattr(choose, "price", priced)
+    chooser = Chooser(Realiser(r.prepared, known("mm", 1).device), SIZES, ())
+    for n, expected in ((4096, inf), (512, 1.0), (4096, inf), (512, 1.0)):
+        assert chooser._priced(r, 0, {"n": n}).seconds == expected
+    assert asked == [4096, 512]
+
+
+def test_samples_have_to_be_faster_than_they_may_err() -> None:
+    whole, coarse = Found(seconds=1.0), Found(seconds=0.91, most=4)
+    assert choose._fastest([whole, coarse]) is whole
+    assert choose._fastest([coarse, whole]) is coarse
+    assert choose._fastest([whole, replace(coarse, seconds=0.89)]).seconds == 0.89
+    assert choose._fastest([replace(coarse, most=16), replace(coarse, most=16, seconds=0.9)]).seconds == 0.9
+
+
+def test_lines_are_no_longer_than_keeps_a_device_busy() -> None:
+    """16 multiprocessors hold 12,288 threads; 16 points of each are the square of some 256."""
+    (r,) = (r for r in known("jacobi-1d", 1).regions if "kernel" in r.region.name)
+    chooser = Chooser(Realiser(r.prepared, known("jacobi-1d", 1).device), {"n": 1 << 22, "steps": 100}, ())
+    (nest, *_) = nests_of(r)
+    assert dict(chooser.looked_at(r, nest).sizes) == {"n": 4 * 256**2, "steps": 100}
 
 
 def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +223,8 @@ def test_kernels_that_take_little_are_not_fused_for_a_try() -> None:
         return chooser._may_gain(r, r.grids[:2], [(nest, Found(seconds=all_take)), (nest, Found())])
 
     assert may_gain(0.99 * seconds / margin) and not may_gain(1.01 * seconds / margin)
-    taken = sum(price(r, k, realiser.device, SIZES, choose.BRIEF).looked_at for k in (0, 1))
+    looked_at = [price(r, k, realiser.device, SIZES, choose.BRIEF).looked_at for k in (0, 1)]
+    taken = sum(elements // choose._AT_ONCE for elements in looked_at)
     assert may_gain(0, 2.01 * taken) and not may_gain(0, 1.99 * taken)
 
 

@@ -48,6 +48,7 @@ def found(kernel: str, device: str, *decisions: str) -> Iterator[tuple[str, floa
         ("gesummv", ["split(21)"]),  # before the second sum
         ("correlation", ["fuse(39, 41)", "fuse(41, 44)", "split(23)", "split(26)"]),
         ("mm", []),
+        ("floyd-warshall", []),  # all of it is in tiles of steps
     ],
 )
 def test_what_might_be(kernel: str, expected: list[str]) -> None:

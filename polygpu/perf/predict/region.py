@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygpu.model.device import Device
-from polygpu.model.kernel import Buffer, Kernel, Region, Site, While
+from polygpu.model.kernel import Buffer, For, Kernel, Region, Site, While
 from polygpu.model.kernel_walk import statements
 from polygpu.model.offsets import last_row
 from polygpu.model.structures import size_of
@@ -44,18 +44,10 @@ from polygpu.support.recent import Recent, Same, parts
 
 Grid: TypeAlias = tuple[int, int, int]
 
-_EFFORTS = (
-    (1 << 20, None),
-    (1 << 10, None),
-    (1 << 10, 64),
-    (1 << 10, 16),
-    (1 << 10, 4),
-    (1 << 10, 1),
-    (1, 1),
-)
+_SEVERAL = ((1 << 10, 64), (1 << 10, 16), (1 << 10, 4))
+_EFFORTS = ((1 << 20, None), (1 << 10, None), *_SEVERAL, (1 << 10, 1), (1, 1))
 """Blocks of several launches, and iterations of a loop (None: all), that are looked at together: tried in
 this order until the arrays fit into memory, and there is not too much to look at."""
-_FEW_WILL_DO = (1 << 10, 4)
 ANY = Work(None)
 _FEW = 16  # launches whose first waves are all looked at
 
@@ -234,8 +226,12 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
         try:
             return _within(work, tree, device, launched, blocks, most)
         except TooMuchError:
-            efforts = [effort for effort in efforts if effort[1] is not None]
-            if most is None and not _few_will_do(tree, device, launched, work):
+            if not _has_loops(tree.kernel):
+                break
+            if most is None:
+                found = _as_many_as_fit(tree, device, launched, work)
+                if found is not None:
+                    return found
                 efforts = [effort for effort in efforts if effort[1] == 1]
         except TooLargeError:
             pass
@@ -244,16 +240,29 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
     )
 
 
-def _few_will_do(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> bool:
-    """Whether several iterations could do: where a few cannot, more cannot either."""
-    attempt = replace(work, spent=0)
-    try:
-        _within(attempt, tree, device, launched, *_FEW_WILL_DO)
-    except TooLargeError:
-        return False
-    finally:
-        work.spent += attempt.spent
-    return True
+def _has_loops(kernel: Kernel) -> bool:
+    """Whether there are iterations of which fewer could be looked at."""
+    return any(isinstance(s, For) for s in statements(kernel.body))
+
+
+def _as_many_as_fit(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted | None:
+    """With several iterations of its loops, from the fewest on; None where these are too much. Four times as
+    many take half as long again, at least.
+    """
+    found, left = None, work.left
+    for blocks, most in reversed(_SEVERAL):
+        attempt = replace(work, spent=0)
+        try:
+            found = _within(attempt, tree, device, launched, blocks, most)
+            left = attempt.left
+        except TooLargeError:
+            break
+        finally:
+            work.spent += attempt.spent
+        if work.left is not None and 3 * attempt.spent > max(2 * work.least, work.left):
+            break
+    work.left = left
+    return found
 
 
 def _within(
