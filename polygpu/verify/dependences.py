@@ -26,7 +26,7 @@ from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
 _Fixed: TypeAlias = tuple[int | None, ...]
-_PIECES = 100  # pairs of pieces, of two accesses' addresses and instances together
+_PIECES = 16  # pairs of pieces, of two accesses' addresses and instances together
 _PIECES_STORED = 12  # pieces of what stores stand for: all that is not stored has many then
 
 
@@ -123,7 +123,8 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
 
 
 def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map) -> bool:
-    """Whether even hulls of both have no pairs out of order, where exact sets have many pieces.
+    """Whether the few pairs that are out of order in hulls of both are no conflict, where exact sets have
+    many pieces.
 
     An execution that both are of is looked at exactly: hulls do not tell that it is for one instance.
     """
@@ -141,7 +142,21 @@ def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map)
     if late.is_empty():
         return True
     dependent = first.around.instances.apply_range(before).apply_range(second.around.instances.reverse())
-    return bool(late.is_disjoint(dependent))
+    if late.is_disjoint(dependent):
+        return True
+    late = late.intersect(_conflicts(first, second, before))  # of many pieces sooner than `is_disjoint`
+    return bool(late.is_empty())
+
+
+def _conflicts(first: Use, second: Use, before: isl.Map) -> isl.Map:
+    """Pairs of executions that touch an element for instances of which one is `before` the other.
+
+    Elements and instances are looked at together: a piece of an execution's elements meets the same piece of
+    its instances, not each.
+    """
+    one, two = (coalesced(use.address.range_product(use.instances)) for use in (first, second))
+    same = isl.Map.identity(first.address.get_space().range().map_from_set())
+    return one.apply_range(same.product(before)).apply_range(two.reverse())
 
 
 def _alike_in_order(first: Use, second: Use, before: isl.Map) -> bool:
