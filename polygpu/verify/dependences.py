@@ -26,7 +26,7 @@ from polygpu.verify.values import Unchanged, Use, Uses, unstored
 from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
 _Fixed: TypeAlias = tuple[int | None, ...]
-_PIECES = 100  # pairs of pieces, of two accesses' addresses and instances together
+_PIECES = 16  # pairs of pieces, of two accesses' addresses and instances together
 _STEPS, _COALESCING = 30_000, 60_000  # of isl, for hulls, and for few pieces
 _PIECES_STORED = 12  # pieces of what stores stand for: all that is not stored has many then
 
@@ -125,7 +125,8 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
 
 
 def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map) -> bool:
-    """Whether even hulls of both have no pairs out of order, where exact sets have many pieces.
+    """Whether the few pairs that are out of order in hulls of both are no conflict, where exact sets have
+    many pieces.
 
     An execution that both are of is looked at exactly: hulls do not tell that it is for one instance. Nothing
     is said where isl takes long: its numbers may grow out of what a word holds, steps with them.
@@ -135,12 +136,15 @@ def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map)
         return False
     try:
         with bounded(_STEPS):
-            return _are_hulls_ordered(session, first, second, before)
+            late = _late_hulls(session, first, second, before)
     except TooLongError:
         return False
+    # of many pieces sooner than `is_disjoint`
+    return late.is_empty() or bool(late.intersect(_conflicts(first, second, before)).is_empty())
 
 
-def _are_hulls_ordered(session: Session, first: Use, second: Use, before: isl.Map) -> bool:
+def _late_hulls(session: Session, first: Use, second: Use, before: isl.Map) -> isl.Map:
+    """The pairs out of order in hulls of both: none where those do not meet."""
     a, b = first.action.point, second.action.point
     one, two = WHOLE.dims(a), WHOLE.dims(b)
     late = first.around.address.apply_range(second.around.address.reverse()).remove_divs()
@@ -149,10 +153,19 @@ def _are_hulls_ordered(session: Session, first: Use, second: Use, before: isl.Ma
         late = late.subtract(_inside(session, first, second))
     if first.action is second.action and _alike_in_order(first, second, before):
         late = late.subtract(isl.Map.identity(late.get_space()))
-    if late.is_empty():
-        return True
     dependent = first.around.instances.apply_range(before).apply_range(second.around.instances.reverse())
-    return bool(late.is_disjoint(dependent))
+    return isl.Map.empty(late.get_space()) if late.is_disjoint(dependent) else late
+
+
+def _conflicts(first: Use, second: Use, before: isl.Map) -> isl.Map:
+    """Pairs of executions that touch an element for instances of which one is `before` the other.
+
+    Elements and instances are looked at together: a piece of an execution's elements meets the same piece of
+    its instances, not each.
+    """
+    one, two = (coalesced(use.address.range_product(use.instances)) for use in (first, second))
+    same = isl.Map.identity(first.address.get_space().range().map_from_set())
+    return one.apply_range(same.product(before)).apply_range(two.reverse())
 
 
 def _alike_in_order(first: Use, second: Use, before: isl.Map) -> bool:

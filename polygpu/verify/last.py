@@ -54,8 +54,13 @@ def _in_few(pairs: isl.Map) -> isl.Map:
     return coalesced(pairs) if pairs.n_basic_map() > _MANY else pairs
 
 
+def is_doubtful(pairs: isl.Map) -> bool:
+    """Whether isl may take long for the last of the second executions."""
+    return has_strides(pairs, _DOUBTFUL) or _floors(pairs) > _FLOORS
+
+
 def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
-    if not has_strides(pairs, _DOUBTFUL) and _floors(pairs) <= _FLOORS:
+    if not is_doubtful(pairs):
         return latest(pairs, time)
     return isl.Map(_in_child(lambda: str(latest(pairs, time)), "the last of some writes"))
 

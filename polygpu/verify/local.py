@@ -14,7 +14,7 @@ from polygpu.support.isl_idioms import D, coalesced, in_order
 from polygpu.support.recent import Same
 from polygpu.verify.affine import UNIVERSE
 from polygpu.verify.events import THREADS, Do, Path, Place, anywhere, executions, relation, tuples
-from polygpu.verify.last import last_writes, subtracted
+from polygpu.verify.last import is_doubtful, last_writes, subtracted
 from polygpu.verify.order import BLOCK, THREAD, Frame, equal
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
@@ -140,8 +140,9 @@ def _in_nearest_turn(earlier: dict[Do, isl.Map], action: Do, frame: Frame) -> di
     """Those of the writes `earlier` than reads of `action` that are in the same turn of the loops around all
     of them, as many of these as leave each read a write: the last one is among them, since all of a turn are
     later than those of the turns before. Of copies that a loop makes again in each turn few are left so.
+    One write by itself is looked at so where the last of its executions would take long.
     """
-    if len(earlier) < 2:
+    if len(earlier) < 2 and not any(map(is_doubtful, earlier.values())):
         return earlier
     read = reduce(isl.Set.union, (pairs.domain() for pairs in earlier.values()))
     around = _common([action.point.path, *(w.point.path for w in earlier)])
