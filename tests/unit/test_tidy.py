@@ -148,7 +148,7 @@ def test_deep_nests_are_gone_over_once_a_loop() -> None:
 
 
 def test_a_loop_of_the_same_name_is_not_what_a_dropped_declaration_gives() -> None:
-    step, origin = Name("s"), Origin("S0", (0,), (Name("s"),), None)
+    step, origin = Name("s"), Origin("S0", 0, (Name("s"),), None)
     store = Assign(at("x", J), ZERO, origin)
     body = (Declare("s", "int", Int(-256)), store, loop(store, index="s"))
     first, second = tidy(body)
