@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, partial, reduce
-from math import prod
+from math import inf, prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -27,7 +27,8 @@ from polygpu.verify.verdict import DEPENDENCES, VALUES, Failure
 
 _Fixed: TypeAlias = tuple[int | None, ...]
 _PIECES = 16  # pairs of pieces, of two accesses' addresses and instances together
-_STEPS, _COALESCING = 30_000, 60_000  # of isl, for hulls, and for few pieces
+_STEPS = 30_000  # of isl, for hulls
+_COALESCING, _UNCOALESCED = 60_000, 150_000  # of isl, for few pieces, and for what there is in many
 _PIECES_STORED = 12  # pieces of what stores stand for: all that is not stored has many then
 
 
@@ -113,15 +114,26 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     if meet.is_empty():
         return
     dependent = first.instances.apply_range(before).apply_range(second.instances.reverse())
-    with bounded(_COALESCING):  # its numbers may grow like those of hulls
-        late = coalesced(meet).intersect(coalesced(dependent))  # each piece of one meets each of the other
-    if late.is_empty():
-        return
-    late = late.subtract(launches_before(a, b, one, two))
-    if not late.is_empty() and first.trace is second.trace:
-        late = late.subtract(_inside(session, first, second))
+    try:
+        with bounded(_COALESCING):  # each piece of one meets each of the other
+            meet, dependent, limit = coalesced(meet), coalesced(dependent), inf
+    except TooLongError:
+        limit = _UNCOALESCED  # isl's numbers may grow like those of hulls
+    with bounded(limit):
+        late = _late(session, first, second, meet.intersect(dependent))
     if not late.is_empty():
         session.failures.append(_broken(session, first, second, late))
+
+
+def _late(session: Session, first: Use, second: Use, pairs: isl.Map) -> isl.Map:
+    """Those of the pairs of executions that are out of order."""
+    if pairs.is_empty():
+        return pairs
+    a, b = first.action.point, second.action.point
+    late = pairs.subtract(launches_before(a, b, WHOLE.dims(a), WHOLE.dims(b)))
+    if not late.is_empty() and first.trace is second.trace:
+        late = late.subtract(_inside(session, first, second))
+    return late
 
 
 def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map) -> bool:
