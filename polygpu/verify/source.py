@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, reduce
+from typing import TypeVar
 
 import islpy as isl
 
@@ -12,9 +13,12 @@ from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number, keeps_apart
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, in_order
+from polygpu.support.isl_idioms import D, TooLongError, in_order
 from polygpu.verify.last import last_writes
 from polygpu.verify.slots import Slot, reached, slots_of
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -103,13 +107,10 @@ class Source:
 
         Raises Unanalysable where an access of the array depends on data.
         """
-        found = self._flows.get(read)
-        if found is None:
-            found = self._flows[read] = self._flow(read)
-        return found
+        return _once(self._flows, read, self._flow)
 
     @cached_property
-    def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
+    def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set] | TooLongError]:
         return {}
 
     def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
@@ -132,6 +133,13 @@ class Source:
 
         Raises UnanalysableError where one of them depends on data.
         """
+        return _once(self._lasts, array, self._last)
+
+    @cached_property
+    def _lasts(self) -> dict[str, dict[Slot, isl.Map] | TooLongError]:
+        return {}
+
+    def _last(self, array: str) -> dict[Slot, isl.Map]:
         writes = self.writes_of(array)
         written = {w: known(w).reset_tuple_id(D.out).reverse() for w in writes}
         return last_writes(written, self._times(*writes))
@@ -162,6 +170,19 @@ class Source:
             fresh = fresh.subtract(pairs.domain())
         last = last_writes(earlier, times)
         return [Writer(w.statement, w.number, pairs) for w, pairs in last.items()], fresh
+
+
+def _once(known: dict[K, T | TooLongError], key: K, make: Callable[[K], T]) -> T:
+    """What `make` makes of the key. Where that takes too long it is not tried again, with less time left."""
+    if key not in known:
+        try:
+            known[key] = make(key)
+        except TooLongError as error:
+            known[key] = error
+    found = known[key]
+    if isinstance(found, TooLongError):
+        raise TooLongError(*found.args)
+    return found
 
 
 class UnanalysableError(Exception):
