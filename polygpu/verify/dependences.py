@@ -175,9 +175,8 @@ def _conflicts(first: Use, second: Use, before: isl.Map) -> isl.Map:
     Elements and instances are looked at together: a piece of an execution's elements meets the same piece of
     its instances, not each.
     """
-    one, two = (coalesced(use.address.range_product(use.instances)) for use in (first, second))
     same = isl.Map.identity(first.address.get_space().range().map_from_set())
-    return one.apply_range(same.product(before)).apply_range(two.reverse())
+    return first.both.apply_range(same.product(before)).apply_range(second.both.reverse())
 
 
 def _alike_in_order(first: Use, second: Use, before: isl.Map) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import cached_property, reduce
+from typing import TypeVar
 
 import islpy as isl
 
@@ -13,9 +14,12 @@ from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number, keeps_apart
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, in_order
+from polygpu.support.isl_idioms import D, TooLongError, in_order
 from polygpu.verify.last import last_writes
 from polygpu.verify.slots import Slot, reached, slots_of, touching
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,7 @@ class Source:
 
         Raises Unanalysable where an access of the array depends on data.
         """
-        found = self._flows.get(read)
-        if found is None:
-            found = self._flows[read] = self._flow(read)
-        return found
+        return _once(self._flows, read, self._flow)
 
     def found_by(self, read: Slot) -> list[Writer]:
         """Who wrote what `read` may find: several for an instance where its element depends on data.
@@ -116,21 +117,20 @@ class Source:
         """
         if read.relation is not None:
             return self.writers(read)[0]
-        found = self._maybe.get(read)
-        if found is None:
-            places = touching(self.p, read).intersect_domain(read.reached)
-            there = self._last_before(read, places.range_map(), places.domain_map())
-            back = places.domain_map().reverse()
-            writers = [replace(w, instances=back.apply_range(w.instances)) for w in there[0]]
-            found = self._maybe[read] = writers
-        return found
+        return _once(self._maybe, read, self._maybe_from)
+
+    def _maybe_from(self, read: Slot) -> list[Writer]:
+        places = touching(self.p, read).intersect_domain(read.reached)
+        writers, _ = self._last_before(read, places.range_map(), places.domain_map())
+        back = places.domain_map().reverse()
+        return [replace(w, instances=back.apply_range(w.instances)) for w in writers]
 
     @cached_property
-    def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set]]:
+    def _flows(self) -> dict[Slot, tuple[list[Writer], isl.Set] | TooLongError]:
         return {}
 
     @cached_property
-    def _maybe(self) -> dict[Slot, list[Writer]]:
+    def _maybe(self) -> dict[Slot, list[Writer] | TooLongError]:
         return {}
 
     def assigned(self, statement: str, number: Number, name: str, implied: bool) -> dict[Number, isl.Set]:
@@ -153,6 +153,13 @@ class Source:
 
         Raises UnanalysableError where one of them depends on data.
         """
+        return _once(self._lasts, array, self._last)
+
+    @cached_property
+    def _lasts(self) -> dict[str, dict[Slot, isl.Map] | TooLongError]:
+        return {}
+
+    def _last(self, array: str) -> dict[Slot, isl.Map]:
         writes = self.writes_of(array)
         written = {w: known(w).reset_tuple_id(D.out).reverse() for w in writes}
         return last_writes(written, self._times(*writes))
@@ -188,6 +195,19 @@ class Source:
             fresh = fresh.subtract(pairs.domain())
         last = last_writes(earlier, times)
         return [Writer(w.statement, w.number, pairs) for w, pairs in last.items()], fresh
+
+
+def _once(known: dict[K, T | TooLongError], key: K, make: Callable[[K], T]) -> T:
+    """What `make` makes of the key. Where that takes too long it is not tried again, with less time left."""
+    if key not in known:
+        try:
+            known[key] = make(key)
+        except TooLongError as error:
+            known[key] = error
+    found = known[key]
+    if isinstance(found, TooLongError):
+        raise TooLongError(*found.args)
+    return found
 
 
 class UnanalysableError(Exception):

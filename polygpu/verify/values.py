@@ -81,6 +81,11 @@ class Use:
         return same and self.instances.is_subset(other.instances)
 
     @cached_property
+    def both(self) -> isl.Map:
+        """Executions to their elements and instances together: a piece of one with its own of the other."""
+        return coalesced(self.address.range_product(self.instances))
+
+    @cached_property
     def around(self) -> Around:
         return Around(hull(self.address), hull(self.instances))
 

@@ -33,6 +33,8 @@ def region(tmp_path: Path, body: str) -> CompiledRegion:
         ("for (int i = 1; i < n; i++) a[i] = x[i];", True),
         ("for (int i = 0; i < n; i++) a[2 * i] = x[i];", True),
         ("for (int i = 0; i < n; i++) a[i - 3] = x[i];", True),
+        ("for (int i = 0; i < n; i++) { a[3 * i] = x[i]; a[3 * i + 1] = x[i]; }", True),
+        ("for (int i = 0; i < n; i++) { a[2 * i] = x[i]; a[2 * i + 1] = x[i]; }", False),
         ("for (int i = 0; i < n; i++) if (x[i] > 0) a[i] = x[i];", True),
         ("for (int i = 0; i < n; i++) a[i] += x[i];", True),
     ],

@@ -15,6 +15,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.model.expr import Name, Reference
 from polygpu.model.kernel import Assign, If, Statement
 from polygpu.model.kernel_walk import map_statements
+from polygpu.support.isl_idioms import TooLongError
 from polygpu.verify.certificate import certify
 from polygpu.verify.demand import Demand
 from polygpu.verify.source import Source
@@ -61,6 +62,24 @@ def without_loads(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return replace(s, then=tuple(x for x in s.then if not is_load(x))) if isinstance(s, If) else s
 
     return map_statements(tuple(s for s in body if not is_load(s)), emptied)
+
+
+def test_what_takes_too_long_is_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[object] = []
+
+    def too_long(*of: object) -> None:
+        looked.append(of)
+        raise TooLongError("isl takes too long")
+
+    found = Source(polyhedra.build(compiled(tmp_path, FIRST_IS_KEPT, 64).scop))
+    monkeypatch.setattr("polygpu.verify.source.last_writes", too_long)
+    (old,) = (s for s in found.slots if s.implied)
+    for _ in range(2):
+        with pytest.raises(TooLongError):
+            found.last("x")
+        with pytest.raises(TooLongError):
+            found.writers(old)
+    assert len(looked) == 2
 
 
 @pytest.mark.parametrize(("sure", "last", "found"), FIRST_IS_OVERWRITTEN)
