@@ -69,6 +69,11 @@ def _floors(pairs: isl.Map) -> int:
     return sum(b.dim(D.div) for b in basic_maps(pairs))
 
 
+def _most_floors(items: isl.Set) -> int:
+    """Of one piece."""
+    return max((b.dim(D.div) for b in items.get_basic_sets()), default=0)
+
+
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
     if not _is_doubtful(others):
@@ -78,8 +83,11 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
 
 def _is_doubtful(taken_away: isl.Set) -> bool:
     """Whether isl may go on for ever to take it away."""
-    floors = max((b.dim(D.div) for b in taken_away.get_basic_sets()), default=0)
-    return floors >= _MANY_FLOORS or (floors > 0 and has_strides(taken_away, _DOUBTFUL))
+    return _most_floors(taken_away) >= _MANY_FLOORS or _has_long_floors(taken_away)
+
+
+def _has_long_floors(item: isl.Set) -> bool:
+    return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
 def _in_child(work: Callable[[], str], what: str) -> str:
@@ -137,6 +145,6 @@ def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
     followed = both.domain()
     if followed.n_basic_set() > _MANY:  # what it has in common with `pairs` makes it long to take away
         followed = followed.gist(pairs.domain())
-    if _is_doubtful(followed):
+    if _has_long_floors(followed):
         return pairs.intersect_domain(subtracted(pairs.domain(), followed))
     return pairs.subtract_domain(followed)
