@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from polygpu import devices
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Kept, Lifted
 from polygpu.lower import remarks
@@ -17,10 +18,15 @@ from polygpu.model.scop import Scop
 from polygpu.offload.joined import joined
 from polygpu.offload.offers import offers, settled, varies, without_parts
 from polygpu.printing import uses
-from polygpu.printing.calls import emit, emit_original
+from polygpu.printing.calls import default_device, emit, emit_original
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.passes import Passes
+
+
+def device_for(options: Options) -> Device:
+    """What files are written for: the device that is asked for, or the target's own. Raises Diagnosed."""
+    return devices.load(options.device or default_device(options.target))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias
 
-from polygpu import devices
 from polygpu.analysis.assume import check_known, parse_assumptions
 from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
@@ -25,8 +24,7 @@ from polygpu.lower.buffers import check_extents
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.scop import Scop
-from polygpu.output import Output
-from polygpu.printing.calls import default_device
+from polygpu.output import Output, device_for
 from polygpu.schedule.prepare import Prepared, prepare
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -64,7 +62,7 @@ class File:
 
     def __post_init__(self) -> None:
         set_options()
-        self.device = devices.load(self.options.device or default_device(self.options.target))
+        self.device = device_for(self.options)
         self.values = parse_assumptions(self.options.assume)
         self.typical = parse_assumptions(self.options.assume_typical)
 
