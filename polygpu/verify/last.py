@@ -76,17 +76,13 @@ def _most_floors(items: isl.Set) -> int:
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
-    if not _is_doubtful(others):
+    if _most_floors(others) < _MANY_FLOORS and not _has_long_floors(others):
         return items.subtract(others)
     return isl.Set(_in_child(lambda: str(items.subtract(others)), "a difference"))
 
 
-def _is_doubtful(taken_away: isl.Set) -> bool:
-    """Whether isl may go on for ever to take it away."""
-    return _most_floors(taken_away) >= _MANY_FLOORS or _has_long_floors(taken_away)
-
-
 def _has_long_floors(item: isl.Set) -> bool:
+    """Whether isl may go on for ever to take it away, however few floors it has."""
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
