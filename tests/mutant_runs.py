@@ -51,10 +51,11 @@ class Bench:
     source: Path
     device: str
     directory: Path
+    decisions: tuple[str, ...] = ()
 
     @cached_property
     def compilation(self) -> Compilation:
-        return compiled(self.source, self.device)
+        return compiled(self.source, self.device, self.decisions)
 
     @property
     def region(self) -> CompiledRegion:
@@ -97,7 +98,7 @@ class Bench:
         certificate = certify(mutant)
         static = str(certificate.failures[0]) if certificate.failures else ""
         unproved = certificate.unproved[0].reason if certificate.unproved else ""
-        return Verdict(self._changes(mutant), static, unproved, self._noticed(mutant))
+        return Verdict(self.changes(mutant), static, unproved, self._noticed(mutant))
 
     def with_region(self, region: Region) -> CompiledRegion:
         return replace(self.region, region=region)
@@ -119,7 +120,7 @@ class Bench:
         programs.call((*_GCC, *flags, *files, "-o", program, "-lm"))
         return program
 
-    def _changes(self, mutant: CompiledRegion) -> str:
+    def changes(self, mutant: CompiledRegion) -> str:
         """How the results differ, bit by bit, from those of the original, without any checks."""
         program = self._built("mutant", self._files(mutant))
         for arguments, expected in self.expected.items():
@@ -140,8 +141,9 @@ class Bench:
         return ""
 
 
-def compiled(source: Path, device: str) -> Compilation:
-    return pipeline.compile_file(str(source), Options(target="emulator", device=device))
+def compiled(source: Path, device: str, decisions: tuple[str, ...] = ()) -> Compilation:
+    asked = Options(target="emulator", device=device, decisions=decisions)
+    return pipeline.compile_file(str(source), asked)
 
 
 def _results(program: Path, arguments: tuple[str, ...]) -> list[bytes] | str:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.mutant_runs import Bench, Verdict, compiled
 from tests.unit import expression_mutants, kernel_mutants, pass_mutants
 
 OLD, NEW = "8800gtx", "h100"
+Mutant = TypeVar("Mutant")
 Mutants = Callable[[Bench], Iterator[CompiledRegion]]
 
 
@@ -112,7 +114,7 @@ class Tally:
         )
 
 
-def spread(found: list[CompiledRegion], most: int) -> list[tuple[int, CompiledRegion]]:
+def spread(found: list[Mutant], most: int) -> list[tuple[int, Mutant]]:
     """At most so many of the mutants, the first and the last among them."""
     numbered = list(enumerate(found))
     if len(numbered) <= most:

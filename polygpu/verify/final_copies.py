@@ -52,7 +52,7 @@ def with_final_copies(p: Polyhedra, region: Region) -> Polyhedra:
     wanted = {n: k.name for k in region.kernels for n in _statements(k.body) if n not in known}
     for name, kernel in sorted(wanted.items()):
         array = name.removeprefix("F_")
-        if name.startswith("F_") and any(a.name == array for a in p.arrays):
+        if name.startswith("F_") and kernel in launched and any(a.name == array for a in p.arrays):
             later = [kernels[k] for k in launched[launched.index(kernel) + 1 :]]
             writes = _writes(p, array, _stored_with(region, kernels[kernel]))
             top = _top(p, array, _written(writes), later)

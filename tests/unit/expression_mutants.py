@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
-from polygpu.model.expr import Binary, Call, Expr, Name, Reference
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For, If, Move, Region, Statement
 from polygpu.model.rewrite import children, with_children
-from tests.unit.kernel_mutants import all_variants, plus
+from tests.unit.kernel_mutants import all_variants, plus, with_kernel
 
 Swap = Callable[[Expr], Iterable[Expr]]
 """All that an expression may become, its parts apart."""
@@ -135,6 +136,35 @@ def other_copy_bounds(region: Region) -> Iterator[Region]:
 def _any(body: tuple[Statement, ...], copies: Callable[[Statement], bool]) -> bool:
     """Whether `body` is copies and what leads to them, and no barrier or computation."""
     return any(copies(s) for s in body) and not any(isinstance(s, For) for s in body)
+
+
+def other_arrays(region: Region) -> Iterator[Region]:
+    """Statements that read or write another array of the same shape: another version, buffer or temporary."""
+    for kernel in region.kernels:
+        shapes = {a.name: ("global", a.type, len(a.extents)) for a in kernel.arrays}
+        shapes |= {s.name: ("shared", s.type, len(s.extents)) for s in kernel.shared}
+        alone = replace(region, kernels=(kernel,))
+        for variant in all_variants(alone, partial(_each, swap=partial(_of_another, shapes))):
+            yield with_kernel(region, variant.kernels[0])
+
+
+def _of_another(shapes: Mapping[str, tuple[str, str, int]], e: Expr) -> Iterator[Expr]:
+    if isinstance(e, Reference) and e.array in shapes:
+        alike = (name for name, shape in shapes.items() if name != e.array and shape == shapes[e.array])
+        yield from (replace(e, array=name) for name in alike)
+
+
+def other_buffers_of_tiles(region: Region) -> Iterator[Region]:
+    """Statements that use the other one of two buffers, or another one of a ring."""
+
+    def swap(e: Expr) -> Iterator[Expr]:
+        if isinstance(e, Reference):
+            for k, subscript in enumerate(e.subscripts):
+                if isinstance(subscript, Binary) and subscript.op == "%" and isinstance(subscript.right, Int):
+                    later = replace(subscript, left=plus(subscript.left, 1))
+                    yield replace(e, subscripts=(*e.subscripts[:k], later, *e.subscripts[k + 1 :]))
+
+    return all_variants(region, lambda s: _each(s, swap))
 
 
 def other_operands(region: Region) -> Iterator[Region]:

@@ -161,6 +161,25 @@ def another_scalar(region: Region, name: str, by: int) -> Iterator[Region]:
         yield replace(region, body=body)
 
 
+def dropped(s: Statement) -> tuple[Statement, ...] | None:
+    """A copy, or an assignment, that is not made."""
+    return () if isinstance(s, Move | Assign) else None
+
+
+def launches_dropped(region: Region) -> Iterator[Region]:
+    """`region` without one of the launches of its host program."""
+    for body in _without(region.body):
+        yield replace(region, body=body)
+
+
+def _without(body: tuple[HostStatement, ...]) -> Iterator[tuple[HostStatement, ...]]:
+    for k, s in enumerate(body):
+        if isinstance(s, Launch):
+            yield (*body[:k], *body[k + 1 :])
+        else:
+            yield from ((*body[:k], replace(s, body=inner), *body[k + 1 :]) for inner in _without(s.body))
+
+
 def launches_swapped(region: Region) -> Iterator[Region]:
     """`region` with two neighbours of its host program the other way round."""
     for body in _swapped(region.body):

@@ -210,3 +210,27 @@ def test_a_claim_that_is_wrong() -> None:
     mutants = list(kernel_mutants.kernel_variants(r.region, kernel_mutants.another_instance))
     assert mutants
     assert survivors(r, mutants, {VALUES, INSTANCES}) == []
+
+
+GROWN = """
+void grown(int n, float A[n][n], float x[n], float y[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++)
+            x[j] = A[i][j] + y[j];
+        for (int j = 1; j < n; j++)
+            A[i][j] = x[j] - x[j - 1];
+    }
+#pragma endscop
+}
+"""
+
+
+def test_final_values_that_nobody_copies(tmp_path: Path) -> None:
+    """The kernel that copies them is there, and not launched."""
+    file = tmp_path / "f.c"
+    file.write_text(GROWN)
+    (r,) = pipeline.compile_file(str(file), Options(decisions=("expand(x: i)",))).regions
+    *_, last = kernel_mutants.launches_dropped(r.region)
+    assert "the last value of an element is not stored" in {f.message for f in certified(r, last).failures}
