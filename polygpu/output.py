@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from polygpu import devices
@@ -17,7 +18,7 @@ from polygpu.model.kernel import Unit
 from polygpu.model.scop import Scop
 from polygpu.offload.joined import joined
 from polygpu.offload.offers import offers, settled, varies, without_parts
-from polygpu.printing import uses
+from polygpu.printing import dialects, uses
 from polygpu.printing.calls import default_device, emit, emit_original
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
@@ -25,8 +26,11 @@ from polygpu.support.passes import Passes
 
 
 def device_for(options: Options) -> Device:
-    """What files are written for: the device that is asked for, or the target's own. Raises Diagnosed."""
-    return devices.load(options.device or default_device(options.target))
+    """What files are written for: the device that is asked for, or the target's own, as far as the target's
+    programs reach it. Raises Diagnosed.
+    """
+    device = devices.load(options.device or default_device(options.target))
+    return device if dialects.find(options.target).fragments else replace(device, tensor_cores="")
 
 
 @dataclass(frozen=True)

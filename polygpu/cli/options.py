@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from polygpu.model.fragments import POLICIES
 from polygpu.printing import dialects
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ _SOURCE_OPTIONS = (
     click.option("--reassociate", is_flag=True,
                  help="Let threads share floating-point sums, products and extremes: another order "
                  "rounds in another way."),
+    click.option("--tensor-cores", type=click.Choice(tuple(POLICIES)), default=None,
+                 help="Compute products on tensor cores, with operands rounded so, and terms added up in the "
+                 "order of the device: tensor(POLICY) for all nests."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
                  metavar="SECONDS", help="Search at most so long for a schedule of a region, counted in "
                  "steps: the same source has the same schedule everywhere."),
@@ -209,6 +213,8 @@ def pipeline_options(values: dict[str, Any]) -> Options:
     from polygpu.compilation import Options
 
     chosen = {name: values[name] for name in _PIPELINE_FIELDS}
+    if values["tensor_cores"] is not None:
+        chosen["decisions"] = (f"tensor({values['tensor_cores']})", *chosen["decisions"])
     if values["registers"] is not None:
         chosen["decisions"] = (*chosen["decisions"], f"registers({values['registers']})")
     if values.get("decision_file"):

@@ -13,10 +13,12 @@ from polygpu.lower.blocks import code, context_of
 from polygpu.lower.buffers import Layout
 from polygpu.lower.carried import carry
 from polygpu.lower.context import KernelContext
+from polygpu.lower.fragments import with_fragments
 from polygpu.lower.loaded import load_once
 from polygpu.lower.locals import named_apart
 from polygpu.lower.points import names_in
 from polygpu.lower.reductions import shared_parts
+from polygpu.lower.runs import EndlessError
 from polygpu.lower.stretches import with_stretches
 from polygpu.lower.tidy import tidy, typed
 from polygpu.mapping.program import Box, Grid, Tiles
@@ -24,6 +26,7 @@ from polygpu.model.expr import SIZES, Binary, Expr, Int, Name
 from polygpu.model.kernel import (
     ArrayArgument,
     Declare,
+    For,
     If,
     Kernel,
     Launch,
@@ -31,9 +34,10 @@ from polygpu.model.kernel import (
     SharedArray,
     Statement,
 )
-from polygpu.model.kernel_walk import free_names, touched
+from polygpu.model.kernel_walk import Body, free_names, statements, touched
 from polygpu.model.linear import simplify
 from polygpu.model.scop import Part
+from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import basename
 
 _PARTS = 8  # of a statement that comments show all of
@@ -62,6 +66,7 @@ def _kernel(c: KernelContext) -> Kernel:
         plain = loads_before_rows(plain, frozenset(box.name for box, _ in c.m.boxes))
     loaded = load_once(plain, memory, c.m.reuse)
     body = with_stretches(tidy(carry(loaded, frozenset(c.layouts), c.m.reuse)))
+    body = _in_fragments(c, body) if c.m.fragments else body
     arrays = _arrays(c, body)
     free = free_names(body)
     for a in arrays:
@@ -81,6 +86,17 @@ def _kernel(c: KernelContext) -> Kernel:
         body=body,
         registers=c.m.registers,
     )
+
+
+def _in_fragments(c: KernelContext, body: Body) -> Body:
+    """Raises EndlessError where loops over points are none of a product, as where they are not unrolled."""
+    made = with_fragments(body, c.m.fragments)
+    if any(isinstance(s, For) and s.fragments for s in statements(made)):
+        return made
+    position = c.m.p.statement(c.m.statements[0]).position
+    why = "the loops over points and terms are none of a product whose tiles are whole"
+    found = Diagnostic("PG304", "error", why, position, "leave the decision out, or decide unroll(auto)")
+    raise EndlessError(c.m.name, found, "tensor")
 
 
 def _body(c: KernelContext) -> tuple[Statement, ...]:

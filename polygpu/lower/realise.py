@@ -380,11 +380,11 @@ def _orders(prepared: Prepared, care: int) -> Iterator[Prepared]:
 
 
 def _lower(lowering: RegionLowering, program: Program, asked: list[Wanted]) -> Region:
-    """Raises RefusedError where loops cannot be unrolled as is asked for."""
+    """Raises RefusedError where loops cannot be unrolled, or products not computed, as is asked for."""
     try:
         return lowering.region(program)
     except EndlessError as problem:
         mine = next(a for g, a in zip(program.grids, asked, strict=True) if g.name == problem.kernel)
-        decision = mine.find("unroll")
-        assert decision is not None, "nothing else is unrolled fully"
+        decision = mine.find(problem.key)
+        assert decision is not None, "nobody else asks for it"
         raise RefusedError(decision, mine.nest.statements, problem.diagnostic) from None

@@ -34,12 +34,13 @@ Code: TypeAlias = tuple[Statement, ...]
 
 
 class EndlessError(Exception):
-    """A loop of a kernel that cannot be unrolled fully."""
+    """A loop of a kernel that cannot be unrolled fully, or what another decision of a `key` asks for."""
 
-    def __init__(self, kernel: str, diagnostic: Diagnostic) -> None:
+    def __init__(self, kernel: str, diagnostic: Diagnostic, key: str = "unroll") -> None:
         super().__init__(diagnostic.message)
         self.kernel = kernel
         self.diagnostic = diagnostic
+        self.key = key
 
 
 def inside_of(step: Fixed) -> str:

@@ -13,6 +13,7 @@ from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
 from polygpu.mapping.attended import attended, is_swept, levels, stepwise
 from polygpu.mapping.body import arranged
+from polygpu.mapping.fragments import Fragments, fragment_tiling, tensor_policy
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
     Axis,
@@ -128,6 +129,10 @@ def map_nest(
         copying = attend(grid, nest, device, asked) if asked.care < 3 else None
         return copying or hold(grid, asked).apply(stage(grid, device, asked).apply(grid))
     grid = _made(grid, _order(grid, asked), device, asked, "order")
+    policy = tensor_policy(asked)
+    if policy:
+        made = _tiled(grid, fragment_tiling(policy, len(grid.axes)), device, asked)
+        return _made(made, Fragments(policy), device, asked, "tensor")
     chosen = tiling(grid, device)
     made = _tiled(grid, chosen, device, asked)
     narrow = narrower(grid, chosen, device, typical) if is_swept(made) and not asked.care else None
@@ -392,7 +397,7 @@ def _shape(axis: Axis, threads: int, points: int, group: int, asked: Wanted) -> 
         why = f"a tile of {size} points cannot be dealt to {threads} threads"
         raise asked.refused(decision, "PG304", why, "ask for a tile that is a multiple of its threads")
     new = size // threads
-    kept = group if new == points else _by_four(new, 1)
+    kept = group if new == points or tensor_policy(asked) else _by_four(new, 1)
     return threads, new, _group(axis, new, kept, asked)
 
 

@@ -8,9 +8,10 @@ from operator import mul
 
 from polygpu.mapping.pad import Element, Layout, PaddingChoice, Request, choose_padding, worst_degree
 from polygpu.model.device import Device
-from polygpu.model.expr import SIZES
-from polygpu.model.kernel import Kernel, Move, SharedArray, Statement
-from polygpu.model.kernel_walk import statements
+from polygpu.model.expr import SIZES, Int
+from polygpu.model.fragments import left_parts, product_of, right_parts
+from polygpu.model.kernel import Declare, For, Kernel, Move, SharedArray, Statement
+from polygpu.model.kernel_walk import map_statements, statements
 from polygpu.perf.banks import Banks
 from polygpu.perf.requests import Index, Requests, requests
 from polygpu.perf.resources import resident
@@ -33,7 +34,7 @@ def pad(kernel: Kernel, device: Device, asked: Mapping[str, int] | None = None) 
     """
     if not kernel.shared:
         return Padded(kernel, {})
-    found = requests(kernel, device.request_lanes, arrays=[s.name for s in kernel.shared])
+    found = requests(_loading(kernel), device.request_lanes, arrays=[s.name for s in kernel.shared])
     choices: dict[str, PaddingChoice] = {}
     for plain in kernel.shared:
         mine = [r for r in found if r.reference.array == plain.name]
@@ -42,6 +43,19 @@ def pad(kernel: Kernel, device: Device, asked: Mapping[str, int] | None = None) 
         choices[s.name] = choice = _choose(_with(kernel, s), s, mine, device, (asked or {}).get(s.name))
         kernel = _with(kernel, replace(s, padding=choice.pad))
     return Padded(kernel, choices)
+
+
+def _loading(kernel: Kernel) -> Kernel:
+    """The kernel with the loads of lanes in the place of what a warp computes together."""
+
+    def loads(s: Statement) -> Statement:
+        product = product_of(s) if isinstance(s, For) and s.fragments else None
+        if product is None or not isinstance(s, For):
+            return s
+        parts = enumerate((*left_parts(product), *right_parts(product)))
+        return replace(s, upper=Int(1), body=tuple(Declare(f"part_{k}", r.type, r) for k, r in parts))
+
+    return replace(kernel, body=map_statements(kernel.body, loads))
 
 
 def _widest_move(body: tuple[Statement, ...], array: str) -> int:

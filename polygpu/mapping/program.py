@@ -417,6 +417,7 @@ class Grid:
 
     name: str = "k"
     registers: int = 0
+    fragments: str = ""  # the policy of tensor cores
 
     @cached_property
     def statements(self) -> tuple[str, ...]:

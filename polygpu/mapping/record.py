@@ -236,6 +236,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         if any(form_of(grid, b.references) for b, _ in grid.boxes):
             yield "scale", tuple((boxes[b.name], None) for b, _ in grid.boxes if b.form is not None)
         yield "buffer", (_buffer(loops),)
+        if grid.fragments:
+            yield "tensor", (("", grid.fragments),)
         yield "wide", (("", grid.widest),)
         yield "loads", (("", grid.loads or "all"),)
         yield "unroll", (("", {None: "auto", 0: "full", 1: "none"}.get(grid.unroll, grid.unroll)),)

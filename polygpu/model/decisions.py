@@ -96,6 +96,8 @@ KEYS = {
                      least=1),
     "attend": Key("threads of a block that copy in tiles of loops for those that compute, where one loop is "
                   "parallel at most", "attend(j: 256)", "loop", least=1, for_all=True),
+    "tensor": Key("what operands of products are rounded to for tensor cores; none: no tensor cores",
+                  "tensor(tf32)", "", ("none", "tf32", "half", "bfloat16", "double")),
     "launch": Key("whether the launches in a loop of the host are one, where the grids fit the chip",
                   "launch(one)", "", ("one", "each")),
     "constant": Key("arrays that are read through the constant cache", "constant(A)", "array", plain=True),

@@ -63,4 +63,5 @@ class Device:
     loads_ahead: int = 12  # iterations of an innermost loop whose loads a compiler issues together
     texture_line: int = 32  # bytes that a miss of the texture cache fetches
     texture_cache: int = 8192  # bytes of it that serve one multiprocessor
+    tensor_cores: str = ""  # the policies of its products: tf32, half, bfloat16, double
     single_broadcast: bool = False  # shared memory broadcasts one word a step (CC 1.x), else any number

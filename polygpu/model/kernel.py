@@ -85,7 +85,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for (int index = lower; index < upper; index += step)`, step > 0; `unroll` fully when True."""
+    """`for (int index = lower; index < upper; index += step)`, step > 0; `unroll` fully when True.
+
+    With `fragments`, a policy of tensor cores, a warp runs it together: see `model.fragments`.
+    """
 
     index: str
     lower: Expr
@@ -94,6 +97,7 @@ class For:
     body: tuple[Statement, ...]
     uniform: bool
     unroll: bool = False
+    fragments: str = ""
 
 
 @dataclass(frozen=True, slots=True)

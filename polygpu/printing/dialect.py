@@ -63,6 +63,7 @@ class Dialect:
     vectors: Mapping[str, str] = field(default_factory=dict)  # type -> stem of its vector types
     scaled: str = ""  # a float times a constant of double, rounded to float; "": computed in double
     copy: str = ""  # one asynchronous copy of 4, 8 or 16 bytes from global to shared memory
+    fragments: str = ""  # a multiply-add of a warp's tensor cores by its policy; "": there are none
     commit: str = ""
     wait: str = ""
     reserved: frozenset[str] = frozenset()

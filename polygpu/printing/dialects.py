@@ -81,6 +81,7 @@ CUDA = Dialect(
              "unsigned long long": "ulonglong"},
     scaled="polygpu_scaled({value}, {constant}, {high}f, {low}f, {least}f)",
     copy="__pipeline_memcpy_async(&{target}, &{source}, {bytes});",
+    fragments="polygpu_multiply_{policy}({parts});",
     commit="__pipeline_commit();",
     wait="__pipeline_wait_prior({pending});",
     reserved=_CPP | _CUDA_NAMES,

@@ -94,6 +94,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "static_shared": dialect.static_shared,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
         "scales": any(_SCALED in text for region in regions for k in region.kernels for text in _bodies(k)),
+        "policies": sorted({policy for k in _kernels(unit) for policy in uses.policies(k)}),
         "conditional_barriers": any(uses.conditional_barrier(k.body) for k in _kernels(unit)),
         "doubles": _doubles(unit, [*structures, *functions]),
     }

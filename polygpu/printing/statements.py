@@ -22,6 +22,7 @@ from polygpu.model.kernel import (
 )
 from polygpu.model.offsets import sum_of
 from polygpu.printing.dialect import Dialect
+from polygpu.printing.fragments import print_fragments
 from polygpu.printing.printer import (
     Names,
     braced,
@@ -106,6 +107,8 @@ def _assignment(target: Reference | Name, value: Expr, names: Names) -> str:
 
 
 def _loop(loop: For, names: Names) -> list[str]:
+    if loop.fragments:
+        return print_fragments(loop, names)
     head = loop_head(loop, names)
     lines = braced(head, print_body(loop.body, names))
     return [names.dialect.unroll, *lines] if loop.unroll and names.dialect.unroll else lines

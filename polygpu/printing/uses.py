@@ -10,6 +10,7 @@ from polygpu.model.kernel import (
     CommitCopies,
     Declare,
     DeclareArray,
+    For,
     HostFor,
     HostIf,
     HostStatement,
@@ -89,6 +90,11 @@ def asynchronous(kernel: Kernel) -> bool:
         isinstance(s, CommitCopies | WaitCopies) or (isinstance(s, Move) and s.asynchronous)
         for s in statements(kernel.body)
     )
+
+
+def policies(kernel: Kernel) -> frozenset[str]:
+    """Those of the tensor cores that it uses."""
+    return frozenset(s.fragments for s in statements(kernel.body) if isinstance(s, For) and s.fragments)
 
 
 def conditional_barrier(body: Body) -> bool:

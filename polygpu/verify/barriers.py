@@ -6,7 +6,7 @@ import islpy as isl
 
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import parameters, sample
-from polygpu.verify.events import THREADS, box, executions
+from polygpu.verify.events import THREADS, Point, box, executions
 from polygpu.verify.order import BLOCK
 from polygpu.verify.session import Session
 from polygpu.verify.trace import Trace
@@ -27,15 +27,20 @@ def _kernel(session: Session, trace: Trace) -> None:
         )
     for s in trace.syncs:
         session.counts[BARRIERS] += s.pending < 0
-        dims = BLOCK.dims(s.point)
-        those = executions(s.point, dims)
-        once = those.project_out(D.set, 0, len(THREADS))
-        all_ = threads.domain().flat_product(once)
-        missing = all_.subtract(those)
-        if not missing.is_empty():
-            what = "a barrier" if s.pending < 0 else "a wait for copies"
-            point = sample(isl.Map.from_domain(missing))
-            thread = [int(str(point.domain().dim_max_val(k))) for k in range(len(THREADS))]
-            message = f"{what} that thread ({', '.join(map(str, thread))}) does not reach with its block"
-            where = parameters(point, session.p.parameters)
-            session.failures.append(Failure(BARRIERS, trace.kernel.name, message, parameters=where))
+        _met(session, trace, threads, s.point, "a barrier" if s.pending < 0 else "a wait for copies")
+    for points in trace.together.values():
+        for point in points:
+            _met(session, trace, threads, point, "a product of fragments")
+
+
+def _met(session: Session, trace: Trace, threads: isl.Map, point: Point, what: str) -> None:
+    """All threads of a block get there, or none."""
+    those = executions(point, BLOCK.dims(point))
+    once = those.project_out(D.set, 0, len(THREADS))
+    missing = threads.domain().flat_product(once).subtract(those)
+    if not missing.is_empty():
+        found = sample(isl.Map.from_domain(missing))
+        thread = [int(str(found.domain().dim_max_val(k))) for k in range(len(THREADS))]
+        message = f"{what} that thread ({', '.join(map(str, thread))}) does not reach with its block"
+        where = parameters(found, session.p.parameters)
+        session.failures.append(Failure(BARRIERS, trace.kernel.name, message, parameters=where))

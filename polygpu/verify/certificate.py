@@ -26,6 +26,7 @@ from polygpu.verify.initial import find_copies
 from polygpu.verify.instances import check_instances, check_left_out
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
+from polygpu.verify.policies import check_policies
 from polygpu.verify.races import check_arrivals, check_races
 from polygpu.verify.ranges import check_ranges
 from polygpu.verify.reductions import check_reductions
@@ -61,11 +62,12 @@ def prove(
     context: isl.Set,
     budget: Budget,
     reassociated: Collection[str] = (),
+    policies: Collection[str] = (),
 ) -> Certificate:
     """The certificate of `region` as a translation of the program, for the parameters in `context`.
 
     What it leaves out of the `whole` program is said to be `dead`; sums in arrays that are `reassociated` may
-    be permutations of the source's.
+    be permutations of the source's, and those of tensor cores, whose `policies` these are.
     """
     p = with_final_copies(without(whole, dead), region)
     session = Session(region, Source(p), [], budget)
@@ -87,6 +89,7 @@ def prove(
     check_spaces(session)
     check_races(session)
     uses = Uses()
+    check_policies(session, policies)
     check_reductions(session, uses, reassociated)
     with session.step(VALUES, ""):
         find_copies(session)
@@ -106,6 +109,7 @@ def prove(
         tuple(session.unproved),
         dict(session.counts),
         reassociated=dict(session.reassociated),
+        rounded=dict(session.rounded),
     )
 
 
@@ -164,13 +168,15 @@ def certify_steadily(region: CompiledRegion, quick: bool, reassociated: Collecti
 def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str]) -> Certificate:
     start = time.monotonic()
     reassociated = {*reassociated, *(array for _, array in region.scop.reassociated)}
+    policies = {str(d.value) for asked in region.asked for d in asked.decisions if d.key == "tensor"}
     set_options()
     free, _ = with_free_names(region.scop)
     p = polyhedra.build(free)
     context = common(with_elements(p), (c.holds for c in region.conditions))
     source = _assuming(p, context)
     with hurried(budget.seconds):
-        made = prove(source, region.prepared.dead, region.region, context, budget, reassociated)
+        dead = region.prepared.dead
+        made = prove(source, dead, region.region, context, budget, reassociated, policies)
     return replace(made, seconds=time.monotonic() - start)
 
 

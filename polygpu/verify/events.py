@@ -107,7 +107,7 @@ class Do:
     Without `matched` it is a copy of its only read, with no reads it stores a `constant` or else garbage, and
     with two it `combines` them by an operator. `commits` is the number of groups of asynchronous copies the
     thread has closed before it, when that can be counted. A move of `width` elements at once has the number
-    of an element as its last loop.
+    of an element as its last loop. What a `fragment` of a policy reads other threads load.
     """
 
     number: int
@@ -120,6 +120,7 @@ class Do:
     width: int = 1
     combines: str = ""
     constant: Expr | None = None
+    fragment: str = ""
 
 
 @dataclass(frozen=True, eq=False)

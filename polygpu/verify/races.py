@@ -41,11 +41,19 @@ class Touch:
         """Executions to elements."""
         if self.place.index is None:
             raise UnanalysableError(f"'{self.place.text}' has a subscript that depends on data")
-        return self.session.address(self.action, self.place, BLOCK)
+        found = self.session.address(self.action, self.place, BLOCK)
+        return found if self.writes or not self.action.fragment else _of_all_threads(self.action, found)
 
     @cached_property
     def text(self) -> str:
         return str(self.elements)
+
+
+def _of_all_threads(action: Do, elements: isl.Map) -> isl.Map:
+    """What any thread reads is taken to be read by each: which one loads it for the others is not said."""
+    everywhere = executions(action.point, BLOCK.dims(action.point))
+    anyone = elements.project_out(D.in_, 0, len(THREADS)).insert_dims(D.in_, 0, len(THREADS))
+    return anyone.intersect_domain(everywhere)
 
 
 def check_races(session: Session) -> None:

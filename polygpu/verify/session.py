@@ -46,6 +46,7 @@ class Session:
 
     `partial` are the actions that make and pass on partial results, each with its reads of what it updates;
     `reassociated` the arrays, with operators, whose terms are combined in another order than the source's.
+    Those `rounded` are sums of tensor cores, by their policies.
     `initial` are the temporaries that hold what arrays held in the beginning.
     """
 
@@ -59,6 +60,7 @@ class Session:
     computed: Computed = field(default_factory=Computed)
     partial: dict[Do, tuple[Leaf, ...]] = field(default_factory=dict)
     reassociated: dict[str, str] = field(default_factory=dict)
+    rounded: dict[str, str] = field(default_factory=dict)
     initial: dict[str, Copied] = field(default_factory=dict)
 
     @property

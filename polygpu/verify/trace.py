@@ -13,7 +13,7 @@ from polygpu.model.rewrite import substitute
 from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import UNIVERSE, Scope, parameter, variable
 from polygpu.verify.computed import Computed
-from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Sync, box
+from polygpu.verify.events import BLOCKS, THREADS, Do, Launched, Path, Point, Sync, box
 from polygpu.verify.scoped import between, clear, counted
 from polygpu.verify.source import Source
 from polygpu.verify.walk import KernelWalk
@@ -32,6 +32,7 @@ class Trace:
     syncs: tuple[Sync, ...]
     private: Mapping[str, DeclareArray | Declare]
     computed: Computed
+    together: Mapping[str, list[Point]]
 
 
 def trace(region: Region, source: Source, context: isl.Set, computed: Computed) -> list[Trace]:
@@ -126,5 +127,6 @@ class _Host:
                 tuple(walked.syncs),
                 walked.private,
                 computed,
+                walked.together,
             )
         )

@@ -86,7 +86,7 @@ class Certificate:
     """`counts` says of how many things each property was decided (`COUNTED`), in `seconds`.
 
     Elements of arrays that are `reassociated` get the source's terms by the array's operator, each just once,
-    in another order.
+    in another order. Those that are `rounded` are sums of tensor cores, with operands as a policy says.
     """
 
     proofs: tuple[Proof, ...]
@@ -95,6 +95,7 @@ class Certificate:
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     reassociated: Mapping[str, str] = field(default_factory=dict)
+    rounded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -122,8 +123,12 @@ class Certificate:
     @property
     def permuted(self) -> str:
         return ", ".join(
-            f"'{array}' by a permutation of the source's {op}" for array, op in self.reassociated.items()
+            f"'{array}' by a permutation of the source's {op}{self._how(array)}"
+            for array, op in self.reassociated.items()
         )
+
+    def _how(self, array: str) -> str:
+        return f" in tensor cores ({self.rounded[array]})" if array in self.rounded else ""
 
     @property
     def distinct(self) -> tuple[tuple[Failure, int], ...]:

@@ -34,6 +34,7 @@ from polygpu.verify.claims import Claim
 from polygpu.verify.computed import Computed
 from polygpu.verify.events import Do, Launched, Place, Point, Sync
 from polygpu.verify.forms import Forms, copied, forms_of
+from polygpu.verify.fragments import check_fragment
 from polygpu.verify.groups import closed, settled
 from polygpu.verify.match import MismatchError
 from polygpu.verify.scoped import UnclearError, clear, counted, needed
@@ -53,6 +54,7 @@ class KernelWalk:
     syncs: list[Sync] = field(default_factory=list)
     private: dict[str, DeclareArray | Declare] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
+    together: dict[str, list[Point]] = field(default_factory=dict)  # fragments, by their policies
     count: int = 0
     forms: Forms = field(default_factory=dict)
 
@@ -205,13 +207,23 @@ class KernelWalk:
         if each != 0 and state.commits is not None:
             passed = self._passed(state, s, variable(name), each)
             inside = replace(inside, commits=passed)
+        first = len(self.actions)
         self.sequence(s.body, inside)
+        if s.fragments:
+            self.fragment(s, state.at(position), first)
         after = state.at(position)
         if each == 0 or state.commits is None or (each is None and settled(s.body)):
             return after
         low, high = needed(state.scope, s.lower), needed(state.scope, s.upper)
         last = low.max(high.add(constant(s.step - 1)))
         return replace(after, commits=self._passed(state, s, last, each))
+
+    def fragment(self, s: For, state: State, first: int) -> None:
+        """What the actions from number `first` on do, the warp does together."""
+        private = {name: self.private[unique].type for name, unique in state.arrays.items()}
+        check_fragment(self.kernel, s, state.scope, private)
+        self.together[s.fragments] = [*self.together.get(s.fragments, ()), self.point(state)]
+        self.actions[first:] = [replace(a, fragment=s.fragments) for a in self.actions[first:]]
 
     def _passed(self, state: State, s: For, index: isl.PwAff, each: int | None) -> isl.PwAff | None:
         """Commits before the iteration at `index`."""
