@@ -157,7 +157,7 @@ def test_cuda_compiles_without_warnings(policy: str, tmp_path: Path) -> None:
     compile_cuda(file, "sm_90")
 
 
-# What registers of lane 4 g + t hold, by PTX ISA 8.5, 9.7.14.5: mma.m16n8k8 (tf32, f64), mma.m16n8k16 (f16, bf16)
+# What registers of lane 4 g + t hold: PTX ISA 8.5, 9.7.14.5, mma.m16n8k8 of tf32 and f64, m16n8k16 of f16
 LEFT = {
     8: [(g8, t4) for t4 in (0, 4) for g8 in (0, 8)],  # rows g + .., terms t + ..
     16: [(g8, t + t8) for t8 in (0, 8) for g8 in (0, 8) for t in (0, 1)],  # terms 2 t + ..

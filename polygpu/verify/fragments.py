@@ -1,7 +1,7 @@
 """Products that a warp computes together: its lanes load what each of their threads says that it adds up.
 
 The loop says what a thread adds to its sums: all terms of its rows and columns. The warp loads each element
-once, by some lane, so that lanes have to agree: those of a row of threads, 4 along x, on the left operand, and
+once, by some lane, so that lanes have to agree: those of a row of threads, 4 along x, on the left operand,
 those of a column, 8 along y, on the right one. Each lane's sums are elements of their own. That all threads
 get there together is for `barriers`, that no lane writes what another one loads is for `races`.
 """
