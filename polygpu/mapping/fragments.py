@@ -13,7 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polygpu.mapping.program import Box, Grid, Run, Tiles, reference_key, walk
+from polygpu.mapping.program import (
+    Block,
+    Box,
+    Copied,
+    Grid,
+    Run,
+    Tiles,
+    children,
+    reference_key,
+    walk,
+    with_children,
+)
 from polygpu.mapping.rules import Tiling
 from polygpu.mapping.transformations import Refusal
 from polygpu.mapping.wanted import Wanted
@@ -56,8 +67,10 @@ class Fragments:
         return Refusal("PG304", why, "leave the decision out") if why else None
 
     def apply(self, grid: Grid) -> Grid:
-        """Operands are loaded by fragments: no registers hold them for points of a thread."""
-        return replace(grid, fragments=self.policy, reuse=0)
+        """Operands are loaded by fragments: no registers hold them for points of a thread. Lanes read rows as
+        well as columns of them: boxes are as the arrays are, which are copied without a turn.
+        """
+        return replace(grid, fragments=self.policy, reuse=0, block=_unturned(grid.block))
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Fragments]:
@@ -109,6 +122,13 @@ def _product(grid: Grid) -> tuple[Reference, ...] | None:
             if len(operands) == 2 and all(_is_held(name, e, boxes) for e in (left, right)):
                 return (target, *operands)
     return None
+
+
+def _unturned(block: Block) -> Block:
+    block = with_children(block, tuple(map(_unturned, children(block))))
+    if not isinstance(block, Copied):
+        return block
+    return replace(block, boxes=tuple(replace(b, order=tuple(sorted(b.order))) for b in block.boxes))
 
 
 def _is_held(statement: str, e: Expr, boxes: list[Box]) -> bool:
