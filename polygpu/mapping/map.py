@@ -13,6 +13,7 @@ from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
 from polygpu.mapping.attended import attended, is_swept, levels, stepwise
 from polygpu.mapping.body import arranged
+from polygpu.mapping.fixed import Fixed, single_member
 from polygpu.mapping.fragments import Fragments, fragment_tiling, tensor_policy
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
@@ -20,7 +21,6 @@ from polygpu.mapping.program import (
     Block,
     Buffering,
     Each,
-    Fixed,
     Grid,
     HostTree,
     InOrder,
@@ -29,7 +29,6 @@ from polygpu.mapping.program import (
     Tiles,
     children,
     series,
-    single_member,
     with_children,
 )
 from polygpu.mapping.rules import (
