@@ -22,6 +22,7 @@ from polygpu.model.kernel_walk import map_statements, statements
 from polygpu.model.linear import add
 from polygpu.model.rewrite import rewrite
 from polygpu.pipeline import compile_file
+from polygpu.runtime.compare import accepted
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import BARRIERS, VALUES
@@ -88,6 +89,12 @@ def test_products_are_proved(policy: str, body: str, more: str) -> None:
     certificate = certify(r)
     assert certificate.holds
     assert certificate.permuted == f"'C' by a permutation of the source's + in tensor cores ({policy})"
+
+
+@pytest.mark.parametrize(("policy", "tolerance"), [("tf32", 1e-2), ("bfloat16", 5e-2), ("double", 1e-9)])
+def test_results_may_differ_by_what_operands_are_rounded_by(policy: str, tolerance: float) -> None:
+    assert accepted(None, 0.0, [region(policy)]) == tolerance
+    assert accepted(1e-4, 0.0, [region(policy)]) == 1e-4
 
 
 def test_nobody_has_permitted_it() -> None:

@@ -180,7 +180,7 @@ def tolerance_option(what: str) -> Callable[[Decorated], Decorated]:
         "--tolerance",
         type=click.FloatRange(min=0),
         default=None,
-        show_default="1e-5, 0.001 where sums of floats are reassociated",
+        show_default="1e-5, 0.001 where sums of floats are reassociated, 0.01 where tensor cores round",
         metavar="RELATIVE",
         help=what,
     )

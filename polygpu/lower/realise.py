@@ -88,6 +88,11 @@ class CompiledRegion:
         names = {r.array.array for grid in self.grids for r in grid.reductions}
         return frozenset(t for name in names if is_floating(t := self.polyhedra.array(name).element))
 
+    @property
+    def policies(self) -> frozenset[str]:
+        """Those of the tensor cores that compute products."""
+        return frozenset(grid.fragments for grid in self.grids if grid.fragments)
+
     @cached_property
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""

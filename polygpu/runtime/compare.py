@@ -19,6 +19,7 @@ _FLOAT = re.compile(
     re.IGNORECASE,
 )
 _REORDERED = {"float": 1e-3, "double": 1e-9}
+_ROUNDED = {"tf32": 1e-2, "half": 1e-2, "bfloat16": 5e-2, "double": 1e-9}  # operands: to 11 bits, or to 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,14 @@ class Comparison:
 def accepted(asked: float | None, usual: float, regions: Iterable[CompiledRegion]) -> float:
     """The relative difference of numbers that counts as none: what is `asked` for, or else the `usual` one.
 
-    Where terms come in another order it is more: thousands of floats, which differ in a part of 2^24 each.
+    Where terms come in another order it is more: thousands of floats, which differ in a part of 2^24 each. So
+    it is where tensor cores round operands.
     """
-    reordered = frozenset().union(*(r.reordered for r in regions))
-    return asked if asked is not None else max([usual, *(_REORDERED[ctype] for ctype in reordered)])
+    if asked is not None:
+        return asked
+    found = [*regions]
+    reordered = (_REORDERED[ctype] for r in found for ctype in r.reordered)
+    return max([usual, *reordered, *(_ROUNDED[policy] for r in found for policy in r.policies)])
 
 
 def relative_difference(left: float, right: float) -> float:
