@@ -136,6 +136,16 @@ def test_a_policy_is_for_its_type(tmp_path: Path) -> None:
         compile_file(str(file), Options(device="h100", decisions=("tensor(tf32)",)))
 
 
+def test_a_nest_of_one_parallel_loop_has_none(tmp_path: Path) -> None:
+    file = tmp_path / "product.c"
+    row = SOURCE.replace("for (int j = 0; j < n; j++)", "int j = 0;").replace(
+        "int j = 0;\n            for", "for"
+    )
+    file.write_text(row.replace("TYPE", "float").replace("SUM", SUM.replace("j]", "0]")))
+    with pytest.raises(Diagnosed, match="no loop adds up products"):
+        compile_file(str(file), Options(device="h100", decisions=("tensor(tf32)",)))
+
+
 def test_an_option_is_the_decision_for_all_nests(tmp_path: Path) -> None:
     """Where a nest has a decision of its own, that counts."""
     (tmp_path / "product.c").write_text(SOURCE.replace("TYPE", "float").replace("SUM", SUM))

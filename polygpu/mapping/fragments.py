@@ -40,10 +40,10 @@ _THREADS = 32  # along the rows
 
 
 def fragment_tiling(policy: str, count: int) -> Tiling:
-    """Tiles of a nest of `count` parallel loops, the last two of which are those of the product."""
+    """Tiles of a nest of `count` parallel loops, the last two of which should be those of a product."""
     rows = _HIGH[POLICIES[policy].element] // _THREADS
     shapes = [(_THREADS, rows, 1), (ACROSS, _WIDE // ACROSS, EACH)]
-    return Tiling([*[(1, 1, 1)] * (count - 2), *shapes], 16, "double")
+    return Tiling([*[(1, 1, 1)] * (count - 2), *shapes[-count:]], 16, "double")
 
 
 def tensor_policy(asked: Wanted) -> str:
