@@ -138,11 +138,9 @@ def test_a_policy_is_for_its_type(tmp_path: Path) -> None:
 
 def test_a_nest_of_one_parallel_loop_has_none(tmp_path: Path) -> None:
     file = tmp_path / "product.c"
-    row = SOURCE.replace("for (int j = 0; j < n; j++)", "int j = 0;").replace(
-        "int j = 0;\n            for", "for"
-    )
-    file.write_text(row.replace("TYPE", "float").replace("SUM", SUM.replace("j]", "0]")))
-    with pytest.raises(Diagnosed, match="no loop adds up products"):
+    column = SOURCE.replace("for (int j = 0; j < n; j++)", "").replace("SUM", SUM.replace("j]", "0]"))
+    file.write_text(column.replace("TYPE", "float"))
+    with pytest.raises(Diagnosed, match="two parallel loops"):
         compile_file(str(file), Options(device="h100", decisions=("tensor(tf32)",)))
 
 
