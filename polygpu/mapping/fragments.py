@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polygpu.analysis.polyhedra import PolyStatement
 from polygpu.mapping.program import (
     Block,
     Box,
@@ -31,6 +32,7 @@ from polygpu.mapping.wanted import Wanted
 from polygpu.model.device import Device
 from polygpu.model.expr import Binary, Expr, Reference
 from polygpu.model.fragments import ACROSS, ALONG, EACH, POLICIES, is_same
+from polygpu.model.rewrite import children as children_of
 from polygpu.model.rewrite import references
 from polygpu.model.scop import Store
 from polygpu.support.dataclass import dataclass
@@ -39,11 +41,23 @@ _WIDE, _HIGH = 64, {"float": 256, "double": 128}  # a block's tile: 128 threads 
 _THREADS = 32  # along the rows
 
 
-def fragment_tiling(policy: str, count: int) -> Tiling:
-    """Tiles of a nest of `count` parallel loops, the last two of which should be those of a product."""
-    rows = _HIGH[POLICIES[policy].element] // _THREADS
-    shapes = [(_THREADS, rows, 1), (ACROSS, _WIDE // ACROSS, EACH)]
-    return Tiling([*[(1, 1, 1)] * (count - 2), *shapes[-count:]], 16, "double")
+def fragment_tiling(policy: str, grid: Grid) -> Tiling:
+    """Tiles of a nest, the last two parallel loops of which should be those of a product.
+
+    A ring is faster for floats (4096 on an H100: 1.26 ms, two buffers 1.40), but holds elements only, nothing
+    made of them with scalars.
+    """
+    element, count = POLICIES[policy].element, len(grid.axes)
+    shapes = [(_THREADS, _HIGH[element] // _THREADS, 1), (ACROSS, _WIDE // ACROSS, EACH)]
+    plain = element == "float" and all(map(_of_elements, (grid.p.statement(s) for s in grid.statements)))
+    return Tiling([*[(1, 1, 1)] * (count - 2), *shapes[-count:]], 16, "ring" if plain else "double")
+
+
+def _of_elements(s: PolyStatement) -> bool:
+    """Whether a statement multiplies elements as they are, if it adds up products."""
+    values = (a.value for a in s.body if isinstance(a, Store))
+    products = [v.right for v in values if isinstance(v, Binary) and isinstance(v.right, Binary)]
+    return all(isinstance(e, Reference) for product in products for e in children_of(product))
 
 
 def tensor_policy(asked: Wanted) -> str:

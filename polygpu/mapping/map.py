@@ -130,7 +130,7 @@ def map_nest(
     grid = _made(grid, _order(grid, asked), device, asked, "order")
     policy = tensor_policy(asked)
     if policy:
-        made = _tiled(grid, fragment_tiling(policy, len(grid.axes)), device, asked)
+        made = _tiled(grid, fragment_tiling(policy, grid), device, asked)
         return _made(made, Fragments(policy), device, asked, "tensor")
     chosen = tiling(grid, device)
     made = _tiled(grid, chosen, device, asked)
