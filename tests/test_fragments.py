@@ -23,6 +23,7 @@ from polygpu.model.linear import add
 from polygpu.model.rewrite import rewrite
 from polygpu.pipeline import compile_file
 from polygpu.runtime.compare import accepted
+from polygpu.search.space import nests_of
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import BARRIERS, VALUES
@@ -151,6 +152,11 @@ def test_an_option_is_the_decision_for_all_nests(tmp_path: Path) -> None:
     for more, there in (([], True), (["--decide", "product: tensor(none)"], False)):
         assert invoke([*compile_, *more, str(tmp_path / "product.c")]) == 0
         assert ("polygpu_multiply_half(" in (tmp_path / "product_cuda.cu").read_text()) == there
+
+
+def test_the_search_leaves_its_threads_as_they_are() -> None:
+    assert [nest.place.line for nest in nests_of(region(more="tensor(none)"))] == [8]
+    assert not [*nests_of(region())]
 
 
 def test_decisions_make_it_again(tmp_path: Path) -> None:

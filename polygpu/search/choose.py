@@ -36,7 +36,7 @@ from polygpu.support.recent import Same, parts
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
 _MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
 LEFT = 6 * 10**7  # effort that a region may take
-_CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll", "tensor"})
+_CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
 _COARSE = 0.9  # of what was looked at more closely

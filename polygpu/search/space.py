@@ -49,13 +49,13 @@ class Nest:
 
 
 def nests_of(r: CompiledRegion) -> Iterator[Nest]:
-    """The nests of a region that have parallel loops. Of those at one place the first: decisions for a place
-    are for all of them.
+    """The nests of a region that have parallel loops, but for those whose threads are dealt as fragments of
+    tensor cores want it. Of those at one place the first: decisions for a place are for all of them.
     """
     places: set[Place] = set()
     for k, (taken, grid) in enumerate(zip(r.taken, r.grids, strict=True)):
         decided = {t.decision.key: t.decision for t in taken}
-        if "order" not in decided:
+        if "order" not in decided or "tensor" in decided:
             continue
         axes = decided["order"].names
         tiled = tuple(n for n in decided["tile"].names if n not in {a.removeprefix("-") for a in axes})
