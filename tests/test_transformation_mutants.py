@@ -153,6 +153,7 @@ KINDS: dict[str, Change] = {
     "another element read or written": expression_mutants.other_operands,
     "another array": expression_mutants.other_arrays,
     "another buffer": expression_mutants.other_buffers_of_tiles,
+    "a cache that sees no stores": kernel_mutants.other_caches,
     "a launch left out": kernel_mutants.launches_dropped,
     "two launches swapped": kernel_mutants.launches_swapped,
 }
@@ -162,8 +163,8 @@ FEW = [
     ("prefetched tiles", "a statement left out"),
     ("a ring", "another buffer"),
     ("tiles of time in shared memory", "a bound of a copy shifted"),
-    ("tiles of time in registers", "another thread's index"),
     ("waves of tiles", "another element copied"),
+    ("waves of tiles", "a cache that sees no stores"),
     ("a grown temporary", "another array"),
     ("a version", "a launch left out"),
     ("rows stored together", "another element copied"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from polygpu.lower.tidy import substituted
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.kernel import (
+    ArraySpace,
     Assign,
     Barrier,
     Buffer,
@@ -256,6 +257,16 @@ def _other_layouts(b: Buffer) -> Iterator[Buffer]:
         yield replace(b, copy_in=False)
     if b.copy_out:
         yield replace(b, copy_out=False)
+
+
+def other_caches(region: Region) -> Iterator[Region]:
+    """Arrays that a kernel reads through a cache which sees no stores."""
+    spaces: tuple[ArraySpace, ...] = ("texture", "constant")
+    for kernel in region.kernels:
+        for k, array in enumerate(kernel.arrays):
+            for space in spaces:
+                arrays = (*kernel.arrays[:k], replace(array, space=space), *kernel.arrays[k + 1 :])
+                yield with_kernel(region, replace(kernel, arrays=arrays))
 
 
 def other_types(region: Region) -> Iterator[Region]:
