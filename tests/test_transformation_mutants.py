@@ -2,8 +2,8 @@
 
 A transformation is decided for a small nest that it fits, and each kind of mistake is made in its kernels.
 Few are certified here; by hand (-m slow) there are mutants of all kinds, and what is proved of them is run
-against the original. Certificates of tiles of steps and of terms ahead take longer: their mistakes are
-made in mapped programs (test_step_tiles.py, test_ahead.py).
+against the original. Certificates of tiles of steps, terms ahead and shared sums take longer: their
+mistakes are in test_step_tiles.py, test_ahead.py, test_shared_sums.py and test_wrong_sums.py.
 """
 
 from __future__ import annotations
@@ -108,9 +108,6 @@ NESTS = {
         SQUARES, BLURRED, "stage() tile(i: 8, j: 32) threads(i: 2) reuse(32) deal(i: blocked)"
     ),
     "wide copies": Nest(SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 8) wide(16)"),
-    "a shared sum": Nest(
-        MATRIX.replace("float", "int"), "for (int i = 0; i < n; i++) x[0] += y[i];", "share(i: 64)"
-    ),
 }
 
 
@@ -150,7 +147,6 @@ FEW = [
     ("statements of two nests", "a statement left out"),
     ("registers that slide", "another element read or written"),
     ("wide copies", "another element copied"),
-    ("a shared sum", "another element read or written"),
 ]
 
 
