@@ -242,6 +242,8 @@ def test_break(text: str, expected: str | None) -> None:
         ("m = (f(), k, n);", "f(); m = n;"),
         ("int x = (f(), n); if (f(), n) m;", "f(); int x = n; f(); if (n) m;"),
         ("m = 1, n = 2;", "m = 1, n = 2;"),
+        ("for (i = n = k = 0; i < 9; i++) a[i] = n;", "k = 0; n = k; for (i = n; i < 9; i++) a[i] = n;"),
+        ("for (i = n = k++; i < 9; i++) a[i] = n;", "for (i = (n = k++); i < 9; i++) a[i] = n;"),
     ],
 )
 def test_sequences(text: str, expected: str) -> None:
