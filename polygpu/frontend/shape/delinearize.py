@@ -148,11 +148,11 @@ def _with_fixed(strides: Sequence[Stride], offsets: Sequence[tuple[Expr, ...]]) 
     """
     yield from strides[:1]
     for inner, outer in pairwise(strides):
-        rest = _without(outer.parameters, inner.parameters) or ()
+        last, rest = inner, _without(outer.parameters, inner.parameters) or ()
         within = [offset for offset in offsets if _without(offset, outer.parameters) is None]
-        while len(rest) > 1 and (found := _dividing(inner.parameters, rest, within)) is not None:
-            inner = Stride(inner.factor, tuple(sorted((*inner.parameters, found), key=repr)))
-            yield inner
+        while len(rest) > 1 and (found := _dividing(last.parameters, rest, within)) is not None:
+            last = Stride(inner.factor, tuple(sorted((*last.parameters, found), key=repr)))
+            yield last
             rest = _without(rest, (found,)) or ()
         yield outer
 
