@@ -261,6 +261,8 @@ def _overwrites(p: Polyhedra, e: Expansion, level: int) -> bool:
     accesses = _members(p, e)
     for _, write in accesses:
         for _, other in accesses:
+            if tuple_name(other.relation, D.out) != tuple_name(write.relation, D.out):
+                continue  # another member of the elements
             same = write.relation.apply_range(other.relation.reverse())
             if write.write and not carried(same, level).is_empty():
                 return True

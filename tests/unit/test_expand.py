@@ -62,6 +62,16 @@ def test_arrays_do_not_grow_by_loops_whose_iterations_have_elements_of_their_own
     assert levels(parameters, body) == {"t": (0,)}
 
 
+def test_members_of_one_array_are_apart() -> None:
+    """Each i overwrites both members of `t`."""
+    head = "struct p { float x, y; };"
+    body = "struct p t[4]; for (int i = 0; i < n; i++) { for (int k = 0; k < 4; k++) t[k].x = A[i][k];"
+    body += " for (int k = 0; k < 4; k++) t[k].y = A[i][k]; for (int k = 0; k < 4; k++)"
+    body += " B[i][k] = t[3 - k].x * t[k].y; }"
+    p = analysed(MATRICES, body, head)
+    assert {e.levels for e in expand(p, compute(p))[1]} == {(0,)}
+
+
 def test_sequential_loops_between_parallel_ones_are_left_out() -> None:
     """The middle loop carries x: only the outer and the inner one become dimensions."""
     body = (
