@@ -300,7 +300,6 @@ def test_directives_around_a_pragma_go_with_its_loop(nest: str, tmp_path: Path) 
     [
         f"#ifdef _OPENMP\nif (x[0] > 0)\n#pragma omp parallel for\n#else\n#endif\n{LOOP}",
         f"#define A\n#ifdef A\nnext();\n#pragma omp parallel for\n#else\n#pragma omp simd\n#endif\n{LOOP}",
-        f'#define PARALLEL _Pragma("omp parallel for")\nx[0] = 5; PARALLEL {LOOP}',
     ],
 )
 def test_a_pragma_that_cannot_go_with_its_loop_keeps_it(body: str, tmp_path: Path) -> None:

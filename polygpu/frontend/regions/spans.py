@@ -22,7 +22,7 @@ _OPENMP = re.compile(
     re.MULTILINE,
 )
 _MACRO = re.compile(r"[A-Za-z_]\w*(?<!_Pragma)\b")
-_BLANKS = re.compile(rf"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
+_BLANKS = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
 _LAST_WORD = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)\s*\Z")
 _OF_ONE_LOOP = re.compile(
     r"\s+(?:(?:target\s+)?(?:teams\s+)?(?:distribute\s+)?parallel\s+(?:for|loop)|target\s+teams\s+"
@@ -111,10 +111,7 @@ def nest_span(
     apart = _pragma_apart(context, leading, first)
     start, end = _loop(context, first)[0], _loop(context, last)[1]
     if apart is None:
-        if leading is not None:
-            start = _from_macro(context, leading, start)
-        else:
-            start = _with_macro(context, first)
+        start = _with_macro(context, first) if leading is None else _from_macro(context, leading, start)
         start = _with_directives(context, start, first)
     if first is not last:
         _check_between(context.source, _loop(context, first)[1], _loop(context, last)[0])
