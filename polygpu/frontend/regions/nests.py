@@ -12,6 +12,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import Block
 from polygpu.frontend.options import Vetoed
 from polygpu.frontend.read import openmp
+from polygpu.frontend.read.directives import parsed
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
@@ -263,8 +264,9 @@ def _others(problems: list[Diagnostic]) -> Iterator[Diagnostic]:
 
 def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
     """Warns about a loop in an OpenMP construct, or in a function that is called in one."""
-    message = "threads of OpenMP may run this loop: a region is run by one thread alone"
-    help_text = "move the loop out of the OpenMP construct"
+    model = "OpenACC" if parsed(pragma).model == "acc" else "OpenMP"
+    message = f"threads of {model} may run this loop: a region is run by one thread alone"
+    help_text = f"move the loop, or the call of its function, out of the {model} construct"
     problem = Diagnostic("PG116", "error", message, found.context.at(pragma), help_text)
     found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
 
