@@ -13,6 +13,7 @@ from polygpu.analysis.final_values import with_versions
 from polygpu.analysis.index_sets import divided
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import Realiser
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.program import (
     Axis,
@@ -21,7 +22,6 @@ from polygpu.mapping.program import (
     Copied,
     Each,
     Filled,
-    Fixed,
     Grid,
     Held,
     HeldArray,

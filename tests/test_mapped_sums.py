@@ -18,13 +18,13 @@ from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.mapping.check import check_program
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.owned import promote
 from polygpu.mapping.program import (
     Axis,
     Buffering,
     Copied,
     Each,
-    Fixed,
     Grid,
     HeldArray,
     InOrder,

@@ -12,10 +12,10 @@ import pytest
 from polygpu.analysis import step_versions
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement
 from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.program import (
     Block,
     Each,
-    Fixed,
     Grid,
     HostTree,
     InOrder,

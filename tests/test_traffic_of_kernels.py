@@ -12,7 +12,8 @@ import pytest
 from benchmarks import programs
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.compilation import Options
-from polygpu.mapping.program import Fixed, Grid
+from polygpu.mapping.fixed import Fixed
+from polygpu.mapping.program import Grid
 from polygpu.mapping.traffic import Count, tile_size, traffic
 from polygpu.pipeline import compile_file
 from polygpu.support.isl_idioms import D

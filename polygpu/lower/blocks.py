@@ -24,14 +24,15 @@ from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_
 from polygpu.lower.staging import Copy
 from polygpu.lower.tidy import substituted
 from polygpu.lower.versions import choices, needed, stored, target, whole
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import Side
+from polygpu.mapping.hull import in_waves
 from polygpu.mapping.owned import written_arrays
 from polygpu.mapping.program import (
     Block,
     Box,
     Copied,
     Filled,
-    Fixed,
     Grid,
     Held,
     Meet,
@@ -44,7 +45,6 @@ from polygpu.mapping.program import (
     StoredBox,
     Tiles,
     children,
-    in_waves,
     reference_key,
     statements,
 )

@@ -14,17 +14,8 @@ from polygpu.lower.buffers import Layout
 from polygpu.lower.checked_scan import scan
 from polygpu.lower.points import Points
 from polygpu.lower.scan import Scan, value_of
-from polygpu.mapping.program import (
-    Axis,
-    Box,
-    Fixed,
-    Grid,
-    HeldArray,
-    Mirror,
-    ReferenceKey,
-    Tiles,
-    reference_key,
-)
+from polygpu.mapping.fixed import Fixed
+from polygpu.mapping.program import Axis, Box, Grid, HeldArray, Mirror, ReferenceKey, Tiles, reference_key
 from polygpu.model.expr import Expr, Int, Name, Reference
 from polygpu.model.linear import subtract
 from polygpu.support.dataclass import dataclass

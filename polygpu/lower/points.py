@@ -10,8 +10,9 @@ import islpy as isl
 
 from polygpu.lower.scan import test_of, value_of
 from polygpu.lower.tidy import substituted
+from polygpu.mapping.hull import context_of, hull_of, in_waves
 from polygpu.mapping.owned import shape_of
-from polygpu.mapping.program import Axis, Grid, in_waves
+from polygpu.mapping.program import Axis, Grid
 from polygpu.model.expr import Binary, Call, Expr, Int, Name
 from polygpu.model.kernel import Declare, For, If, Statement
 from polygpu.model.linear import add, conjunction, linear, multiply, simplify, subtract
@@ -47,17 +48,17 @@ class Extent:
 
     @cached_property
     def context(self) -> isl.Set:
-        return self.m.context()
+        return context_of(self.m)
 
     @cached_property
     def hull(self) -> isl.Set:
         """For all waves of tiles together: where those of one lie takes long to say, and grids are boxes."""
-        return self.m.hull(of_all_waves=True).intersect(self.context)
+        return hull_of(self.m, of_all_waves=True).intersect(self.context)
 
     @cached_property
     def in_wave(self) -> isl.Set:
         """Of a launch."""
-        return self.m.hull().intersect(self.context) if in_waves(self.m) else self.hull
+        return hull_of(self.m).intersect(self.context) if in_waves(self.m) else self.hull
 
     @cached_property
     def bounds(self) -> tuple[Bounds, ...]:

@@ -18,9 +18,10 @@ from polygpu.lower.region import RECENT, RegionLowering
 from polygpu.lower.runs import EndlessError
 from polygpu.mapping import time_tiles
 from polygpu.mapping.check import check_program
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.map import map_host, map_nest
 from polygpu.mapping.padding import Padded, pad
-from polygpu.mapping.program import Fixed, Grid, Program
+from polygpu.mapping.program import Grid, Program
 from polygpu.mapping.record import asked_padding, check_padding, taken
 from polygpu.mapping.rules import batch_width
 from polygpu.mapping.wanted import RefusedError, Wanted, is_exact, wanted

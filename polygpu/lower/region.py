@@ -12,7 +12,9 @@ from polygpu.lower.buffers import Layout
 from polygpu.lower.checked_scan import scan
 from polygpu.lower.kernels import lower
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, test_of
-from polygpu.mapping.program import Each, Fixed, Grid, HostTree, InOrder, Program, restricted
+from polygpu.mapping.fixed import Fixed, restricted
+from polygpu.mapping.hull import relaxed
+from polygpu.mapping.program import Each, Grid, HostTree, InOrder, Program
 from polygpu.model.expr import Expr, Name, Unary
 from polygpu.model.kernel import (
     HostFor,
@@ -91,7 +93,7 @@ class RegionLowering:
 
     def _launch(self, grid: Grid, context: isl.Set) -> tuple[HostStatement, ...]:
         _, launch = self._kernel(grid)
-        exists = reduce(isl.Set.union, (grid.relaxed(grid.domain(s)).params() for s in grid.statements))
+        exists = reduce(isl.Set.union, (relaxed(grid, grid.domain(s)).params() for s in grid.statements))
         test = test_of(coalesced(exists), context)
         return (HostIf(test, (launch,)),) if test is not None else (launch,)
 

@@ -16,9 +16,11 @@ from polygpu.lower.points import names_in
 from polygpu.lower.rows import in_a_row, loop_length
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf, rewritten, test_of
 from polygpu.lower.uneven import Uneven
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.flatten import entries, flatten
+from polygpu.mapping.hull import in_waves
 from polygpu.mapping.map import member_name
-from polygpu.mapping.program import Axis, Box, Fixed, in_waves
+from polygpu.mapping.program import Axis, Box
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Reference, is_floating, type_of
 from polygpu.model.kernel import For, If, Statement
 from polygpu.model.linear import conjunction, linear, simplify

@@ -13,12 +13,12 @@ from functools import reduce
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, array_tuple, parameter_space
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.owned import promote, written_arrays
 from polygpu.mapping.program import (
     Block,
     Box,
     Copied,
-    Fixed,
     Grid,
     Held,
     Meet,

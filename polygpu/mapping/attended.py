@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count as count_from
 
-from polygpu.mapping.program import Axis, Block, Grid, Meet, Series, Tiles, single_member
+from polygpu.mapping.fixed import single_member
+from polygpu.mapping.program import Axis, Block, Grid, Meet, Series, Tiles
 from polygpu.mapping.wanted import Wanted
 from polygpu.model.device import Device
 from polygpu.schedule.tree import Band, Member, Node, band, parts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygpu.mapping.program import Fixed, Grid
+from polygpu.mapping.fixed import Fixed
+from polygpu.mapping.program import Grid
 from polygpu.schedule.tree import Band, Leaf, Node, Sequence
 from polygpu.support.isl_idioms import D, single_space, union_of
 

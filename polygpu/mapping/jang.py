@@ -14,9 +14,10 @@ import islpy as isl
 
 from polygpu.analysis.jang_patterns import JangReference
 from polygpu.analysis.polyhedra import array_tuple
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import box
 from polygpu.mapping.matrices import Matrix, constant, inner_rows, matrices
-from polygpu.mapping.program import Fixed, Grid
+from polygpu.mapping.program import Grid
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.perf.occupancy import Occupancy, occupancy

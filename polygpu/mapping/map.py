@@ -13,13 +13,13 @@ from polygpu.mapping import time_tiles
 from polygpu.mapping.apart import apart
 from polygpu.mapping.attended import attended, is_swept, levels, stepwise
 from polygpu.mapping.body import arranged
+from polygpu.mapping.fixed import Fixed, single_member
 from polygpu.mapping.place import hold, names_of_box, stage
 from polygpu.mapping.program import (
     Axis,
     Block,
     Buffering,
     Each,
-    Fixed,
     Grid,
     HostTree,
     InOrder,
@@ -28,7 +28,6 @@ from polygpu.mapping.program import (
     Tiles,
     children,
     series,
-    single_member,
     with_children,
 )
 from polygpu.mapping.rules import (

@@ -15,9 +15,10 @@ from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.places import array_names, part_at
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.apart import meets_stores
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import nest_patterns, promote, untouched, written_arrays
-from polygpu.mapping.program import Axis, Box, Fixed, Grid, ReferenceKey, Tiles, reference_key, statements
+from polygpu.mapping.program import Axis, Box, Grid, ReferenceKey, Tiles, reference_key, statements
 from polygpu.mapping.results import Result, results
 from polygpu.mapping.rules import band
 from polygpu.mapping.transformations import Hold, Stage, Staging, bytes_of, room

@@ -24,27 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.mapping.fixed import Fixed, restricted
 from polygpu.mapping.footprint import Side
 from polygpu.model.expr import Expr, Reference
 from polygpu.schedule.tree import Member, Node, sequence
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import (
-    D,
-    bounded_hull,
-    coalesced,
-    coordinate,
-    few_floors,
-    has_floors,
-    identifier,
-    pieces,
-)
-from polygpu.support.recent import Same
 
 ELEMENT = "an element"  # the name of one in what is made of it: none of C
 ReferenceKey: TypeAlias = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
@@ -338,65 +328,6 @@ Block: TypeAlias = Held | Copied | Filled | Stored | Mirrored | Reduced | Tiles 
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """A schedule dimension whose value has a name: a host loop's index, a point, a tile's origin.
-
-    With `width` 1 the member equals the parameter `name`; else it lies in [name, name + width). Values are
-    known to go from 0 up to `count`, if there is one. A tile of steps has points within `reach` of its first.
-    """
-
-    member: Member
-    name: str
-    width: int = 1
-    count: int = 0
-    reach: int = 0
-
-    @property
-    def divisors(self) -> tuple[int, ...]:
-        """How many values of dimensions of the source are one of a tile's number; none for all others.
-
-        Statements differ in that: a step of 2 i is in the tile i / 16 of 32 steps.
-        """
-        affs = [aff for row in self.member.rows.values() for _, aff in pieces(row)]
-        divs = [aff.get_div(k) for aff in affs for k in range(aff.dim(D.div))]
-        return tuple(sorted({div.get_denominator_val().to_python() for div in divs}))
-
-    def restrict(self, domain: isl.Set, statement: str) -> isl.Set:
-        if statement not in self.member.rows:
-            return domain
-        row = self.member.rows[statement]
-        space = row.get_domain_space()
-        if space.find_dim_by_name(D.param, self.name) < 0:
-            space = space.add_dims(D.param, 1)
-            space = space.set_dim_id(D.param, space.dim(D.param) - 1, identifier(self.name))
-        position = space.find_dim_by_name(D.param, self.name)
-        value = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), D.param, position))
-        if self.width == 1:
-            found = domain.intersect(row.eq_set(value))
-            return found.detect_equalities() if has_floors(row) else found  # floors that are the value
-        last = value.add_constant_val(isl.Val(self.width - 1))
-        return domain.intersect(row.ge_set(value)).intersect(row.le_set(last))
-
-
-def restricted(p: Polyhedra, statement: str, fixed: tuple[Fixed, ...]) -> isl.Set:
-    """The instances of `statement` in one iteration of what is `fixed`."""
-    if not fixed:
-        return p.statement(statement).domain
-    *before, last = fixed
-    key = restricted, statement, *((Same(f.member), f.name, f.width) for f in fixed)
-    found: isl.Set = p.recent.get(
-        key, lambda: last.restrict(restricted(p, statement, tuple(before)), statement)
-    )
-    return found
-
-
-def single_member(p: Polyhedra, statements: tuple[str, ...]) -> Member:
-    """A dimension of one value."""
-    spaces = ((s, isl.LocalSpace.from_space(p.statement(s).domain.get_space())) for s in statements)
-    return Member({s: isl.PwAff.zero_on_domain(space) for s, space in spaces})
-
-
-@dataclass(frozen=True)
 class Grid:
     """A kernel: `axes` in grid order, the last on threadIdx.x; `outer` are the host loops around it.
 
@@ -508,66 +439,6 @@ class Grid:
     def domain(self, statement: str, fixed: tuple[Fixed, ...] = ()) -> isl.Set:
         """Instances of `statement` in one iteration of the host loops, and of `fixed`."""
         return restricted(self.p, statement, (*self.outer, *fixed))
-
-    def context(self) -> isl.Set:
-        """What holds of the parameters and the host loops' indices whenever the kernel runs.
-
-        Raises TooLongError where that is too much to make code for in limited time.
-        """
-        context = isl.Set.empty(self.p.context.get_space())
-        for s in self.statements:
-            context = context.union(self.relaxed(self.domain(s)).params())
-        return few_floors(isl.Set.from_basic_set(context.intersect(self.p.context).simple_hull())).params()
-
-    def relaxed(self, domain: isl.Set) -> isl.Set:
-        """Without what several floors say exactly: projections of these are slow, and hulls forget them."""
-        return domain.remove_divs() if in_waves(self) else domain
-
-    def hull(self, of_all_waves: bool = False) -> isl.Set:
-        """Convex hull, on the points' names, of the points at which anything runs, in some wave or in that of
-        the launch.
-        """
-        outer = () if of_all_waves and in_waves(self) else self.outer
-        hull: isl.Set | None = None
-        for s in self.statements:
-            part = self.relaxed(restricted(self.p, s, (*outer, *self.points()))).params()
-            hull = part if hull is None else hull.union(part)
-        assert hull is not None
-        hull = coalesced(hull).from_params()
-        ends = tuple(self._in_tiles_of_steps(hull, outer))
-        places = [hull.find_dim_by_name(D.param, a.name) for a in self.axes]
-        for d, place in enumerate(places):  # points as set dimensions: the hull must be bounded in them
-            moved = sum(1 for p in places[:d] if p < place)
-            hull = hull.move_dims(D.set, d, D.param, place - moved, 1)
-        hull = bounded_hull(hull)
-        for axis in self.axes:
-            hull = hull.move_dims(D.param, hull.dim(D.param), D.set, 0, 1)
-            hull = hull.set_dim_id(D.param, hull.dim(D.param) - 1, identifier(axis.name))
-        return reduce(isl.Set.intersect, ends, hull.params())
-
-    def _in_tiles_of_steps(self, points: isl.Set, outer: Iterable[Fixed]) -> Iterator[isl.Set]:
-        """How far from the first step of a host loop's tile `points` can be, as conditions.
-
-        A hull of them without floors may have points in the next tile: a block more, and one without work
-        copies elements that the others store.
-        """
-        space = points.get_space()
-        widths = [(f, n) for f in outer for n in {*f.divisors, f.reach} if n > 1 and not in_waves(self)]
-        for f, width in sorted(widths, key=lambda pair: pair[1]):
-            for axis in self.axes:
-                start = coordinate(space, f.name).scale_val(isl.Val(width))
-                distance = coordinate(space, axis.name).sub(start)
-                low, high = points.min_val(distance), points.max_val(distance)
-                if low.is_int() and high.is_int():
-                    behind = isl.PwAff.from_aff(distance)
-                    yield behind.add_constant_val(low.neg()).nonneg_set().params()
-                    yield behind.neg().add_constant_val(high).nonneg_set().params()
-
-
-def in_waves(m: Grid) -> bool:
-    """Whether a loop of the host counts waves of tiles: its rows are sums of their numbers."""
-    rows = (row for f in m.outer for row in f.member.rows.values())
-    return any(aff.dim(D.div) > 1 for row in rows for _, aff in pieces(row))
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,9 @@ from itertools import zip_longest
 import islpy as isl
 
 from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.owned import nest_patterns
-from polygpu.mapping.program import (
-    Axis,
-    Block,
-    Fixed,
-    Grid,
-    HeldArray,
-    Reduced,
-    Run,
-    Tiles,
-    reference_key,
-)
+from polygpu.mapping.program import Axis, Block, Grid, HeldArray, Reduced, Run, Tiles, reference_key
 from polygpu.model.device import Device
 from polygpu.schedule.tree import Band, Member, Nest, Node, Shared, Update
 from polygpu.support.isl_idioms import coalesced

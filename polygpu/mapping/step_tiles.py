@@ -15,6 +15,7 @@ from math import prod
 import islpy as isl
 
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import Side, box
 from polygpu.mapping.owned import point_elements
 from polygpu.mapping.program import (
@@ -22,7 +23,6 @@ from polygpu.mapping.program import (
     Block,
     Box,
     Copied,
-    Fixed,
     Grid,
     Meet,
     Run,

@@ -16,6 +16,7 @@ from functools import cached_property, reduce
 import islpy as isl
 
 from polygpu.analysis.polyhedra import AffineBuilder, Polyhedra, PolyStatement, parameter_space
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import Side
 from polygpu.mapping.program import (
     Axis,
@@ -23,7 +24,6 @@ from polygpu.mapping.program import (
     Box,
     Copied,
     Filled,
-    Fixed,
     Meet,
     Mirror,
     Mirrored,

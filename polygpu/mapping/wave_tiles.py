@@ -18,13 +18,13 @@ import islpy as isl
 
 from polygpu.analysis.elements import declared, existing
 from polygpu.analysis.polyhedra import PolyAccess, Polyhedra, array_tuple
+from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.footprint import box
 from polygpu.mapping.program import (
     Axis,
     Block,
     Box,
     Copied,
-    Fixed,
     Grid,
     Meet,
     Run,

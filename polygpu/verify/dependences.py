@@ -149,10 +149,10 @@ def _plainly_ordered(session: Session, first: Use, second: Use, before: isl.Map)
     try:
         with bounded(_STEPS):
             late = _late_hulls(session, first, second, before)
+        with bounded(_COALESCING):  # of many pieces sooner than `is_disjoint`
+            return bool(late.is_empty() or late.intersect(_conflicts(first, second, before)).is_empty())
     except TooLongError:
         return False
-    # of many pieces sooner than `is_disjoint`
-    return late.is_empty() or bool(late.intersect(_conflicts(first, second, before)).is_empty())
 
 
 def _late_hulls(session: Session, first: Use, second: Use, before: isl.Map) -> isl.Map:

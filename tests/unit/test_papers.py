@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.programs import kernel_names, source_of
 from polygpu.compilation import Options
-from polygpu.mapping.program import in_waves
+from polygpu.mapping.hull import in_waves
 from polygpu.pipeline import compile_file
 from polygpu.report.explain import explain
 from polygpu.report.layout import plain

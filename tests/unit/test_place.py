@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from polygpu import devices
+from polygpu.mapping.fixed import single_member
 from polygpu.mapping.owned import promote
-from polygpu.mapping.program import Axis, Grid, Run, single_member
+from polygpu.mapping.program import Axis, Grid, Run
 from polygpu.schedule.tree import Leaf
 from polygpu.support.isl_idioms import steps
 from tests.unit.middle import MATRICES, VECTORS, analysed, mapped
