@@ -174,6 +174,9 @@ def test_two_places(tmp_path: Path) -> None:
     ("body", "found"),
     [
         ("if (a[i] < 0) { at = i; break; }", True),
+        ("if (a[i] < 0 && i % 5) { at = i; break; }", True),
+        ("if (a[i] / t < 0) { at = i; break; }", True),
+        ("if (n / (i - 7) < 0) { at = i; break; }", False),  # the source may have ended before
         ("if (a[i] < t) { t = a[i]; break; }", False),  # looks at what it stores
         ("if (a[place[i]] < 0) { at = i; break; }", False),  # places beyond need not be any
         ("{ if (a[i] < 0) { at = i; break; } t = a[i]; }", False),

@@ -142,7 +142,17 @@ def _goes_beyond(fold: _Fold) -> bool:
     parts = [part for t in fold.tests for part in walk(t)]
     known = {a.reference for a in fold.statement.accesses if a.affine}
     told = all(part in known for part in parts if isinstance(part, Reference))
-    return told and not any(isinstance(part, Binary) and part.op in ("/", "%") for part in parts)
+    return told and not any(_may_stop(part) for part in parts)
+
+
+def _may_stop(e: Expr) -> bool:
+    """Whether values exist for which C does not define a quotient or remainder of integers."""
+    match e:
+        case Binary("/" | "%", _, Int(value)):
+            return value in (0, -1)
+        case Binary("/" | "%"):
+            return not is_floating(type_of(e))
+    return False
 
 
 def _fold(scop: Scop, s: Statement) -> _Fold | None:
@@ -156,9 +166,13 @@ def _fold(scop: Scop, s: Statement) -> _Fold | None:
 
 
 def _conditional(s: Statement) -> Branch | None:
-    """The statement as stores under a test, if it is nothing else, with accesses that are known."""
-    if any(a.guards for a in s.accesses):
-        return None
+    """The statement as stores under a test that all iterations may evaluate, if it is nothing else."""
+    found = _stores_under_a_test(s)
+    tested = {*references(found.test)} if found else ()
+    return None if any(a.guards for a in s.accesses if a.reference in tested) else found
+
+
+def _stores_under_a_test(s: Statement) -> Branch | None:
     match s.body:
         case (Branch(_, then, ()) as branch,) if all(isinstance(a, Store) for a in then):
             return branch
@@ -428,7 +442,8 @@ class _Made:
         """An access in the iteration that decides, which data tell."""
         s, inner = self.fold.statement, {*self.fold.inner}
         if a.write:
-            return replace(a, must=False)
+            return replace(a, must=False, guards=())
+        a = replace(a, guards=())
         if not scalars_in(*a.reference.subscripts) & inner:
             return a
         new = substitute(a.reference, values)
