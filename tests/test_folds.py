@@ -97,6 +97,42 @@ def test_downwards(name: str, tmp_path: Path) -> None:
     assert_same(made, tmp_path, 0, 1, 2, 300, 5000)
 
 
+STORING = {
+    "what the loop stores": "{ b[i] = a[i] * a[i] - 3; if (b[i] > t) { t = b[i]; at = i; } }",
+    "the difference from it": "{ b[i] = a[i] * a[i] - 3; float v = fabsf(b[i] - a[i]); t = v > t ? v : t; }",
+    "of another column": "{ c[i][1] = a[i] * 0.5f + 1; if (!(c[i][1] <= t)) { t = c[i][1]; at = i; } }",
+}
+
+
+def storing(body: str) -> str:
+    return program(body).replace("#include <stdlib.h>", "#include <stdlib.h>\nfloat b[5001], c[5001][2];")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if k == 1 else pytest.mark.slow) for k, n in enumerate(STORING)]
+)
+def test_values_that_the_loop_stores_are_read_behind_it(name: str, tmp_path: Path) -> None:
+    made = compiled(storing(STORING[name]), tmp_path, reassociate=False)
+    assert any(k.shared for k in one(made).region.kernels)
+    assert certify_steadily(one(made), quick=False).holds
+    assert_same(made, tmp_path, 0, 1, 2, 300, 5000)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{ b[i + 1] = a[i] * a[i] - 3; if (b[i] > t) t = b[i]; }",  # stored by the iteration before
+        "{ b[i] = a[i] * a[i] - 3; if (b[i] > t) t = b[i]; b[i] = 0; }",
+        "{ if (b[i] > t) t = b[i]; b[i] = a[i]; }",
+        "{ c[0][1] = a[i] * a[i] - 3; if (c[0][1] > t) t = c[0][1]; }",  # not there behind the loop
+        "{ b[i] = a[i] * a[i] - 3; if (b[i] > t) { t = b[i]; b[i] = 0; } }",
+    ],
+)
+def test_values_that_are_not_there_behind_the_loop(body: str, tmp_path: Path) -> None:
+    made = compiled(storing(body), tmp_path, reassociate=False)
+    assert not any(k.shared for k in one(made).region.kernels)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ctype", ["int", "unsigned", "double", "long"])
 def test_types(ctype: str, tmp_path: Path) -> None:

@@ -157,6 +157,37 @@ int main(int argc, char **argv) {
 )
 
 
+# The loop that fills has no pragma: for who wrote it, the host has the values that `update` copies.
+FILLED = (
+    """\
+#include <stdio.h>
+#include <stdlib.h>
+static double *made(int n) {
+  double *a = malloc(n * sizeof *a);
+#pragma acc enter data create(a[0:n])
+  return a;
+}
+static void fill(double *a, int n, double value) {
+  for (int i = 0; i < n; i++) a[i] = value + i % 7;
+#pragma acc update device(a[0:n])
+}
+int main(int argc, char **argv) {
+  int n = 1000 + argc;
+  double *a = made(n), *b = made(n);
+  fill(b, n, 2.5);
+#pragma acc parallel loop present(a[0:n], b[0:n])
+  for (int i = 0; i < n; i++) a[i] = b[i] + i;
+#pragma acc update self(a[0:n])
+  for (int i = 0; i < n; i += 250) printf("%.17g\\n", a[i]);
+#pragma acc exit data delete(a, b)
+  free(a);
+  free(b);
+  return 0;
+}
+""",
+)
+
+
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(dialects, "_registered", {**dialects._registered, "hip": HIP})
@@ -189,3 +220,7 @@ def test_updates_are_honoured(tmp_path: Path, target: str) -> None:
 
 def test_what_pragmas_say_of_code_that_nobody_sees(tmp_path: Path, target: str) -> None:
     moved(tmp_path, target, *UNSEEN)
+
+
+def test_the_host_has_what_loops_without_a_pragma_have_made(tmp_path: Path, target: str) -> None:
+    moved(tmp_path, target, *FILLED)

@@ -93,3 +93,20 @@ def test_a_loop_that_one_thread_runs_says_why(tmp_path: Path) -> None:
     assert found.position is not None
     assert found.position.line == 5
     assert "s is written, then read by a later iteration" in found.message
+    assert found.help == "see `polygpu explain PG330`"
+
+
+def test_a_sum_in_one_thread_names_the_flag_that_lets_threads_share_it(tmp_path: Path) -> None:
+    text = (
+        "float a[99][99], b[99][99];\nfloat f(void)\n{\n    float s = 0, t = 0;\n#pragma scop\n"
+        "    for (int i = 0; i < 99; i++)\n        for (int j = 0; j < 99; j++) {\n"
+        "            a[i][j] = 2 * b[i][j];\n            s += b[i][j];\n        }\n"
+        "    for (int i = 0; i < 99; i++)\n        t = 0.5f * t + b[0][i];\n"
+        "#pragma endscop\n    return s + t;\n}\n"
+    )
+    said = compile_text(text, tmp_path).diagnostics
+    found = {d.message.split()[8]: d.help for d in said if d.id == "PG330"}
+    assert found == {
+        "s": "the sum of s over i, j is kept in order: --reassociate lets threads share it",
+        "t": "see `polygpu explain PG330`",
+    }

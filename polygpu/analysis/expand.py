@@ -197,8 +197,11 @@ def _useful(
     """`e` by the loops that may become parallel; a scalar by all of them where none can.
 
     What a scalar passes on in a sequential loop may still be computed in parallel, ahead of the loop. An
-    expansion that there is `room` for stays whole.
+    expansion that there is `room` for stays whole. Iterations of a loop that have elements of their own need
+    no more of them.
     """
+    if array.extents:
+        e = replace(e, levels=tuple(k for k in e.levels if _overwrites(p, e, k)))
     if not e.depth or (room is not None and _volume(p, e) <= room):
         return e
     loops = p.statement(min(name for name, _ in e.nodes)).loops
@@ -258,6 +261,8 @@ def _overwrites(p: Polyhedra, e: Expansion, level: int) -> bool:
     accesses = _members(p, e)
     for _, write in accesses:
         for _, other in accesses:
+            if tuple_name(other.relation, D.out) != tuple_name(write.relation, D.out):
+                continue  # another member of the elements
             same = write.relation.apply_range(other.relation.reverse())
             if write.write and not carried(same, level).is_empty():
                 return True

@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import count
 
-from polygpu.analysis.inlined import behind, inlined, reads_any, with_values, within, written
+from polygpu.analysis.inlined import behind, inlined, kept, reads_any, with_values, within, written
 from polygpu.analysis.names import names_of
 from polygpu.analysis.reductions import is_update
 from polygpu.model.expr import (
@@ -158,7 +158,7 @@ def _may_stop(e: Expr) -> bool:
 def _fold(scop: Scop, s: Statement) -> _Fold | None:
     """What may be folded, in as many loops as possible."""
     for level in range(len(s.iterators) - 1 if s.ends else 0, len(s.iterators)):
-        plain = inlined(scop, with_values(s), level)
+        plain = inlined(scop, with_values(s), level, after=True)
         branch = None if plain is None else _conditional(plain)
         if plain is not None and branch is not None and _alone(scop, s, plain, level):
             return _tested(scop, plain, level, branch)
@@ -200,7 +200,7 @@ def _alone(scop: Scop, old: Statement, s: Statement, level: int) -> bool:
         affine
         and fixed
         and not arrays & touched
-        and not read & written(others)
+        and not read & written(others) - kept(others, s, level)
         and _reachable(scop, s, inner)
     )
 

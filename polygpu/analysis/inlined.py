@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import dropwhile
 
-from polygpu.model.expr import Cast, Expr, Reference, type_of
+from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, type_of
 from polygpu.model.rewrite import map_actions, references, rewrite, substitute
 from polygpu.model.scop import Access, Action, Let, Scop, Statement, Store
 from polygpu.model.updates import alike
@@ -24,14 +24,15 @@ def written(statements: Iterable[Statement]) -> set[str]:
     return {a.reference.array for x in statements for a in x.accesses if a.write}
 
 
-def inlined(scop: Scop, s: Statement, level: int) -> Statement | None:
+def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statement | None:
     """`s` with what earlier statements of the same loop body compute for it: `v = f(a[i]); if (v > t) t = v;`
 
-    None where it reads what the loop changes in another way.
+    None where it reads what the loop changes in another way. What is there still `after` the loop stays as it
+    is, if `s` is to go there.
     """
     inside = [x for x in within(scop, s, level) if x.name != s.name]
     for _ in inside:
-        changed = written(inside)
+        changed = written(inside) - (kept(inside, s, level) if after else set())
         read = next((a for a in s.accesses if not a.write and a.reference.array in changed), None)
         if read is None:
             return s
@@ -40,6 +41,34 @@ def inlined(scop: Scop, s: Statement, level: int) -> Statement | None:
             return None
         s = _with_value(s, read.reference, *found)
     return s
+
+
+def kept(inside: Sequence[Statement], s: Statement, level: int) -> set[str]:
+    """The arrays of which `s` reads what was stored in the same iteration, and no other one of its loops from
+    `level` on stores: behind these loops it is there still.
+    """
+    own = {*s.iterators[level:]}
+    reads = [a.reference for a in s.accesses if not a.write and _each_its_own(a.reference, own)]
+    return {
+        r.array
+        for r in reads
+        if all(alike(r, other) for other in reads if other.array == r.array)
+        and not any(a.write and a.reference.array == r.array for a in s.accesses)
+        and _supplying(inside, s, r) is not None
+    }
+
+
+def _each_its_own(r: Reference, iterators: Set[str]) -> bool:
+    """Whether each iterator alone tells, but for a constant, a subscript of its own."""
+    alone = [_iterator(e) for e in r.subscripts]
+    return all(alone.count(name) == 1 for name in iterators)
+
+
+def _iterator(e: Expr) -> str | None:
+    match e:
+        case Name(name) | Binary("+" | "-", Name(name), Int()):
+            return name
+    return None
 
 
 def _supplying(inside: Sequence[Statement], s: Statement, r: Reference) -> tuple[Store, Statement] | None:

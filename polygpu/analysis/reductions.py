@@ -3,12 +3,15 @@
     for i: s = s + a[i]                       a sum: all iterations may run at the same time
     for i: if (a[i] > t) t = a[i];            a maximum, once it is `t = a[i] > t ? a[i] : t;`
 
-Terms of integers may always be reordered, those of floating-point numbers where the scop says so of an array
-in a loop: they round differently then, and of -0.0 and 0.0 another one may be the first of equals.
+Terms of integers may always be reordered, and those of fmin and fmax, which pass over NaN, and of which C
+leaves open what they make of -0.0 and 0.0 (C99 F.9.9.2); those of other operations of floating-point numbers
+where the scop says so of an array in a loop: they round differently then, and of -0.0 and 0.0 another one may
+be the first of equals.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby, takewhile
@@ -22,9 +25,9 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.analysis.straight import bodies, private_arrays
 from polygpu.model.decisions import Decision, Place
 from polygpu.model.expr import Expr, Reference, Select, is_floating, type_of
-from polygpu.model.rewrite import action_expressions, references, rewrite, scalars_in
+from polygpu.model.rewrite import action_expressions, actions, references, rewrite, scalars_in
 from polygpu.model.scop import Access, Action, Array, Branch, Let, Loop, Part, Scop, Statement, Store
-from polygpu.model.updates import alike, element_update, update
+from polygpu.model.updates import FUNCTIONS, alike, element_update, update
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, maps, tuple_name, union_of
 from polygpu.support.position import basename
@@ -43,7 +46,9 @@ class Reduction:
 
 
 def permitted(scop: Scop, decisions: Iterable[Decision], everything: bool) -> Scop:
-    """`scop` with leave to reorder what its own pragmas and decisions say, or `everything`."""
+    """`scop` with leave to reorder what its own pragmas and decisions say, or `everything`, and extremes of
+    fmin and fmax.
+    """
     mine = [d for d in decisions if d.key == "reassociate"]
     found = {
         (k, a.name)
@@ -53,7 +58,19 @@ def permitted(scop: Scop, decisions: Iterable[Decision], everything: bool) -> Sc
         or a.name in loop.reassociates
         or any(_names(d, a) and _is_of(d.place, loop, scop) for d in mine)
     }
+    found |= _by_functions(scop)
     return replace(scop, reassociated=scop.reassociated | found) if found else scop
+
+
+def _by_functions(scop: Scop) -> set[tuple[int, str]]:
+    """The loops in which all that is stored to an array is what fmin, or fmax, makes of the old value."""
+    own = {name for name in FUNCTIONS for text in scop.functions if re.search(rf"\b{name}\s*\(", text)}
+    by: dict[tuple[int, str], set[str | None]] = {}
+    for s in scop.statements:
+        for store in (a for a in actions(s.body) if isinstance(a, Store)):
+            for k in s.loops:
+                by.setdefault((k, store.target.array), set()).add(update(store))
+    return {at for at, operators in by.items() if len(operators) == 1 and operators <= FUNCTIONS - own}
 
 
 def _names(d: Decision, array: Array) -> bool:

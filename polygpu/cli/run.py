@@ -167,8 +167,8 @@ def _execute(program: Path, plan: Plan, compilation: Compilation, *, capture: bo
         )
         show_output(b"" if values["model_only"] else execution.stdout, stream)
         wanted = not values["quiet"] or values["roofline"]
-        if wanted and not document.exists() and compilation.options.offload != "always":
-            click.echo("polygpu: no region ran on the device", err=True)
+        if wanted and not document.exists():
+            click.echo("polygpu: no region ran on the device to the program's end", err=True)
         elif wanted and (document.exists() or execution.status == 0):
             _report(_with_counts(profile.read_profile(document), compilation), compilation, values)
     return execution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
 from polygpu.support.position import Position
 
+_TO_DEVICE = re.compile(r'polygpu_update\([^"]*, 0, "')
 Vetoed: TypeAlias = Mapping[tuple[int, int], Diagnostic]  # first and last character -> why it is no region
 
 
@@ -77,6 +79,11 @@ class Kept:
         """Whether it says what pragmas map to the device."""
         calls = ("polygpu_map(", "polygpu_unmap(", "polygpu_update(")
         return any(call in text for _, text in self.inserted for call in calls)
+
+    @property
+    def updates(self) -> bool:
+        """Whether a pragma says that the host has the right values of an array."""
+        return any(_TO_DEVICE.search(text) for _, text in self.inserted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -96,12 +97,22 @@ def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
     if not numbers:
         return []
     verdicts = loop_verdicts(r.polyhedra, r.dependences)
-    help_text = "see `polygpu explain PG330`"
+    kept = (*ordered(r), *handed_on(r))
+
+    def help_of(why: str) -> str:
+        mine = (text for text in kept if why.startswith(f"flow dependence: {_subject(text)} is written"))
+        return next(mine, "see `polygpu explain PG330`")
+
     return [
-        Diagnostic("PG330", "warning", f"this loop runs in one thread: {v.why}", v.position, help_text)
+        Diagnostic("PG330", "warning", f"this loop runs in one thread: {v.why}", v.position, help_of(v.why))
         for k, v in enumerate(verdicts)
         if k in numbers and not v.parallel
     ]
+
+
+def _subject(text: str) -> str:
+    """The array that `the sum of t over i ...` or `t is a running total ...` is about."""
+    return re.sub(r"^the [\w ]+ of ", "", text).split()[0]
 
 
 def left_out(regions: Iterable[CompiledRegion]) -> Iterator[str]:

@@ -27,6 +27,7 @@ _PRAGMA = re.compile(
     r'|_Pragma\s*\(\s*"(?:scop|endscop|polygpu)\b[^"]*"\s*\)',
     re.MULTILINE,
 )
+_FOR_DEVICES = re.compile(r'(?:#[ \t]*pragma[ \t]+|_Pragma\s*\(\s*"\s*)(?:acc|omp[ \t]+target)\b')
 _NOTHING = Kept()
 _TOUCHES = "(const volatile void *host, unsigned long long bytes, const char *why)"
 _MAPS = "(const volatile void *host, long long bytes, "
@@ -75,8 +76,9 @@ class HostCall:
     `parameters` are those of the prototype, `scalars` and `buffers` the arguments in that order, as C
     text in the user's names. Each condition is a C test and the clause that says what fails when it is 0.
     `gain` is the test that offloading pays, "" for none: nothing is said where it fails.
-    Arrays may be `kept` on the device. Rows behind pointers are `packed` before the call; statements have
-    `listed` memory that they must not be part of, where that is not sure.
+    Arrays may be `kept` on the device; those `stored` to are among the buffers. Rows behind pointers are
+    `packed` before the call; statements have `listed` memory that they must not be part of, where that is
+    not sure.
     """
 
     scop: str
@@ -89,6 +91,7 @@ class HostCall:
     kept: bool = False
     packed: tuple[Packed, ...] = ()
     listed: tuple[str, ...] = ()
+    stored: tuple[str, ...] = ()
 
 
 def host_call(
@@ -118,6 +121,7 @@ def host_call(
         gain=gain,
         packed=tuple(rows.values()),
         listed=() if scop.no_alias else tuple(_listed(scop, region, rows)),
+        stored=tuple(passed_as[b.name] for b in hosts if b.copy_out and not b.rows),
     )
 
 
@@ -323,7 +327,11 @@ def emit_host(
     stays as it is. What is said of arrays that are `kept` is inserted at its offsets.
     """
     by_name = {call.scop: call for call in calls}
-    replaced = [(s.start, s.end, replacement(text, s, by_name[s.name])) for s in scops if s.name in by_name]
+    replaced = [
+        (s.start, s.end, replacement(text, s, by_name[s.name], kept.updates))
+        for s in scops
+        if s.name in by_name
+    ]
     apart = [(*place, "") for s in scops if s.name in by_name for place in s.pragmas]
     parts, done = [], 0
     for start, end, new in sorted(
@@ -372,10 +380,11 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?").replace("\n", " ")
 
 
-def replacement(text: str, scop: Scop, call: HostCall) -> str:
+def replacement(text: str, scop: Scop, call: HostCall, updates: bool = False) -> str:
     """What stands in the host file in place of the region: the call, and the original loop.
 
-    This one runs where a run-time test fails, and where the device has no memory for the arrays.
+    This one runs where a run-time test fails, and where the device has no memory for the arrays. Where a
+    pragma `updates` the device, the host has to have what loops compute that no pragma sends there.
     """
     original = text[scop.start : scop.end]
     run = f"!{scop.name}({', '.join((*call.scalars, *call.buffers))})"
@@ -398,6 +407,7 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
         f"        if ({loud}) {{\n"
         "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
     )
+    behind = _moves(scop) + (_back(scop, call, original) if updates else "")
     left = "polygpu_reason || " if tests else f"!({call.gain}) || " if call.gain else ""
     if scop.team or call.packed:
         if call.packed:
@@ -408,8 +418,16 @@ def replacement(text: str, scop: Scop, call: HostCall) -> str:
     return (
         f"{{\n{head}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"
-        f"    }}{_moves(scop)}\n}}\n{_line(first + original.count(chr(10)), file)}"
+        f"    }}{behind}\n}}\n{_line(first + original.count(chr(10)), file)}"
     )
+
+
+def _back(scop: Scop, call: HostCall, original: str) -> str:
+    """What brings back what a region without a pragma for devices has stored of arrays that others map."""
+    if _FOR_DEVICES.search(original):
+        return ""
+    why = _escaped(f"the loop of line {scop.position.line} is the host's by the pragmas")
+    return "".join(f'\n    polygpu_update({place}, 0, 1, "{why}");' for place in call.stored)
 
 
 def _moves(scop: Scop) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 import subprocess
 import tempfile
@@ -53,7 +54,7 @@ def check_target(target: str) -> None:
 def build_original(source: Path, program: Path, recipe: Recipe) -> None:
     """Builds the user's own file, sequentially. Raises Diagnosed (PG903)."""
     files = (str(source), *recipe.others)
-    execute((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, *files, "-o", str(program), "-lm"))
+    _link((*recipe.cc, *OPTIMISE, *recipe.language, *recipe.extra, *files, "-o", str(program), "-lm"))
 
 
 def build_program(files: dict[str, Path], program: Path, recipe: Recipe) -> None:
@@ -102,7 +103,19 @@ def _build(
     compiled = [(*host, file, "-o", name) for name, file in ((objects[0], str(files["_host.c"])), *others)]
     execute(*compiled, (*device, "-o", objects[1]))
     objects += [name for name, _ in others]
-    execute((*linker, *objects, "-o", str(program), *libraries, "-lm"))
+    _link((*linker, *objects, "-o", str(program), *libraries, "-lm"))
+
+
+def _link(command: tuple[str, ...]) -> None:
+    """With OpenMP's library where functions of it are called: the program may measure time with them, and its
+    pragmas have no effect all the same. Raises Diagnosed (PG903).
+    """
+    try:
+        execute(command)
+    except Diagnosed as problem:
+        if not re.search(r"undefined .*\bomp_\w+", problem.diagnostics[0].message):
+            raise
+        execute((*command, "-lgomp"))
 
 
 def _architecture(compute_capability: str) -> str:

@@ -47,12 +47,22 @@ class Locals:
     direct: list[tuple[Do, Do, isl.Map]] = field(default_factory=list)  # reader, writer, pairs of executions
     alike: dict[Hashable, list[tuple[Do, isl.Map]]] = field(default_factory=dict)
     by_array: dict[str, list[Do]] = field(default_factory=dict)
+    asked: set[tuple[int, int, bool]] = field(default_factory=set)  # for origins that are not found yet
 
     def origins(self, action: Do, place: Place, implied: bool = False) -> Origins:
-        """Where the values come from that `action` reads from `place`, or leaves there if it is `implied`."""
+        """Where the values come from that `action` reads from `place`, or leaves there if it is `implied`.
+
+        Raises UnanalysableError for copies that pass values on to themselves, from iteration to iteration.
+        """
         key = (action.number, id(place), implied)
+        if key in self.asked:
+            raise UnanalysableError(f"copies of {place.array} pass values on from iteration to iteration")
         if key not in self.cache:
-            self.cache[key] = self._origins(action, place, implied)
+            self.asked.add(key)
+            try:
+                self.cache[key] = self._origins(action, place, implied)
+            finally:
+                self.asked.remove(key)
         return self.cache[key]
 
     def _origins(self, action: Do, place: Place, implied: bool) -> Origins:

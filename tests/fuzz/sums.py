@@ -63,6 +63,8 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     beside = replace(inside, scalars=())
     made = [_node(v, target, index, beside, storages) for target in targets]
     body: tuple[Node, ...] = tuple(made)
+    if v.arrays and v.chance(0.15):
+        body = (*_largest(v, beside, targets[0]), *body)
     if v.arrays and v.chance(0.2):
         body = (*body, _store(v, beside, None))
     for loop in reversed(loops):
@@ -126,6 +128,16 @@ def _fold(v: Values, target: Target, index: Read | Scalar, scope: Scope) -> Node
         test = Operation("{0} < 9 && {1}", (v.leaf(scope, "int"), test))
     where = name(v.random.choice(list(scope.iterators))) + constant(v.random.randrange(2))
     return If(test, (Assign(place, "{0} = {1};", value), Assign(index, "{0} = {1};", where)))
+
+
+def _largest(v: Values, scope: Scope, target: Target) -> tuple[Node, ...]:
+    """a[i] = ...; if (a[i] > t) t = a[i];"""
+    place, ctype = target
+    stored, kind = v.element(v.random.choice(v.arrays), scope)
+    convert = "toint({0})" if is_floating(kind) and not is_floating(ctype) else f"(({ctype})({{0}}))"
+    value = Operation(convert, (stored,), floating=is_floating(ctype))
+    extreme = v.random.choice((*EXTREMES, "{0} = fmaxf({0}, {1});") if ctype == "float" else EXTREMES)
+    return Assign(stored, "{0} = {1};", v.value(scope, kind)), Assign(place, extreme, value)
 
 
 def _histogram(v: Values, target: Target, scope: Scope) -> Assign:

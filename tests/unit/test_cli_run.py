@@ -237,3 +237,37 @@ def test_a_plot_without_a_report(source: str, capfd: pytest.CaptureFixture[str])
     assert run("-q", "--roofline", "roof.svg", source) == 0
     assert Path("roof.svg").read_text().startswith("<svg ")
     assert capfd.readouterr().err == ""
+
+
+CLOCK = """\
+#include <omp.h>
+#include <stdio.h>
+static float x[100], y[100];
+int main(void)
+{
+    double start = omp_get_wtime();
+#pragma omp parallel for
+    for (int i = 0; i < 100; i++)
+        y[i] = x[i] + 0.5f * i;
+    printf("%d %g\\n", omp_get_wtime() >= start && omp_get_num_procs() > 0, y[99]);
+    return 0;
+}
+"""
+
+
+def test_programs_may_call_functions_of_openmp(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(source).write_text(CLOCK)
+    assert run("--check", source) == 0
+    assert "check: prints what the original prints, to the bit" in capfd.readouterr().err
+
+
+def test_a_program_whose_other_files_have_all_the_loops(
+    source: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("first.c").write_text(
+        "int last(int n);\n#include <stdio.h>\nint main(void)\n{\n"
+        '    for (int i = 0; i < 3; i++)\n        printf("%d\\n", last(i));\n    return 0;\n}\n'
+    )
+    Path("last.c").write_text("int last(int n) { int k = 0; while (k * k < n) k++; return k; }\n")
+    assert run("--check", "--offload", "always", "first.c", "--with", "last.c") == 0
+    assert "no region ran on the device" in capfd.readouterr().err

@@ -9,7 +9,9 @@ import pytest
 from pycparser import c_parser
 
 from polygpu.frontend.names.constants import Constant
+from polygpu.frontend.names.literals import double
 from polygpu.frontend.names.scopes import Scope
+from polygpu.model.expr import Literal
 from tests.unit.emulated import assert_same, compiled
 
 # Expressions that gcc takes as integer constants, whatever they are made of.
@@ -55,6 +57,29 @@ def test_values_and_types_are_gccs(tmp_path: Path) -> None:
 )
 def test_what_is_undefined_or_no_integer_constant(text: str) -> None:
     assert _constant(text) is None
+
+
+def test_long_doubles_are_converted_as_gcc_converts_them(tmp_path: Path) -> None:
+    texts = (
+        *("1.79769313486231570814527423731704357e+308L", "2.22507385850720138309023271733240406e-308L"),
+        *("2.22044604925031308084726333618164062e-16L", "4.94065645841246544176568792868221372e-324L"),
+        *("0.1L", "0.0L", "1e22l", "123456789012345678901234567890.5L", "1.0000000000000001110223L"),
+    )
+    prints = "".join(f'    printf("%a\\n", (double){text});\n' for text in texts)
+    (tmp_path / "c.c").write_text(f"#include <stdio.h>\nint main(void)\n{{\n{prints}}}\n")
+    subprocess.run(["gcc", "-w", "c.c", "-o", "c"], cwd=tmp_path, check=True)
+    wanted = subprocess.run([tmp_path / "c"], check=True, capture_output=True, text=True).stdout.splitlines()
+    for text, line in zip(texts, wanted, strict=True):
+        found = double(text)
+        assert isinstance(found, Literal), text
+        assert (float(found.text), found.type) == (float.fromhex(line), "double"), text
+
+
+@pytest.mark.parametrize(
+    "text", ["1.0", "0x1p3L", "1e400L", "1.000000000000000111022302462515654042363166809082031250001L"]
+)
+def test_constants_whose_value_as_a_double_is_not_certain(text: str) -> None:
+    assert double(text) is None
 
 
 def _constant(text: str) -> Constant | None:

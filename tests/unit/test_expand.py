@@ -52,6 +52,26 @@ def test_small_arrays_are_expanded_where_it_makes_loops_parallel() -> None:
     assert same_map(d.all, "[n, m] -> { S0[i, k] -> S1[i, 3 - k] : 0 <= i < n and 0 <= k < 4 }")
 
 
+def test_arrays_do_not_grow_by_loops_whose_iterations_have_elements_of_their_own() -> None:
+    """Of `t` each i has a row, which each k overwrites."""
+    parameters = "int n, float A[restrict n][n], float B[restrict n][n][n]"
+    body = "float t[n][n], u[n]; for (int k = 0; k < n; k++) for (int i = 0; i < n; i++) {"
+    body += " for (int j = 0; j < n; j++) t[i][j] = A[k][j];"
+    body += " for (int j = 0; j < n; j++) B[k][i][j] = t[i][n - 1 - j]; }"
+    body += " for (int i = 0; i < n; i++) { u[i] = A[i][0]; A[i][0] = u[i] * u[i]; }"
+    assert levels(parameters, body) == {"t": (0,)}
+
+
+def test_members_of_one_array_are_apart() -> None:
+    """Each i overwrites both members of `t`."""
+    head = "struct p { float x, y; };"
+    body = "struct p t[4]; for (int i = 0; i < n; i++) { for (int k = 0; k < 4; k++) t[k].x = A[i][k];"
+    body += " for (int k = 0; k < 4; k++) t[k].y = A[i][k]; for (int k = 0; k < 4; k++)"
+    body += " B[i][k] = t[3 - k].x * t[k].y; }"
+    p = analysed(MATRICES, body, head)
+    assert {e.levels for e in expand(p, compute(p))[1]} == {(0,)}
+
+
 def test_sequential_loops_between_parallel_ones_are_left_out() -> None:
     """The middle loop carries x: only the outer and the inner one become dimensions."""
     body = (

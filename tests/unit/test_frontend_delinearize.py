@@ -136,3 +136,20 @@ def test_what_starts_below_a_row_is_at_the_end_of_the_row_before(
     found = find_shape([polynomial(cell)], ITERATORS, sums_in(cell))
     assert isinstance(found, Shape)
     assert [shown(part) for part in subscripts_for(polynomial(cell), found, least)] == parts
+
+
+def test_a_fixed_subscript_between_others_tells_a_stride() -> None:
+    """e[(i * n + 0) * m + j], e[(i * n + 1) * m + j] and e[(i * n + n - 1) * m + j]"""
+    i, j, n, m = map(Name, "ijnm")
+    rows = (Int(0), Int(1), Binary("-", n, Int(1)), Binary("+", Name("p"), Int(2)))
+    first, second, last, other = (
+        polynomial(Binary("+", Binary("*", Binary("+", Binary("*", i, n), row), m), j)) for row in rows
+    )
+    shape = find_shape([first, last, second], ITERATORS)
+    assert isinstance(shape, Shape)
+    assert [shown(e) for e in shape.extents] == ["n", "m"]
+    assert [shown(e) for e in subscripts_for(last, shape)] == ["i", "(n - 1)", "j"]
+    shape = find_shape([other], ITERATORS)
+    assert isinstance(shape, Shape)
+    assert [shown(e) for e in subscripts_for(other, shape)] == ["i", "(p + 2)", "j"]
+    assert isinstance(find_shape([first], ITERATORS), str)

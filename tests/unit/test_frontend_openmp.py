@@ -46,6 +46,13 @@ def test_pragmas_of_a_loop_go_with_it(pragmas: str, tmp_path: Path) -> None:
     assert (texts, said) == ([f"{pragmas}{LOOP}"], [])
 
 
+@pytest.mark.parametrize("pragma", ["omp atomic", "acc atomic", "omp critical", "omp ordered", "mine"])
+def test_pragmas_behind_a_test_of_data_have_no_effect(pragma: str, tmp_path: Path) -> None:
+    loop = f"for (int i = 0; i < 9; i++) {{ if (x[i] > 3)\n#pragma {pragma}\nx[0] += x[i]; }}"
+    texts, said = found(tmp_path, f"void f(int *x)\n{{\n{loop}\n}}")
+    assert (texts, said) == ([loop], [])
+
+
 @pytest.mark.parametrize(
     "pragma", ["STDC FP_CONTRACT OFF", "GCC diagnostic push", 'message "omp"', "omp barrier", "mine"]
 )
@@ -293,7 +300,6 @@ def test_directives_around_a_pragma_go_with_its_loop(nest: str, tmp_path: Path) 
     [
         f"#ifdef _OPENMP\nif (x[0] > 0)\n#pragma omp parallel for\n#else\n#endif\n{LOOP}",
         f"#define A\n#ifdef A\nnext();\n#pragma omp parallel for\n#else\n#pragma omp simd\n#endif\n{LOOP}",
-        f'#define PARALLEL _Pragma("omp parallel for")\nx[0] = 5; PARALLEL {LOOP}',
     ],
 )
 def test_a_pragma_that_cannot_go_with_its_loop_keeps_it(body: str, tmp_path: Path) -> None:

@@ -323,3 +323,21 @@ def test_regions_behind_labels(tmp_path: Path) -> None:
     for suffix, text in done.files.items():
         (tmp_path / f"in{suffix}").write_text(text)
     assert printed(tmp_path, "in_host.c", "in_emulator.c") == printed(tmp_path, "in.c")
+
+
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [
+        ("for (int k = 0; k < n; k++) a[k] = 0;", 2),
+        ("for (int k = 0; k < w; k++) a[k] = 0;", 1),  # the first row
+        ("for (int k = 1; k <= w - 2; k++) a[k + 1] = 0;", 1),
+        ("for (int k = 0; k < w; k++) a[k + 1] = 0;", 2),
+        ("for (int k = 0; k < n; k++) b[k] = 0;", 1),
+    ],
+)
+def test_loops_that_see_rows_otherwise_are_regions_of_their_own(
+    first: str, count: int, tmp_path: Path
+) -> None:
+    rows = "for (int i = 0; i < h; i++) for (int j = 0; j < w; j++) a[i * w + j] += 1;"
+    found = texts(tmp_path, f"void f(int n, int h, int w, float *a, float *b) {{ {first} {rows} }}")
+    assert len(found) == count

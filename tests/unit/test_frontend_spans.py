@@ -192,3 +192,50 @@ def test_numbers_hide_their_letters(tmp_path: Path) -> None:
     )
     (scop,) = lifted(tmp_path, text).scops
     assert text[scop.start : scop.end].strip() == loop
+
+
+# As programs have OpenMP that are also compiled without: in macros.
+THREADS = """#ifdef _OPENMP
+#define OMP(x) _Pragma(#x)
+#else
+#define OMP(x)
+#endif
+#define SHARED OMP(omp parallel for)
+#define SUM(x) OMP(omp parallel for reduction(+ : x))
+#define TEAM OMP(omp parallel)
+#define PARTS OMP(omp for)
+#define NOTHING
+"""
+ON = ("_OPENMP=201511",)
+STEP = "for (int i = 0; i < 9; i++) x[i] += 1;"
+
+
+@pytest.mark.parametrize(
+    ("body", "off", "on"),
+    [
+        (f"x[0] = 3;\n    SHARED\n    {STEP}", [f"SHARED\n    {STEP}"], [f"SHARED\n    {STEP}"]),
+        (f"SUM( x[0] ) /* of one */ {STEP}", [f"SUM( x[0] ) /* of one */ {STEP}"], None),
+        (f"NOTHING {STEP}", [STEP], [STEP]),
+        (f"TEAM\n    {{\n    PARTS\n    {STEP}\n    }}", [], [f"PARTS\n    {STEP}"]),
+        (f"if (x[0]) {STEP}", [STEP], [STEP]),
+    ],
+)
+def test_macros_that_are_pragmas_with_openmp_go_with_their_loop(
+    body: str, off: list[str], on: list[str] | None, tmp_path: Path
+) -> None:
+    """The same regions are right whether or not the host file is compiled with OpenMP."""
+    file = tmp_path / "in.c"
+    file.write_text(f"{THREADS}void f(float *x)\n{{\n    {body}\n}}\n")
+    for defines, expected in (((), off), (ON, off if on is None else on)):
+        try:
+            found = lift(str(file), FrontendOptions(defines=defines))
+        except Diagnosed as problem:
+            assert expected == []
+            assert "PG113" in {note.id for d in problem.diagnostics for note in d.notes}
+            continue
+        assert [found.text[scop.start : scop.end] for scop in found.scops] == expected
+        host = compile_file(str(file), Options(target="emulator", offload="always", defines=defines)).files
+        (tmp_path / "host.c").write_text(host["_host.c"])
+        command = ["gcc", "-fsyntax-only", "-w", "-Werror=unknown-pragmas", "host.c"]
+        for flags in ([], ["-fopenmp"]):
+            subprocess.run([*command, *flags], cwd=tmp_path, check=True)

@@ -15,6 +15,7 @@ from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.guarded import Guards
 from polygpu.frontend.normal.memory import as_loops
+from polygpu.frontend.normal.nulls import with_tests_done
 from polygpu.frontend.normal.sequences import in_sequence
 from polygpu.frontend.normal.structures import without_structures
 from polygpu.frontend.normal.switches import without_switch
@@ -242,6 +243,8 @@ def test_break(text: str, expected: str | None) -> None:
         ("m = (f(), k, n);", "f(); m = n;"),
         ("int x = (f(), n); if (f(), n) m;", "f(); int x = n; f(); if (n) m;"),
         ("m = 1, n = 2;", "m = 1, n = 2;"),
+        ("for (i = n = k = 0; i < 9; i++) a[i] = n;", "k = 0; n = k; for (i = n; i < 9; i++) a[i] = n;"),
+        ("for (i = n = k++; i < 9; i++) a[i] = n;", "for (i = (n = k++); i < 9; i++) a[i] = n;"),
     ],
 )
 def test_sequences(text: str, expected: str) -> None:
@@ -386,3 +389,27 @@ def test_structures_as_variables(text: str, expected: str | None) -> None:
     made = without_structures(body, scope, names)
     assert shown(body) == before
     assert shown(made) == (expected or before)
+
+
+@pytest.mark.parametrize(
+    ("text", "null", "there"),
+    [
+        ("if (a) m; else n;", "n;", "m;"),
+        ("if (!a) m;", "m;", ""),
+        ("b[0] = a != NULL ? a[n] : 0;", "b[0] = 0;", "b[0] = a[n];"),
+        ("if (0 == a || n) m; m = a && k;", "m; m = 0;", "if (0 || n) m; m = a && k;"),
+        ("if (n > 1 && a) m;", "", "if (n > 1 && a) m;"),
+        ("if (f() && a) m;", "if (f() && a) m;", "if (f() && a) m;"),
+        ("g(a, a + 1, a ? 1 : 2);", "g((void *) 0, a + 1, 2);", "g(a, a + 1, 1);"),
+        ("if (a == b) m; if (a[0]) n;", "if (a == b) m; if (a[0]) n;", "if (a == b) m; if (a[0]) n;"),
+    ],
+)
+def test_pointers_that_are_null_or_there(text: str, null: str, there: str) -> None:
+    zero = c_parser.CParser().parse("int *p = (void *)0;").ext[0].init
+
+    def done(pointer: Any) -> str:
+        with_pointer = text.replace("NULL", "(void *)0")
+        made = formed(lambda items, *_: [with_tests_done(i, "a", pointer) for i in items], with_pointer)
+        return made.strip("; ")
+
+    assert (done(zero), done(None)) == (null.strip("; "), there.strip("; "))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from polygpu.frontend.names.constants import number
 from polygpu.model.expr import Expr, Int, Literal
 
@@ -26,3 +28,31 @@ def _floating(text: str) -> Expr | None:
     if last == "f" and not (hexadecimal and "p" not in text.lower()):
         return Literal(text, "float")
     return None if last in "ilj" else Literal(text, "double")
+
+
+def double(text: str) -> Expr | None:
+    """A decimal constant of type long double, as `(double)` converts it: as <float.h> has DBL_MAX.
+
+    None where that depends on how many bits a long double has.
+    """
+    digits = text.lower().removesuffix("l")
+    if digits.startswith("0x") or digits == text.lower():
+        return None
+    try:
+        exact = Fraction(digits)
+        found = float(exact)
+        same = all(float(_rounded(exact, bits)) == found for bits in (64, 113))
+    except OverflowError:
+        return None
+    return Literal(repr(found), "double") if same else None
+
+
+def _rounded(value: Fraction, bits: int) -> Fraction:
+    """The nearest number of so many bits, of two equally near ones the even one; `value` >= 0."""
+    if value == 0:
+        return value
+    exponent = value.numerator.bit_length() - value.denominator.bit_length() - bits
+    unit = Fraction(2) ** exponent
+    while value / unit >= 2**bits:
+        unit *= 2
+    return round(value / unit) * unit

@@ -18,7 +18,7 @@ from polygpu.frontend.normal.guarded import Guards, has_guarded_loops
 from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
 from polygpu.frontend.normal.searches import leaving_at_end
-from polygpu.frontend.normal.sequences import in_sequence
+from polygpu.frontend.normal.sequences import in_sequence, is_chain
 from polygpu.frontend.normal.structures import uses_structures, without_structures
 from polygpu.frontend.normal.switches import without_switch
 from polygpu.frontend.normal.trees import Names, block, blocks, declared_names, used_names
@@ -108,7 +108,7 @@ def _divides(node: Any) -> bool:
 
 
 def _is_concerned(node: Any) -> bool:
-    return isinstance(node, _CONCERNED) or _divides(node)
+    return isinstance(node, _CONCERNED) or _divides(node) or is_chain(node)
 
 
 # Forms that are worse than the statements as they are, where these can be read; each with whether it changes

@@ -21,6 +21,7 @@ from polygpu.frontend.names.scopes import Scope, Variable
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.normal.callees import RESULT, Callee, callee, is_called_inline
 from polygpu.frontend.normal.kinds import pointed, type_of
+from polygpu.frontend.normal.nulls import is_null, is_there, with_tests_done
 from polygpu.frontend.normal.trees import (
     Names,
     block,
@@ -221,6 +222,11 @@ class Before:
         changing = assigned_names(found.definition.body)
         for parameter, argument in zip(found.parameters, given, strict=True):
             own = renamed(parameter, fresh)
+            if (null := self._tested(parameter, argument, changing)) is not False:
+                body = [with_tests_done(item, own.name, null) for item in body]
+                value = value and with_tests_done(value, own.name, null)
+                if null and not any(own.name in used_names(part) for part in (*body, value) if part):
+                    continue
             direct = None if parameter.name in changing else self._direct(found, parameter, argument)
             if direct is None:
                 self.items.append(_variable_for(own, argument))
@@ -263,6 +269,13 @@ class Before:
             case Basic(), _ if found.is_one and (is_free(argument) or found.uses(parameter.name) < 2):
                 return converted(parameter.type, argument, argument)
         return None
+
+    def _tested(self, parameter: Any, argument: Any, changing: frozenset[str]) -> Any:
+        """The null pointer that a parameter is; None for one that is none, False where that is not known."""
+        ctype = self.inliner.context.scope.resolve(parameter.type)
+        if parameter.name in changing or not isinstance(ctype, Pointer | Vector):
+            return False
+        return argument if is_null(argument) else None if is_there(argument, self.scope) else False
 
     def _stays(self, pointer: c_ast.ID) -> bool:
         """Whether a pointer or an array is not changed by what is called."""

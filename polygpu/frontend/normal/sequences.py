@@ -4,6 +4,7 @@ t ? f() : g();   ->   if (t) f(); else g();
 t && f();        ->   if (t) f();
 f(), g();        ->   f(); g();
 x = (f(), y);    ->   f(); x = y;
+for (i = k = 0; ...)    ->   k = 0; for (i = k; ...)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope
-from polygpu.frontend.normal.trees import changed, choice, has_effects, negated
+from polygpu.frontend.normal.trees import assigns, changed, choice, has_effects, negated
 from polygpu.frontend.text.nodes import nodes
 
 
@@ -36,9 +37,36 @@ def _split(item: Any) -> list[Any]:
             return [*_first(parts), changed(item, rvalue=parts[-1])]
         case c_ast.Decl(init=c_ast.ExprList(exprs=[_, _, *_] as parts)):
             return [*_first(parts), changed(item, init=parts[-1])]
+        case c_ast.For(init=c_ast.Assignment(op="=", rvalue=c_ast.Assignment() as inner) as first) if (
+            _chained(inner)
+        ):
+            return [*_in_order(inner), changed(item, init=changed(first, rvalue=inner.lvalue))]
         case c_ast.If(cond=c_ast.ExprList(exprs=[_, _, *_] as parts)):
             return [*_first(parts), changed(item, cond=parts[-1])]
     return [item]
+
+
+def is_chain(node: Any) -> bool:
+    """Whether a loop starts with one value for several variables."""
+    match node:
+        case c_ast.For(init=c_ast.Assignment(op="=", rvalue=inner)):
+            return _chained(inner)
+    return False
+
+
+def _chained(value: Any) -> bool:
+    """Whether it is `b = c`, `b = c = d` and so on, of variables."""
+    match value:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(), rvalue=inner):
+            return _chained(inner) or not assigns(inner)
+    return False
+
+
+def _in_order(chain: c_ast.Assignment) -> list[Any]:
+    """a = b = 0   ->   b = 0; a = b;"""
+    if not isinstance(chain.rvalue, c_ast.Assignment):
+        return [chain]
+    return [*_in_order(chain.rvalue), changed(chain, rvalue=chain.rvalue.lvalue)]
 
 
 def _calls(node: Any) -> bool:

@@ -258,24 +258,30 @@ def is_member(whole: Any) -> bool:
     return isinstance(whole, c_ast.StructRef)
 
 
+def copied(node: Any) -> Any:
+    """A tree of other nodes that is the same: what is said of a node is said of one place."""
+    made = mapped(node, copied)
+    return copy(node) if made is node else made
+
+
 def replaced(tree: Any, name: str, value: Any) -> Any:
-    """The tree with a value for a name; `*name` is x where that is `&x`."""
+    """The tree with a value for a name, a copy at each place; `*name` is x where that is `&x`."""
     whole = value.expr if isinstance(value, c_ast.UnaryOp) and value.op == "&" else None
 
     def change(node: Any) -> Any:
         match node:
             case c_ast.UnaryOp(op="*", expr=c_ast.ID(name=found)) if whole is not None and found == name:
-                return whole
+                return copied(whole)
             case c_ast.ArrayRef(name=c_ast.ID(name=found), subscript=c_ast.Constant(value="0")) if (
                 whole is not None and found == name
             ):
-                return whole
+                return copied(whole)
             case c_ast.StructRef(type="->", name=c_ast.ID(name=found)) if whole is not None and found == name:
-                return c_ast.StructRef(whole, ".", node.field, node.coord)
+                return c_ast.StructRef(copied(whole), ".", node.field, node.coord)
             case c_ast.StructRef():
                 return changed(node, name=change(node.name))
             case c_ast.ID(name=found) if found == name:
-                return value
+                return copied(value)
         return mapped(node, change)
 
     return change(tree)

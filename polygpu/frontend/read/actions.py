@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Qualified, fields_of
 from polygpu.frontend.read import declarations, places, values
+from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader, is_step
 from polygpu.frontend.read.initialisers import filled
 from polygpu.frontend.read.places import Place, place, reference
@@ -25,6 +26,17 @@ def effects(reader: Reader, node: Any) -> list[Action]:
     if isinstance(node, c_ast.ExprList):
         return [action for part in node.exprs for action in effects(reader, part)]
     return with_pending(reader, _effects(reader, node))
+
+
+def pragma(reader: Reader, node: c_ast.Pragma) -> None:
+    """A pragma within a region has no effect: one thread comes to it, or each has work of its own.
+
+    Raises Diagnosed for the end of the region.
+    """
+    word = pragma_word(node)
+    if word in ("scop", "endscop"):
+        help_text = "a region begins and ends in the same block; regions do not nest"
+        raise refusal("PG111", reader.region.at(node), f"'#pragma {word}' within a region", help_text)
 
 
 def with_pending(reader: Reader, found: list[Action]) -> list[Action]:

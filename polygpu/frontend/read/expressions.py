@@ -8,7 +8,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names.constants import character
-from polygpu.frontend.names.literals import constant
+from polygpu.frontend.names.literals import constant, double
 from polygpu.frontend.names.scopes import Enumerator, Function, Scope, Variable
 from polygpu.frontend.names.types import (
     Basic,
@@ -306,7 +306,9 @@ class Reader:
     def cast(self, node: c_ast.Cast) -> Expr:
         ctype = self.scope.resolve(node.to_type)
         if isinstance(ctype, Basic):
-            return converted(self.value(node.expr), ctype.name)
+            known = ctype.name == "double" and isinstance(node.expr, c_ast.Constant)
+            found = double(node.expr.value) if known else None
+            return found or converted(self.value(node.expr), ctype.name)
         message = f"a conversion to {describe(ctype)} in a region"
         raise refusal(
             "PG140", self.region.at(node), message, "use int, unsigned, long, char, float or double"

@@ -37,6 +37,10 @@ def place(reader: Reading, node: Any) -> Place:
             return _variable(reader, node)
         case c_ast.ArrayRef():
             return _element(reader, node)
+        case c_ast.UnaryOp(op="*", expr=c_ast.Cast(expr=c_ast.Constant())):
+            message = "'va_arg', or what a number as a pointer points to, in a region"
+            help_text = "copy such arguments to an array before the region"
+            raise refusal("PG153", reader.region.at(node), message, help_text)
         case c_ast.UnaryOp(op="*"):
             return _pointed(address(reader, node.expr))
         case c_ast.StructRef():

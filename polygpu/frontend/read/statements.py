@@ -14,10 +14,9 @@ from polygpu.frontend.names.liveness import iterator_name
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.normal.searches import search
 from polygpu.frontend.read import actions, conversions, courses, loops, values, within
-from polygpu.frontend.read.directives import pragma_word
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
-from polygpu.frontend.read.unsupported import refusal, statement_refusal
+from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.shape.affine import conjuncts, invert
 from polygpu.frontend.shape.selects import cases, split
 from polygpu.frontend.text.counting import as_written
@@ -66,7 +65,7 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
         case c_ast.If():
             _test(reader, node, path)
         case c_ast.Pragma():
-            _pragma(reader.region, node)
+            actions.pragma(reader, node)
         case c_ast.EmptyStatement():
             pass
         case c_ast.Label() if node.name not in reader.region.jumped_to:
@@ -79,13 +78,6 @@ def _item(reader: Reader, node: Any, path: Path) -> None:
             _emit(reader, node, actions.effects(reader, node), path)
         case _:
             raise statement_refusal(node, reader.region.at(node))
-
-
-def _pragma(region: Region, node: c_ast.Pragma) -> None:
-    word = pragma_word(node)
-    if word in ("scop", "endscop"):
-        help_text = "a region begins and ends in the same block; regions do not nest"
-        raise refusal("PG111", region.at(node), f"'#pragma {word}' within a region", help_text)
 
 
 def header_text(region: Region, node: Any) -> str:

@@ -21,7 +21,7 @@ from polygpu.frontend.names.liveness import changed_name
 from polygpu.frontend.names.scopes import Variable
 from polygpu.frontend.names.types import Basic
 from polygpu.frontend.read import declarations, state, values
-from polygpu.frontend.read.actions import effects, with_pending
+from polygpu.frontend.read.actions import effects, pragma, with_pending
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Binding, Local
 from polygpu.frontend.read.unsupported import refusal, statement_refusal
@@ -343,6 +343,9 @@ def _within(reader: Reader, node: Any, exits: _Exits | None) -> list[Action]:
             then, otherwise = _branches(reader, node, test, exits)
             return [Branch(test, tuple(then), tuple(otherwise))]
         case c_ast.EmptyStatement():
+            return []
+        case c_ast.Pragma():
+            pragma(reader, node)
             return []
         case c_ast.DeclList():
             return [action for d in node.decls for action in _let(reader, d, exits)]

@@ -12,9 +12,11 @@ from pycparser import c_ast
 from polygpu.frontend.names.liveness import Block
 from polygpu.frontend.options import Vetoed
 from polygpu.frontend.read import openmp
+from polygpu.frontend.read.directives import parsed
 from polygpu.frontend.read.state import FileContext
 from polygpu.frontend.read.unsupported import statement_refusal
 from polygpu.frontend.regions.find import Sequence, functions, inner_sequences, name_of_regions
+from polygpu.frontend.regions.rows import sees_rows_otherwise
 from polygpu.frontend.regions.scops import Extract, lift_region
 from polygpu.frontend.regions.spans import nest_span
 from polygpu.frontend.regions.teams import shared_loop, team_of
@@ -169,7 +171,7 @@ def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None
     """Makes one region of the loops if that can be lifted, else of as many as can, and so on."""
     while good:
         size = len(good)
-        while size > 1 and _problems(found, sequence, start, good[0], good[size - 1]):
+        while size > 1 and not _fit(found, sequence, start, good[0], good[size - 1]):
             size -= 1
         name = name_of_regions(found.context, sequence.function)
         scop = replace(
@@ -179,6 +181,13 @@ def _take(found: Nests, sequence: Sequence, start: int, good: list[int]) -> None
         found.scops.append(scop)
         found.diagnostics.append(_named(found, scop))
         good = good[size:]
+
+
+def _fit(found: Nests, sequence: Sequence, start: int, first: int, last: int) -> bool:
+    """Whether loops are one region rather than several."""
+    if _problems(found, sequence, start, first, last):
+        return False
+    return not sees_rows_otherwise(_lift(found, sequence, start, first, last))
 
 
 def _named(found: Nests, scop: Scop) -> Diagnostic:
@@ -255,8 +264,9 @@ def _others(problems: list[Diagnostic]) -> Iterator[Diagnostic]:
 
 def _leave_to_threads(found: Nests, loop: Any, pragma: Any) -> None:
     """Warns about a loop in an OpenMP construct, or in a function that is called in one."""
-    message = "threads of OpenMP may run this loop: a region is run by one thread alone"
-    help_text = "move the loop out of the OpenMP construct"
+    model = "OpenACC" if parsed(pragma).model == "acc" else "OpenMP"
+    message = f"threads of {model} may run this loop: a region is run by one thread alone"
+    help_text = f"move the loop, or the call of its function, out of the {model} construct"
     problem = Diagnostic("PG116", "error", message, found.context.at(pragma), help_text)
     found.diagnostics.append(not_offloaded(problem, found.context.at(loop)))
 

@@ -21,6 +21,14 @@ _OPENMP = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+(?:omp|acc)[ \t]+(?:parallel|for|simd|target|teams|kernels|serial|loop)\b",
     re.MULTILINE,
 )
+_MACRO = re.compile(r"[A-Za-z_]\w*(?<!_Pragma)\b")
+_BLANKS = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
+_LAST_WORD = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)\s*\Z")
+_OF_ONE_LOOP = re.compile(
+    r"\s+(?:(?:target\s+)?(?:teams\s+)?(?:distribute\s+)?parallel\s+(?:for|loop)|target\s+teams\s+"
+    r"(?:distribute|loop)|simd|unroll|tile)\b"
+)
+_BEFORE_A_STATEMENT = frozenset(("if", "for", "while", "switch", "else", "do", "_Pragma"))
 _LASTING = frozenset(("define", "undef", "include", "include_next", "import", "embed"))
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)", re.MULTILINE)
 _IF = frozenset(("if", "ifdef", "ifndef"))
@@ -49,6 +57,51 @@ def _pragma(source: Source, position: Position) -> tuple[int, int]:
     raise refusal("PG113", position, "the pragma comes from a macro", _WRITE_PRAGMAS)
 
 
+def _from_macro(context: FileContext, pragma: Any, loop: int) -> int:
+    """The start of a pragma before a loop, which goes with it: also of a macro that makes the pragma.
+
+    #define SHARED _Pragma("omp parallel for")
+    SHARED for (...)
+    """
+    source, position = context.source, context.at(pragma)
+    if position.file == source.path and not source.line(position.line).lstrip().startswith("#"):
+        start = source.offset(position.line, position.column)
+        if _MACRO.match(source.text, start) and _macro_before(source, loop) == start:
+            return start
+    return _pragma(source, position)[0]
+
+
+def _macro_before(source: Source, loop: int) -> int | None:
+    """Where a macro begins that stands directly before a loop, with its arguments; None where none does."""
+    text = _BLANKS.sub("", source.text[:loop])
+    depth, end = 0, len(text)
+    if text.endswith(")"):
+        for end in range(len(text) - 1, -1, -1):
+            depth += (text[end] == ")") - (text[end] == "(")
+            if not depth:
+                break
+    found = _LAST_WORD.search(text, 0, end)
+    return None if found is None or found[1] in _BEFORE_A_STATEMENT else found.start(1)
+
+
+def _with_macro(context: FileContext, loop: Any) -> int:
+    """The start of what goes with a loop: with a macro before it that is a pragma where OpenMP is on, as it
+    may be where the host file is compiled.
+
+    Raises Diagnosed where other macros hide threads that would come to the loop.
+    """
+    start = _loop(context, loop)[0]
+    macro = _macro_before(context.source, start)
+    if macro is None or not (hidden := context.expansion.hidden_pragmas):
+        return start
+    if all(map(_OF_ONE_LOOP.match, hidden)):
+        return macro
+    position = Position(context.source.path, *context.source.place(macro))
+    message = "a macro before the loop is a pragma where OpenMP is on, and others make threads there"
+    help_text = "give -D_OPENMP=201511, and compile the host file with OpenMP"
+    raise refusal("PG113", position, message, help_text)
+
+
 def nest_span(
     context: FileContext, leading: Any, first: Any, last: Any
 ) -> tuple[tuple[int, int], tuple[int, int] | None]:
@@ -58,8 +111,7 @@ def nest_span(
     apart = _pragma_apart(context, leading, first)
     start, end = _loop(context, first)[0], _loop(context, last)[1]
     if apart is None:
-        if leading is not None:
-            start, _ = _pragma(context.source, context.at(leading))
+        start = _with_macro(context, first) if leading is None else _from_macro(context, leading, start)
         start = _with_directives(context, start, first)
     if first is not last:
         _check_between(context.source, _loop(context, first)[1], _loop(context, last)[0])

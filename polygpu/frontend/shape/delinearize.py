@@ -12,7 +12,7 @@ so.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -119,7 +119,7 @@ def find_shape(
     return replace(shape, sums=tuple(used)) if isinstance(shape, Shape) else shape
 
 
-def _shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str:
+def _shape(subscripts: Sequence[Polynomial], iterators: Set[str]) -> Shape | str:
     grouped: dict[tuple[Expr, ...], int] = {(): 1}
     for subscript in subscripts:
         for monomial, factor in subscript.items():
@@ -130,7 +130,9 @@ def _shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str
                 grouped[parameters] = gcd(grouped.get(parameters, 0), factor)
     if len(grouped) == 1:
         return "it is no sum of iterators and parameters"
-    chain = sorted((Stride(factor, parameters) for parameters, factor in grouped.items()), key=_degree)
+    offsets = {m for s in subscripts for m in s if m and all(is_parameter(a, iterators) for a in m)}
+    strides = sorted((Stride(factor, parameters) for parameters, factor in grouped.items()), key=_degree)
+    chain = list(_with_fixed(strides, sorted(offsets, key=repr)))
     extents = []
     for inner, outer in pairwise(chain):
         extent = _quotient(outer, inner)
@@ -138,6 +140,29 @@ def _shape(subscripts: Iterable[Polynomial], iterators: Set[str]) -> Shape | str
             return f"{STRIDES} {_text(inner)} and {_text(outer)}, which fit no one shape"
         extents.append(extent)
     return Shape(tuple(reversed(chain)), tuple(reversed(extents)))
+
+
+def _with_fixed(strides: Sequence[Stride], offsets: Sequence[tuple[Expr, ...]]) -> Iterator[Stride]:
+    """The strides with those that `offsets`, terms without an iterator, have of the subscripts between them:
+    A[i * n * m + 1 * m + j] has one of m.
+    """
+    yield from strides[:1]
+    for inner, outer in pairwise(strides):
+        last, rest = inner, _without(outer.parameters, inner.parameters) or ()
+        within = [offset for offset in offsets if _without(offset, outer.parameters) is None]
+        while len(rest) > 1 and (found := _dividing(last.parameters, rest, within)) is not None:
+            last = Stride(inner.factor, tuple(sorted((*last.parameters, found), key=repr)))
+            yield last
+            rest = _without(rest, (found,)) or ()
+        yield outer
+
+
+def _dividing(
+    inner: tuple[Expr, ...], rest: tuple[Expr, ...], offsets: Sequence[tuple[Expr, ...]]
+) -> Expr | None:
+    """The one of `rest` by which the next stride is larger than `inner`, as far as an offset tells."""
+    found = (e for offset in offsets for e in rest if _without(offset, (*inner, e)) is not None)
+    return next(found, None)
 
 
 def distributed(affine: Affine, subscript: Expr, iterators: Set[str]) -> Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from functools import cached_property
@@ -12,6 +13,7 @@ from polygpu.frontend.text.source import Source, joined, spellings
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
+_OPENMP = re.compile(r'(?:#[ \t]*pragma[ \t]+|_Pragma\s*\(\s*")omp\b([^\n"]*)')
 _MARK = re.compile(r"polygpu_mark_(\d+)")
 
 
@@ -42,6 +44,16 @@ class Expansion:
         if found is not None and _same(self.source.text[start:found], self._clean.text[first:last]):
             return found
         return self._marked_end(start, first, last)
+
+    @cached_property
+    def hidden_pragmas(self) -> tuple[str, ...]:
+        """The pragmas of OpenMP that there would be besides if a compiler said that it is on."""
+        try:
+            made = self.again(f"#define _OPENMP 201511\n{self.source.text}")
+        except Diagnosed:
+            return ()
+        now, then = (Counter(m[1] for m in _OPENMP.finditer(text)) for text in (self.clean.text, made.text))
+        return tuple((then - now).elements())
 
     def _marked_end(self, start: int, first: int, last: int) -> int | None:
         before = self._marks.get(first, ())
