@@ -13,7 +13,7 @@ from polygpu.verify.verdict import PROPERTIES
 DEVICES = [("emulator", "8800gtx"), ("emulator", "gtx285"), ("cuda", "h100"), ("cuda", "generic")]
 FEW = ["mm", "mv", "tmv", "transpose", "jacobi-2d", "lu", "symm", "doitgen", "trisolv"]
 # Tiles of steps are proved for smaller nests (test_time_tiles.py, test_step_tiles.py): here they take long.
-STEPS = {"jacobi-2d": "steps(t: 0)", "lu": "batch(j: 1)"}
+STEPS = {"jacobi-2d": "steps(t: 0)", "fdtd-2d": "steps(t: 0)", "lu": "batch(j: 1)"}
 
 
 def assert_certified(kernel: str, target: str, device: str) -> None:

@@ -75,10 +75,13 @@ def _most_floors(items: isl.Set) -> int:
 
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
-    """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
+    """The difference. Raises TooLongError where a few steps of isl would go on for ever.
+
+    What both have in common makes it long to take `others` away.
+    """
     if _most_floors(others) < _MANY_FLOORS and not _has_long_floors(others):
         return items.subtract(others)
-    return isl.Set(_in_child(lambda: str(items.subtract(others)), "a difference"))
+    return isl.Set(_in_child(lambda: str(items.subtract(others.gist(items))), "a difference"))
 
 
 def _has_long_floors(item: isl.Set) -> bool:
