@@ -6,7 +6,7 @@ after:  kernel(i) { S; for j { T; U }; V }
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from itertools import permutations, product
@@ -175,6 +175,7 @@ def _without_loss(first: Nest, second: Nest, scope: Scope) -> Nest | None:
 
 _SCATTERED: Recent[tuple[int, int]] = Recent(256)  # nests, that are compared with many others
 _HELD: Recent[frozenset[str]] = Recent(256)
+_CARRIED: Recent[bool] = Recent(4096)  # pairs of accesses
 
 
 def _scattered(nest: Nest, scope: Scope) -> tuple[int, int]:
@@ -220,34 +221,55 @@ def _is_carried(nest: Nest, scope: Scope, p: Pattern) -> bool:
         and array_tuple(a.reference) == array
         and any(m is loops[-1] for m in members_on(nest.body, s)[-1:])
     ]
-    return bool(sources) and all(_from_before(nest, scope, p, s, a, loops) for s, a in sources)
-
-
-def _from_before(
-    nest: Nest, scope: Scope, p: Pattern, source: str, write: PolyAccess, loops: list[Member]
-) -> bool:
     statements = scope.statements
-    found = isl.UnionMap.from_map(
-        write.relation.intersect_domain(statements[source].domain).apply_range(
-            p.access.relation.intersect_domain(statements[p.statement].domain).reverse()
-        )
-    )
     # Of nests of hundreds of statements the dimensions are large unions, of which two pieces matter.
-    both = {source, p.statement}
-    around, outer = (
-        [m.restricted(both) for m in members] for members in (scope.around, (*nest.parallel, *loops[:-1]))
+    pairs = (
+        _Pair(
+            (statements[s], a),
+            (statements[p.statement], p.access),
+            tuple([m.restricted({s, p.statement}) for m in scope.around]),
+            tuple([m.restricted({s, p.statement}) for m in (*nest.parallel, *loops)]),
+        )
+        for s, a in sources
     )
-    last = loops[-1].restricted(both).relation()
-    try:
-        with bounded(_STEPS):
-            for member in around:
-                found = found.eq_at_multi_union_pw_aff(member.function())
-            if not all(has_zero_distance(found, m, m) for m in outer):
-                return False
-            distances = found.apply_domain(last).apply_range(last).deltas()
-            return bool(distances.is_subset(isl.UnionSet("{ [d] : 0 <= d <= 1 }")))
-    except isl.Error:
-        return False
+    return bool(sources) and all(_CARRIED.get(pair.key, pair.is_carried) for pair in pairs)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A write and a read of one array in an iteration of the loops `around`, and the `loops` of both."""
+
+    write: tuple[PolyStatement, PolyAccess]
+    read: tuple[PolyStatement, PolyAccess]
+    around: tuple[Member, ...]
+    loops: tuple[Member, ...]
+
+    @property
+    def key(self) -> Hashable:
+        """What the pair is made of, which it is in many nests."""
+        both = self.write, self.read
+        rows = (Same(m.rows[s.name]) for m in (*self.around, *self.loops) for s, _ in both)
+        ends = (Same(x) for s, a in both for x in (s.domain, a.relation))
+        return len(self.around), *ends, *rows
+
+    def is_carried(self) -> bool:
+        """Whether the read only meets what the same iteration of the last loop writes, or the one before."""
+        try:
+            with bounded(_STEPS):
+                return self._is_carried()
+        except isl.Error:
+            return False
+
+    def _is_carried(self) -> bool:
+        source, sink = (a.relation.intersect_domain(s.domain) for s, a in (self.write, self.read))
+        found = isl.UnionMap.from_map(source.apply_range(sink.reverse()))
+        for member in self.around:
+            found = found.eq_at_multi_union_pw_aff(member.function())
+        *outer, last = self.loops
+        if not all(has_zero_distance(found, m, m) for m in outer):
+            return False
+        moved = found.apply_domain(last.relation()).apply_range(last.relation())
+        return bool(moved.deltas().is_subset(isl.UnionSet("{ [d] : 0 <= d <= 1 }")))
 
 
 def _accesses(nest: Nest, scope: Scope) -> Iterator[PolyAccess]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import islpy as isl
@@ -9,11 +10,13 @@ import islpy as isl
 from polygpu.model.expr import Expr, Reference
 from polygpu.model.scop import Number
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, identifier
+from polygpu.support.isl_idioms import D, identifier, parameters
 from polygpu.verify.affine import UNIVERSE, variable
 
 Path: TypeAlias = tuple[tuple[int, str], ...]
 """From the root to a statement: its position in each sequence, and the loop's variable ("" for no loop)."""
+
+_RECENT = 256  # spaces
 
 # indices of the device: no parameter of the program gets such a name from `isl_name`
 BLOCKS = ("b0__", "b1__", "b2__")
@@ -168,14 +171,18 @@ def somewhere(point: Point, dims: tuple[str, ...], index: tuple[isl.PwAff | None
 
 
 def _moved(found: isl.Map, dims: tuple[str, ...]) -> isl.Map:
-    for k, name in enumerate(dims):
-        position = found.find_dim_by_name(D.param, name)
-        if position < 0:
-            found = found.add_dims(D.param, 1)
-            position = found.dim(D.param) - 1
-            found = found.set_dim_id(D.param, position, identifier(name))
-        found = found.move_dims(D.in_, k, D.param, position, 1)
-    return found
+    """With those parameters as dimensions, which are behind the others for that."""
+    others = tuple([name for name in parameters(found) if name not in dims])
+    found = found.align_params(_ordered((*others, *dims)))
+    return found.move_dims(D.in_, 0, D.param, len(others), len(dims))
+
+
+@lru_cache(_RECENT)
+def _ordered(names: tuple[str, ...]) -> isl.Space:
+    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(names))
+    for k, name in enumerate(names):
+        space = space.set_dim_id(D.param, k, identifier(name))
+    return space
 
 
 def box(sizes: tuple[int, int, int]) -> isl.Set:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import reduce
-from itertools import permutations
+from itertools import chain, permutations
 from typing import TypeVar
 
 import islpy as isl
@@ -21,6 +21,7 @@ from polygpu.support.isl_idioms import (
     in_order,
     in_time,
 )
+from polygpu.support.recent import Recent
 
 W = TypeVar("W")
 _DOUBTFUL, _LONG = 500, 1000  # strides
@@ -31,6 +32,8 @@ _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to t
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
+_LAST: Recent[list[isl.Map]] = Recent(256)
+_FOUND: Recent[str] = Recent(256)
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -39,14 +42,23 @@ def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, i
     Raises TooLongError, and with long strides soon: isl's numbers may grow out of what a word holds then, and
     its steps take hundreds of times as long.
     """
-    latest_of = {w: _in_few(_latest_in_time(pairs, times[w])) for w, pairs in earlier.items()}
-    found = dict(latest_of)
-    slow = len(earlier) > 1 and any(has_strides(pairs, _LONG) for pairs in earlier.values())
-    for w, other in permutations(earlier, 2):
+    writes = [(pairs, times[w]) for w, pairs in earlier.items()]
+    if len(writes) < 2:
+        found = _last_writes(writes)
+    else:  # many regions of a file add up in the same way
+        found = _LAST.get(tuple(map(str, chain.from_iterable(writes))), lambda: _last_writes(writes))
+    return {w: pairs for w, pairs in zip(earlier, found, strict=True) if not pairs.is_empty()}
+
+
+def _last_writes(writes: Sequence[tuple[isl.Map, isl.Map]]) -> list[isl.Map]:
+    latest_of = [_in_few(_latest_in_time(pairs, time)) for pairs, time in writes]
+    found = list(latest_of)
+    slow = len(writes) > 1 and any(has_strides(pairs, _LONG) for pairs, _ in writes)
+    for k, other in permutations(range(len(writes)), 2):
         in_time()
         with bounded(_STEPS) if slow else nullcontext():
-            found[w] = _not_followed(found[w], latest_of[other], in_order(times[w], times[other]))
-    return {w: _in_few(pairs) for w, pairs in found.items() if not pairs.is_empty()}
+            found[k] = _not_followed(found[k], latest_of[other], in_order(writes[k][1], writes[other][1]))
+    return [pairs if pairs.is_empty() else _in_few(pairs) for pairs in found]
 
 
 def _in_few(pairs: isl.Map) -> isl.Map:
@@ -62,7 +74,8 @@ def is_doubtful(pairs: isl.Map) -> bool:
 def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
     if not is_doubtful(pairs):
         return latest(pairs, time)
-    return isl.Map(_in_child(lambda: str(latest(pairs, time)), "the last of some writes"))
+    key = str(pairs), str(time)
+    return isl.Map(_in_child(key, lambda: str(latest(pairs, time)), "the last of some writes"))
 
 
 def _floors(pairs: isl.Map) -> int:
@@ -81,7 +94,8 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     """
     if _most_floors(others) < _MANY_FLOORS and not _has_long_floors(others):
         return items.subtract(others)
-    return isl.Set(_in_child(lambda: str(items.subtract(others.gist(items))), "a difference"))
+    key = str(items), str(others)
+    return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
 
 
 def _has_long_floors(item: isl.Set) -> bool:
@@ -89,7 +103,12 @@ def _has_long_floors(item: isl.Set) -> bool:
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
-def _in_child(work: Callable[[], str], what: str) -> str:
+def _in_child(key: Hashable, work: Callable[[], str], what: str) -> str:
+    """What `work` makes of what the key says, be it in another region's certificate."""
+    return _FOUND.get((what, key), lambda: _made_in_child(work, what))
+
+
+def _made_in_child(work: Callable[[], str], what: str) -> str:
     in_time()
     try:
         found = in_child(work, _DOUBTFUL_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
-from functools import reduce
+from functools import lru_cache, reduce
 
 import islpy as isl
 
@@ -18,6 +18,8 @@ from polygpu.verify.last import is_doubtful, last_writes, subtracted
 from polygpu.verify.order import BLOCK, THREAD, Frame, equal
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.trace import Trace
+
+_RECENT = 256  # times
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,12 @@ def _time(a: Do, frame: Frame, length: int, last: int) -> isl.Map:
     entries: list[str] = []
     for position, loop in a.point.path + ((0, ""),) * (length - len(a.point.path)):
         entries += [str(position), loop or "0"]
-    return isl.Map(f"{{ [{', '.join(dims)}] -> [{', '.join((*entries, str(last)))}] }}")
+    return _read(f"{{ [{', '.join(dims)}] -> [{', '.join((*entries, str(last)))}] }}")
+
+
+@lru_cache(_RECENT)
+def _read(text: str) -> isl.Map:
+    return isl.Map(text)
 
 
 def lifted(pairs: isl.Map, names: tuple[str, ...]) -> isl.Map:

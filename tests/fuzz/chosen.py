@@ -1,5 +1,6 @@
-"""Functions whose parameters are declared as in K&R's C, outermost loops that step by a parameter, and small
-numbers that a branch before the regions chooses, of which the compiler knows that they are one of two.
+"""Functions whose parameters are declared as in K&R's C, outermost loops that step by a parameter, stores of
+which a parameter chooses one, and small numbers that a branch before the regions chooses, of which the
+compiler knows that they are one of two.
 
 float p(int n, float A0[n]) { A0[i + 1] ... }
 ->    float p(n, A0)
@@ -14,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.program import Program
+from tests.fuzz.program import RECORD, Program
 
 CHOSEN = 0.1  # of the programs
-OLD_STYLE = STEPPING = 0.06
-_STEP = "by"
+OLD_STYLE = STEPPING = KINDS = 0.06
+_STEP, _KIND = "by", "kind"
 _HEADER = re.compile(r"^(    for \(.*; \w+) ?(?:(\+)\+|(-)-)\)")
+_STORE = re.compile(r"^( +)(A\d\w*(?:\[[^=;]*\])+) = ([^;]*);$")
 _NUMBERS = ("1", "2")
 _LARGE = 5000  # more than any size is
 _ADDED = r"(?<=[\w\])] [+-] ){0}\b(?![\w.])"
@@ -32,15 +34,17 @@ def with_choices(p: Program, random: Random) -> Program:
         numbers = random.choice((_NUMBERS[:1], _NUMBERS[1:], _NUMBERS))
         p = replace(p, chosen=tuple((k, random.choice("12345")) for k in numbers))
     step = random.choice((1, 1, 1, 2)) if random.random() < STEPPING else 0
-    return replace(p, old_style=random.random() < OLD_STYLE and bool(p.unknown), step=step)
+    old_style = random.random() < OLD_STYLE and bool(p.unknown)
+    kinds = random.choices("1234", k=random.choice((2, 3, 4))) if random.random() < KINDS else ()
+    return replace(p, old_style=old_style, step=step, kinds=tuple(kinds))
 
 
 def parameters(p: Program) -> list[str]:
-    return [f"int {_STEP}"] if p.step else []
+    return [*([f"int {_STEP}"] if p.step else []), *([f"int {_KIND}"] if p.kinds else [])]
 
 
 def arguments(p: Program) -> list[str]:
-    return [str(p.step)] if p.step else []
+    return [*([str(p.step)] if p.step else []), *p.kinds[:1]]
 
 
 def declarations(p: Program) -> list[str]:
@@ -53,14 +57,24 @@ def declarations(p: Program) -> list[str]:
 
 
 def spelled(p: Program, line: str) -> str:
-    """A line of the program's regions with what is chosen in the place of numbers that are added, and a
-    parameter in that of the step of an outermost loop.
+    """A line of the program's regions with what is chosen in the place of numbers that are added, a parameter
+    in that of the step of an outermost loop, and a store as one of several.
     """
     if p.step:
         line = _HEADER.sub(rf"\1 \2\3= {_STEP})", line)
+    numbers = {a.name for a in p.arrays if a.type != RECORD}
+    if p.kinds and (store := _STORE.match(line)) and store[2].partition("[")[0] in numbers:
+        line = _of_kinds(p, *store.groups())
     for number, _ in p.chosen:
         line = re.sub(_ADDED.format(number), f"chosen{number}", line)
     return line
+
+
+def _of_kinds(p: Program, indent: str, target: str, value: str) -> str:
+    """x = y;  ->  if (kind == 3) x = y; else if (kind == 1) x = 0; else x = 1;"""
+    values = (value, *(str(k) for k in range(len(p.kinds))))
+    tests = (f"if ({_KIND} == {kind}) {target} = {v};" for kind, v in zip(p.kinds[1:], values, strict=False))
+    return f"{indent}{' else '.join(tests)} else {target} = {values[len(p.kinds) - 1]};"
 
 
 def head(p: Program, result: str, parameters: Sequence[str]) -> str:

@@ -106,6 +106,7 @@ FORMS = {
     "chosen": Form("numbers that branches before the regions choose", lambda p: bool(p.chosen)),
     "old-style": Form("parameters declared as in K&R's C", lambda p: p.old_style),
     "stepping": Form("outermost loops that step by a parameter", lambda p: bool(p.step)),
+    "kinds": Form("stores that depend on what a parameter is", lambda p: bool(p.kinds)),
     "rows": Form("rows behind pointers", lambda p: any(a.storage == ROWS for a in p.arrays)),
     "pointers": Form("loops over pointers, while and do", lambda p: bool(p.pointing)),
     "openacc": Form("pragmas of OpenACC", lambda p: _somewhere(p, _has_acc)),

@@ -173,7 +173,8 @@ class Program:
     pass subscripts and iterators on (`tests.fuzz.carried`), "" where none does, `pointing` that of how loops
     go over pointers (`tests.fuzz.pointing`). Numbers that are `chosen`, each with another one, are variables
     that a branch sets (`tests.fuzz.chosen`), and parameters of a function of the `old_style` have their types
-    behind the list. Outermost loops step by a parameter of the value `step` where that is not 0.
+    behind the list. Outermost loops step by a parameter of the value `step` where that is not 0. Of the
+    values `kinds` a parameter has the first: what a store stores depends on which of the others that is.
     """
 
     arrays: tuple[Array, ...]
@@ -190,6 +191,7 @@ class Program:
     chosen: tuple[tuple[str, str], ...] = ()
     old_style: bool = False
     step: int = 0
+    kinds: tuple[str, ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:

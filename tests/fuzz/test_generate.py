@@ -413,6 +413,16 @@ def test_sizes_and_arrays_are_held_elsewhere() -> None:
     assert "< h->n" not in source([replace(some, held=())])
 
 
+def test_stores_depend_on_a_kind() -> None:
+    some = next(p for p in programs() if len(p.kinds) == 3 and "if (kind" in source([p]))
+    _, second, third = some.kinds
+    assert re.search(
+        rf"if \(kind == {second}\) (A[^=]*) = [^;]*; else if \(kind == {third}\) \1 = 0; else \1 = 1;",
+        source([some]),
+    )
+    assert "if (kind" not in source([replace(some, kinds=())])
+
+
 def test_numbers_are_chosen_and_parameters_declared_behind_the_list() -> None:
     """A branch chooses the number itself; what is written otherwise means the same."""
     programs = [program(f"1:{k}") for k in range(400)]

@@ -6,6 +6,7 @@ import islpy as isl
 import pytest
 
 from polygpu.support.isl_idioms import TooLongError, steps
+from polygpu.support.recent import Recent
 from polygpu.verify import last
 from polygpu.verify.last import latest
 
@@ -124,6 +125,8 @@ def test_long_strides_are_worked_on_elsewhere(monkeypatch: pytest.MonkeyPatch) -
         expected = max((v, w) for v in range(n) for w in range(4) if 837 * v <= 836 * i and (v + w) % 5 == 0)
         assert points(one) == [expected]
     monkeypatch.setattr(last, "_DOUBTFUL_SECONDS", 0)
+    assert last.last_writes({"w": STRIDED}, {"w": order}) == {"w": found}  # it is known
+    monkeypatch.setattr(last, "_FOUND", Recent(1))
     with pytest.raises(TooLongError, match="the last of some writes"):
         last.last_writes({"w": STRIDED}, {"w": order})
     assert last.subtracted(isl.Set("{ [5] }"), isl.Set("{ [i] : i > 5 }")).is_equal(isl.Set("{ [5] }"))

@@ -50,6 +50,7 @@ from polygpu.frontend.read.labels import jumped_to, labels
 from polygpu.frontend.read.promises import kept_apart, promises, replicated
 from polygpu.frontend.read.settled import settle, unknown_pointer
 from polygpu.frontend.read.state import FileContext, RawArray, Region
+from polygpu.frontend.read.truths import tell_equal
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.regions.shapes import Shaped, shape
 from polygpu.frontend.regions.teams import Team, differing
@@ -176,13 +177,16 @@ def _lifted(
     region.constants.update((variable, value.expr) for variable, value in constants)
     known_before = {variable.name for variable in region.constants}
     region.names.update(name for name in kept - known_before if _starts_with(extract, name))
-    shaped = _read(Reader(region, scope.child()), extract, items)
+    tests = frozenset(name for name, h in hoisted.items() if h.kind == "test")
+    shaped = _read(Reader(region, scope.child()), extract, items, tests)
     scop = _scop(region, extract, hoisted, shaped, name, span, no_alias)
     return replace(scop, team=team is not None)
 
 
-def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
-    """The statements of a region. Raises Diagnosed for all that is in the way."""
+def _read(reader: Reader, extract: Extract, items: Sequence[Any], tests: frozenset[str]) -> Shaped:
+    """The statements of a region, of whose scalars some are `tests`, and 0 or 1. Raises Diagnosed for all
+    that is in the way.
+    """
     region, path = reader.region, statements.Path()
     with collecting(region.problems):
         _check_team(region.context, extract)
@@ -192,6 +196,7 @@ def _read(reader: Reader, extract: Extract, items: Sequence[Any]) -> Shaped:
         pointers.check(region)
         settle(reader, path, partial(_lives, extract), extract.position)
     _check(region)
+    tell_equal(region, tests)
     shaped = shape(reader)
     shaped.assumptions.extend(_units(region))
     for check in (_check_declarations, _check_registers):
@@ -363,7 +368,10 @@ def _split(
     computed = (e for s in shaped.statements for a in actions(s.body) for e in action_expressions(a))
     read = affine | scalars_in(*computed)
     products = [p for p in region.products.found.values() if p.name in read]
-    made = [Scalar(p.name, p.type, p.name in affine, p.host, p.value) for p in products]
+    made = [
+        Scalar(p.name, p.type, p.name in affine, p.host, p.value, (0, 1) if p.is_truth else None)
+        for p in products
+    ]
     inner = scalars_in(*(p.value for p in products)) - read
     return (
         (*(s for s in known.values() if s.name not in inner), *made),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from functools import lru_cache
 from typing import Any
 
 from polygpu.frontend.read.state import FileContext
@@ -130,7 +132,7 @@ def _pragma_apart(context: FileContext, leading: Any, loop: Any) -> tuple[int, i
         for (...)
     """
     source, end = context.source, _loop(context, loop)[0]
-    before = _BEFORE.search(source.text[:end])
+    before = _before(source.text, end)
     pragmas = list(_OPENMP.finditer(before[0])) if before else []
     if before is None or len(pragmas) != 1:
         return None
@@ -146,6 +148,20 @@ def _pragma_apart(context: FileContext, leading: Any, loop: Any) -> tuple[int, i
         return None
     line = _CONTINUED.match(source.text, start)
     return start, line.end() if line else start
+
+
+def _before(text: str, end: int) -> re.Match[str] | None:
+    """The directives, comments and empty lines right before an offset, where a pragma for OpenMP is there."""
+    lines = _pragma_lines(text)
+    last = bisect_left(lines, end) - 1
+    if last < 0 or not _BEFORE.match(text[:end], lines[last]):
+        return None
+    return _BEFORE.search(text[:end])
+
+
+@lru_cache(8)
+def _pragma_lines(text: str) -> list[int]:
+    return [found.start() for found in _OPENMP.finditer(text)]
 
 
 def _loop(context: FileContext, loop: Any) -> tuple[int, int]:
@@ -165,8 +181,7 @@ def _with_directives(context: FileContext, start: int, loop: Any) -> int:
     """The start of what goes with a loop: with the conditional directives around pragmas before it, that may
     hide them now and not where the call is compiled.
     """
-    text = context.source.text
-    before = _BEFORE.search(text[: _loop(context, loop)[0]])
+    before = _before(context.source.text, _loop(context, loop)[0])
     pragma = _OPENMP.search(before[0]) if before else None
     if before is None or pragma is None:
         return start

@@ -1,4 +1,8 @@
-"""Values of parameters alone that no affine form has: `n * m`, computed on the host, becomes a parameter."""
+"""Values of parameters alone that no affine form has: `n * m`, computed on the host, becomes a parameter.
+
+So does whether two are equal: those that are not are less or greater, and each `else if` would have twice as
+many domains.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,11 @@ class Product:
     value: Expr
     host: str
 
+    @property
+    def is_truth(self) -> bool:
+        """Whether it is 0 or 1, as a test is."""
+        return isinstance(self.value, Binary) and self.value.op == "=="
+
 
 @dataclass
 class Products:
@@ -35,7 +44,8 @@ class Products:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(product.name for product in self.found.values())
+        """Of those that stand for amounts."""
+        return frozenset(product.name for product in self.found.values() if not product.is_truth)
 
     def known(self, value: Expr) -> Name | None:
         """The parameter for a value; None where it is made of something else than scalars and numbers."""
@@ -43,7 +53,8 @@ class Products:
         if is_floating(ctype) or not all(map(self._plain, walk(value))):
             return None
         if value not in self.found:
-            base = re.sub(r"\W+", "_", self.text(value, plain=True)).strip("_")
+            spelled = self.text(value, plain=True).replace("==", "is")
+            base = re.sub(r"\W+", "_", spelled).strip("_")
             name = self.unique(base if not base[:1].isdigit() else f"of_{base}")
             self.found[value] = Product(name, ctype, value, self.text(value))
         return Name(self.found[value].name, ctype)
