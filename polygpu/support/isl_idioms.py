@@ -16,6 +16,7 @@ from polygpu.support.dataclass import dataclass
 
 D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT
+_CASES = 64  # floors of all cases of a value: with 120 the larger of it and 0 takes minutes
 _FLOORS = 8  # of a set: more than 4 are rare, and a step with 12 of them takes 20 us
 
 Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.UnionMap, isl.PwAff)
@@ -331,6 +332,16 @@ def few_floors(item: isl.Set) -> isl.Set:
     if floors > _FLOORS and _DEADLINE.get() < inf:
         raise TooLongError("too many floors")
     return item
+
+
+def few_cases(value: isl.PwAff) -> isl.PwAff:
+    """`value`. Where time is limited, raises TooLongError for so many cases with floors that it takes long to
+    compare.
+    """
+    floors = sum(part.dim(D.div) for where, _ in pieces(value) for part in where.get_basic_sets())
+    if floors > _CASES and _DEADLINE.get() < inf:
+        raise TooLongError("too many cases with floors")
+    return value
 
 
 def empty_union_map() -> isl.UnionMap:

@@ -15,7 +15,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Cast, Expr, Int, Literal, Name, Select, Unary
 from polygpu.model.rewrite import walk
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import coalesced, in_time, isl_name, pieces
+from polygpu.support.isl_idioms import coalesced, few_cases, in_time, isl_name, pieces
 from polygpu.support.recent import Recent, Same
 
 UNIVERSE = "{ [] : }"
@@ -180,7 +180,8 @@ class Scope:
 
     def _extreme(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:
         result = values[0]
-        for other in values[1:]:
+        for other in map(few_cases, values[1:]):
+            result = few_cases(result)
             result = result.min(other) if function == "min" else result.max(other)
         return self._pruned(result)
 

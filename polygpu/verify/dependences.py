@@ -18,6 +18,7 @@ import islpy as isl
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D, TooLongError, bounded, coalesced
 from polygpu.verify.counterexample import Example, element, example, sample, shown, values
+from polygpu.verify.last import subtracted
 from polygpu.verify.order import WHOLE, Order, launches_before, lexicographic, universe
 from polygpu.verify.session import Session
 from polygpu.verify.slots import Slot, touching
@@ -372,7 +373,7 @@ def _stored(session: Session, load: Use, stores: list[Use]) -> bool:
         for s in mine:
             if left.is_empty():
                 break
-            left = left.subtract(s.stood_for)
+            left = subtracted(left, s.stood_for)
         if not left.is_empty():
             return False
     return True

@@ -29,7 +29,8 @@ def test_each_text_is_one_decision_for_one_program() -> None:
 def test_decisions_of_all_kinds_are_drawn() -> None:
     found = [parse(text)[0] for setup in setups() for text in setup.decisions]
     items = {(d.key, value) for d in found for _, value in d.items}
-    assert {d.key for d in found} == KEYS.keys() - {"reassociate"}
+    # sums of all kinds have a setup of their own; the emulator has no tensor cores
+    assert {d.key for d in found} == KEYS.keys() - {"reassociate", "tensor"}
     assert {("stage", "block"), ("stage", "i"), ("stage", None), ("wide", 0), ("deal", "grouped")} <= items
     assert any(name.startswith("-") for d in found if d.key == "order" for name in d.names)
     assert any("[" in name for d in found if d.key == "stage" for name in d.names)

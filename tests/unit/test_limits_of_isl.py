@@ -14,7 +14,7 @@ from polygpu.lower.realise import Realiser
 from polygpu.pipeline import compile_file
 from polygpu.schedule.prepare import Prepared, is_single
 from polygpu.support.diagnostics import Diagnosed
-from polygpu.support.isl_idioms import TooLongError, bounded, few_floors, hurried, steps
+from polygpu.support.isl_idioms import TooLongError, bounded, few_cases, few_floors, hurried, steps
 from polygpu.verify.certificate import certify
 
 SKEWED = """
@@ -149,3 +149,13 @@ def test_steps_are_counted_to_a_third() -> None:
         for _ in range(work):
             isl.Val(1)
         assert 0.6 * work < steps() - start < 1.6 * work
+
+
+def test_values_of_many_cases_with_floors_are_not_compared_in_limited_time() -> None:
+    cases = " or ".join(f"(m = {2 * k} and n mod 7 < 3)" for k in range(70))
+    many = isl.PwAff(f"[n, m] -> {{ [] -> [(n)] : {cases} }}")
+    assert few_cases(many) is many
+    with hurried(600), pytest.raises(TooLongError):
+        few_cases(many)
+    with hurried(600):
+        few_cases(isl.PwAff("[n] -> { [] -> [(n)] : n mod 2 = 0; [] -> [(0)] : n mod 2 = 1 }"))
