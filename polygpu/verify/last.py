@@ -92,14 +92,15 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
 
     What both have in common makes it long to take `others` away.
     """
-    if _most_floors(others) < _MANY_FLOORS and not _has_long_floors(others):
+    floors = _most_floors(others)
+    if floors < _MANY_FLOORS and not (floors and any(map(_has_long_floors, (items, others)))):
         return items.subtract(others)
     key = str(items), str(others)
     return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
 
 
 def _has_long_floors(item: isl.Set) -> bool:
-    """Whether isl may go on for ever to take it away, however few floors it has."""
+    """Whether isl may go on for ever to take it away, or a set with floors from it, however few it has."""
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
