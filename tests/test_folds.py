@@ -176,6 +176,8 @@ def test_two_places(tmp_path: Path) -> None:
         ("if (a[i] < 0) { at = i; break; }", True),
         ("if (a[i] < 0 && i % 5) { at = i; break; }", True),
         ("if (a[i] / t < 0) { at = i; break; }", True),
+        ("if (a[i] < 0 && i < 1) { at = place[i]; break; }", False),  # nor need elements be there
+        ("if (a[i] < 0 && i < 1) { place[n] = i; break; }", False),
         ("if (n / (i - 7) < 0) { at = i; break; }", False),  # the source may have ended before
         ("if (a[i] < t) { t = a[i]; break; }", False),  # looks at what it stores
         ("if (a[place[i]] < 0) { at = i; break; }", False),  # places beyond need not be any

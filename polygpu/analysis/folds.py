@@ -166,10 +166,13 @@ def _fold(scop: Scop, s: Statement) -> _Fold | None:
 
 
 def _conditional(s: Statement) -> Branch | None:
-    """The statement as stores under a test that all iterations may evaluate, if it is nothing else."""
-    found = _stores_under_a_test(s)
-    tested = {*references(found.test)} if found else ()
-    return None if any(a.guards for a in s.accesses if a.reference in tested) else found
+    """The statement as stores under a test, if it is nothing else, with elements that are there in all
+    iterations: scalars, and what each of them reads. Others need not be where a part of the test fails.
+    """
+    always = [a.reference for a in s.accesses if not (a.write or a.guards)]
+    partly = [a.reference for a in s.accesses if a.guards and a.reference.subscripts]
+    there = all(any(alike(r, other) for other in always) for r in partly)
+    return _stores_under_a_test(s) if there else None
 
 
 def _stores_under_a_test(s: Statement) -> Branch | None:
