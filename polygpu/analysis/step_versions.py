@@ -71,7 +71,7 @@ def with_step_versions(p: Polyhedra, rows: Mapping[str, isl.PwAff]) -> Polyhedra
     statements = (*(_reading(s, versions) for s in doubled.statements), *copies)
     found = replace(p, statements=statements, arrays=(*p.arrays, *arrays))
     for v, copy in zip(versions, copies, strict=True):
-        sets = [pairs.domain() for _, pairs in inner.stores(v, copy) if not pairs.is_empty()]
+        sets = inner.storers(v, copy)
         found = divided(found, copy.name, sets) if v.after and len(sets) > 1 else found
     return found
 
@@ -106,6 +106,16 @@ class _Loop:
         place = copy.accesses[0].relation
         for x, w in self.writes(v.array):
             yield x, place.apply_range(w.relation.reverse()).intersect(self._same_step(copy, x))
+
+    def storers(self, v: _Version, copy: PolyStatement) -> list[isl.Set]:
+        """Instances of a copy whose elements a statement stores, for each that stores some: it may do so in
+        several of its assignments.
+        """
+        found: dict[str, isl.Set] = {}
+        for x, pairs in self.stores(v, copy):
+            mine = pairs.domain()
+            found[x.name] = found[x.name].union(mine) if x.name in found else mine
+        return [coalesced(each) for each in found.values() if not each.is_empty()]
 
     def versions(self) -> list[_Version]:
         found: list[_Version] = []

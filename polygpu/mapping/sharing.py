@@ -20,6 +20,7 @@ from polygpu.mapping.fixed import Fixed
 from polygpu.mapping.owned import nest_patterns
 from polygpu.mapping.program import Axis, Block, Grid, HeldArray, Reduced, Run, Tiles, reference_key
 from polygpu.model.device import Device
+from polygpu.model.kernel_walk import fresh_name
 from polygpu.schedule.tree import Band, Member, Nest, Node, Shared, Update
 from polygpu.support.isl_idioms import coalesced
 
@@ -62,9 +63,10 @@ def share(
     block: Block = Run(inside)
     for axis in reversed(lanes):
         block = Tiles(axis.member, axis.loop, axis.threads, block)
-    for update in reversed(nest.shared.updates):
-        held = _held(plain, nest.shared, update)
-        block = Reduced(held, update.operator, tuple(a.name for a in lanes), block)
+    registers: set[str] = set()
+    held = [_held(plain, nest.shared, u, fresh_name(f"{u.array}_r", registers)) for u in nest.shared.updates]
+    for update, h in zip(reversed(nest.shared.updates), reversed(held), strict=True):
+        block = Reduced(h, update.operator, tuple(a.name for a in lanes), block)
     last = len(rows) - (columns is not None)
     return Grid(p, (*rows[:last], *lanes, *rows[last:]), block, outer)
 
@@ -140,13 +142,14 @@ def _points(rows: Grid, statement: str) -> isl.Map:
     return reduce(isl.Map.flat_range_product, members, nothing)
 
 
-def _held(rows: Grid, shared: Shared, update: Update) -> HeldArray:
-    """The element of each row, which is new where results are partial."""
+def _held(rows: Grid, shared: Shared, update: Update, name: str) -> HeldArray:
+    """The element of each row in a register, which is new where results are partial: several statements may
+    update one array.
+    """
     mine = rows.p.statement(update.statement)
     uses = [a for a in mine.accesses if a.reference.array == update.array]
     elements = coalesced(_points(rows, mine.name).reverse().apply_range(uses[0].relation))
     keys = frozenset(reference_key(mine.name, a.reference) for a in uses)
     function, tuple_name = isl.PwMultiAff.from_map(elements), array_tuple(uses[0].reference)
-    name = f"{update.array}_r"
     load = not shared.widths
     return HeldArray(update.array, tuple_name, name, function, elements.domain(), load, True, keys)

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from polygpu import compiler
 from polygpu.compilation import Compilation, Options
 from polygpu.lower.realise import CompiledRegion
+from polygpu.mapping.check import check_grid
 from polygpu.mapping.wanted import RefusedError
 from polygpu.model.kernel_walk import hidden_names
 from polygpu.pipeline import File, decisions_of
@@ -191,15 +192,19 @@ def _steps(file: Path, setup: Setup, targets: Sequence[str]) -> Iterator[Message
     files = dict(done.files)
     for target in targets if files else ():
         files.update(emit_device(done.unit, done.device, target))
-    no_name_hides(done.regions)
+    are_well_formed(done.regions)
     numbers = tuple(map(_number, done.regions))
     yield Compiled(files, {"regions": done.offloaded, "decisions refused": refused}, numbers)
     for region in done.regions:
         yield certificate(region, PROOF)
 
 
-def no_name_hides(regions: Iterable[CompiledRegion]) -> None:
-    """Raises AssertionError where a kernel declares what is known there: see `hidden_names`."""
+def are_well_formed(regions: Iterable[CompiledRegion]) -> None:
+    """Raises AssertionError where the checker of grids finds something, or a kernel declares what is known
+    there: see `hidden_names`.
+    """
+    problems = [problem for r in regions for grid in r.grids for problem in check_grid(grid)]
+    assert not problems, problems
     for kernel in (kernel for r in regions for kernel in r.region.kernels):
         hidden = [*hidden_names(kernel.body, frozenset(s.name for s in kernel.scalars))]
         assert not hidden, f"{kernel.name} hides {hidden}"

@@ -16,7 +16,7 @@ from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.support.isl_idioms import slow
 from tests.fuzz import compilation
-from tests.fuzz.compilation import PROOF, Compiled, Message, Setup, certificate, compiled, no_name_hides
+from tests.fuzz.compilation import PROOF, Compiled, Message, Setup, are_well_formed, certificate, compiled
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.examine import FLAGS as COMPILED
 from tests.fuzz.examine import SANITIZED as ORIGINAL
@@ -63,7 +63,7 @@ def check(path: Path, directory: Path) -> None:
     if options.target == "opencl":
         require_opencl()
     made = compile_chosen(str(path), options)
-    no_name_hides(made.regions)
+    are_well_formed(made.regions)
     for region in made.regions:
         with at_most(LATE * slow() * (1 + proof_of(text)), "the certificate"):
             assert certificate(region, proof_of(text)).verdict not in ("fails", "raises")

@@ -121,7 +121,16 @@ def _widening(ctype: str) -> bool:
 
 def counted(form: Expr) -> Expr:
     """The affine form as code computes it: in int, which holds its values, whatever the source's types."""
-    return rewrite(form, lambda e: Name(e.name) if isinstance(e, Name) else None)
+
+    def in_int(e: Expr) -> Expr | None:
+        match e:
+            case Name(name):
+                return Name(name)
+            case Call(function, arguments):  # the smaller of two unsigned values is not compared as one
+                return Call(function, tuple(map(counted, arguments)), "int")
+        return None
+
+    return rewrite(form, in_int)
 
 
 def _unknown(value: Expr) -> Expr | None:
