@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import programs
 from polygpu import devices
 from polygpu.compilation import Compilation, Options
+from polygpu.model.kernel import Joined
+from polygpu.model.linear import add
 from polygpu.pipeline import compile_file
 from polygpu.runtime import toolchain
+from polygpu.verify.certificate import certify
+from polygpu.verify.joined import joined_failures
+from polygpu.verify.verdict import DEPENDENCES
 from tests.support_kernels import compile_cuda, require_nvcc, translate, unavailable
 
 SHIM = Path(__file__).parent / "new_dialect" / "shim"  # plays HIP, which is CUDA by other names
@@ -79,6 +87,63 @@ def test_one_launch_computes_what_many_do(
         assert log.read_text() == (blocks and f"{blocks} of 64 threads")
     size = (9,) * len(size)
     assert programs.run(program, size, SHIM_NOT_COOPERATIVE="1") == programs.run(original, size)
+
+
+def with_part(j: Joined, k: int, **changes: Any) -> Joined:
+    return replace(j, parts=(*j.parts[:k], replace(j.parts[k], **changes), *j.parts[k + 1 :]))
+
+
+def mutants(j: Joined) -> Iterator[tuple[str, Joined]]:
+    """One launch with one thing wrong in it."""
+    for k in range(len(j.meet)):
+        yield "blocks go on", replace(j, meet=(*j.meet[:k], False, *j.meet[k + 1 :]))
+    for name in j.changes:
+        yield "a cache", replace(j, changes=j.changes - {name})
+    for k, part in enumerate(j.parts):
+        yield "no parts", replace(j, parts=(*j.parts[:k], *j.parts[k + 1 :]))
+        yield "half of the threads", with_part(j, k, threads=part.threads // 2)
+        yield "a part too many", with_part(j, k, number=j.threads // part.threads + 1)
+        yield "waits for others", with_part(j, k, is_whole=not part.is_whole)
+        if part.meets:
+            yield "threads go on", with_part(j, k, meets=False)
+        if part.bytes:
+            yield "shares memory", with_part(j, k, bytes=part.bytes // 2)
+        if part.meets and part.threads % 32 == 0 and not part.is_whole:
+            yield "too many barriers", replace(with_part(j, k, number=16), threads=16 * part.threads)
+    yield "an iteration less", replace(j, loop=replace(j.loop, lower=add(j.loop.lower, 1)))
+    yield "a launch less", replace(j, loop=replace(j.loop, body=j.loop.body[1:]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "decisions", "kinds"),
+    [
+        ("durbin", (DURBIN,), {"waits for others", "threads go on", "a cache"}),
+        ("gramschmidt", (SMALL,), {"blocks go on", "an iteration less"}),
+        ("cholesky", (), {"shares memory", "too many barriers", "a launch less"}),
+        ("jacobi-1d", (), {"half of the threads", "a part too many"}),
+    ],
+)
+def test_a_wrong_launch_is_refuted(kernel: str, decisions: tuple[str, ...], kinds: set[str]) -> None:
+    """Of each kind of mutants each one is, and what is right is not."""
+    r = compiled(kernel, "launch(one)", *decisions).regions[0]
+    assert r.region.joined
+    assert [*joined_failures(r.region)] == []
+    seen = set()
+    for k, j in enumerate(r.region.joined):
+        for kind, wrong in mutants(j):
+            loops = (*r.region.joined[:k], wrong, *r.region.joined[k + 1 :])
+            assert [*joined_failures(replace(r.region, joined=loops))], kind
+            seen.add(kind)
+    assert kinds <= seen
+
+
+def test_a_certificate_is_about_joined_launches_too() -> None:
+    r = compiled("trisolv", "launch(one)").regions[0]
+    (j,) = r.region.joined
+    assert certify(r).holds
+    wrong = replace(r.region, joined=(replace(j, meet=(False, *j.meet[1:])),))
+    refuted = {f.property for f in certify(r.with_kernels(wrong)).failures}
+    assert refuted == {DEPENDENCES}
 
 
 def built(folder: Path, kernel: str, decisions: str) -> Path:

@@ -199,7 +199,8 @@ class Site:
 class Kernel:
     """`block` is (x, y, z) threads. `comment` holds source lines and mapping, one string a line.
 
-    A loop of the host may be one launch, where the device can, if all kernels launched in it are `joined`.
+    A loop of the host may be one launch, where the device can, if all kernels launched in it are `joined`:
+    see `Region.joined`.
     """
 
     name: str
@@ -245,6 +246,60 @@ class Launch:
 
 
 HostStatement: TypeAlias = HostFor | HostIf | Launch
+
+
+PART_BARRIERS = 15  # of parts of a block: what the hardware has, but for that of the whole block
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How blocks that are one launch run those of a kernel: `number` at a time, each by so many `threads`.
+
+    Each has so many `bytes` of shared memory; `meets` is whether its threads wait for each other, `is_whole`
+    whether they are all of a block that is launched.
+    """
+
+    kernel: str
+    threads: int
+    number: int
+    bytes: int
+    meets: bool
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A `loop` of the host whose launches are one, of the kernel `name` in blocks of so many `threads`.
+
+        before:  for (k = 0; k < n; ++k) { f<<<grid, block>>>(k); g<<<other grid, other block>>>(k); }
+        after:   for (k = 0; k < n; ++k) { blocks of f(k); all blocks meet; blocks of g(k); all blocks meet; }
+
+    Its blocks have parts, of as many threads as a block of the launch that they are at: part p of block b
+    runs block b + p * gridDim.x of the launch, and so on, by turns. The threads of a part meet by
+    themselves, at a barrier and in shared memory of their own; all blocks meet where a launch ends.
+
+    `meet` says of each launch in the loop's text whether all blocks wait for its end. What `changes` are the
+    arrays that are not read through caches that see no stores.
+    """
+
+    name: str
+    loop: HostFor
+    parts: tuple[Part, ...]
+    threads: int
+    meet: tuple[bool, ...]
+    changes: frozenset[str]
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        return tuple(part.kernel for part in self.parts)
+
+    @property
+    def bytes(self) -> int:
+        """Of shared memory of a block."""
+        return max(part.number * part.bytes for part in self.parts)
+
+    def part(self, kernel: str) -> Part:
+        return next(part for part in self.parts if part.kernel == kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +357,7 @@ class Buffer:
 class Region:
     """One device function: `void name(scalars..., buffers...)`, scalars first, host buffers in order.
 
+    Loops of `body` that are `joined` are one launch where the device's language can say so.
     `sized` are scalars of type int for which values beyond LARGEST_SIZE are not ruled out by tests of the
     host file: the function ends the program there.
     """
@@ -315,6 +371,7 @@ class Region:
     functions: tuple[str, ...] = ()
     position: Position | None = None
     sized: tuple[str, ...] = ()
+    joined: tuple[Joined, ...] = ()
 
     @property
     def integers(self) -> tuple[ScalarArgument, ...]:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.device import Device
+from polygpu.model.kernel import (
+    PART_BARRIERS,
+    Barrier,
+    HostFor,
+    HostStatement,
+    Joined,
+    Kernel,
+    Launch,
+    Part,
+    Region,
+)
+from polygpu.model.kernel_walk import statements
 from polygpu.offload.instances import Sizes
 from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values, launches
-from polygpu.perf.resources import resident
+from polygpu.perf.resources import registers_of, resident
+from polygpu.printing.kernel_text import part_bytes
+from polygpu.printing.uses import launches as launched
 
 _LAUNCHES = 3  # iterations of a loop of the host that are looked at
 
@@ -32,7 +46,60 @@ def joined(r: CompiledRegion, device: Device, stated: Mapping[str, int], rule: b
         replace(kernel, joined=bool(grid.outer) and (d.value == "one" if d else short))
         for kernel, grid, d in zip(r.region.kernels, r.grids, asked, strict=True)
     )
-    return r.with_kernels(replace(r.region, kernels=kernels))
+    region = replace(r.region, kernels=kernels)
+    return r.with_kernels(replace(region, joined=tuple(loops_of(region, device))))
+
+
+def loops_of(region: Region, device: Device) -> Iterator[Joined]:
+    """The loops of the host, from the outermost, all of whose kernels may be joined."""
+    kernels = {k.name: k for k in region.kernels if k.joined and _may_join(k, device)}
+    stem = region.name.removeprefix("polygpu_")
+    loops = dict.fromkeys(_outermost(region.body, frozenset(kernels)))
+    return (_joined(f"{stem}_loop{k}", loop, kernels, device) for k, loop in enumerate(loops))
+
+
+def _outermost(body: Iterable[HostStatement], kernels: frozenset[str]) -> Iterator[HostFor]:
+    for s in body:
+        if isinstance(s, HostFor) and {launch.kernel for launch in launched(s.body)} <= kernels:
+            yield s
+        elif not isinstance(s, Launch):
+            yield from _outermost(s.body, kernels)
+
+
+def _may_join(kernel: Kernel, device: Device) -> bool:
+    """Whether blocks of the kernel can be parts of others: where they have barriers, of whole warps."""
+    return not _meets(kernel) or prod(kernel.block) % device.warp == 0
+
+
+def _meets(kernel: Kernel) -> bool:
+    return bool(kernel.shared) or any(isinstance(s, Barrier) for s in statements(kernel.body))
+
+
+def _joined(name: str, loop: HostFor, kernels: Mapping[str, Kernel], device: Device) -> Joined:
+    made = [launch.kernel for launch in launched(loop.body)]
+    mine = [kernels[name] for name in dict.fromkeys(made)]
+    threads = _threads(mine, device)
+    changes = frozenset(a.name for k in mine for a in k.arrays if a.written)
+    parts = tuple(_part(k, threads, device) for k in mine)
+    return Joined(name, loop, parts, threads, (True,) * len(made), changes)
+
+
+def _threads(kernels: Sequence[Kernel], device: Device) -> int:
+    """The largest power of two that the registers of a multiprocessor suffice for, or the largest block."""
+    registers = max(registers_of(kernel, device) for kernel in kernels)
+    most = min(device.max_threads_per_block, device.registers_per_multiprocessor // registers)
+    widest = max(prod(kernel.block) for kernel in kernels)
+    return max(1 << most.bit_length() - 1, widest + -widest % device.warp)
+
+
+def _part(kernel: Kernel, block: int, device: Device) -> Part:
+    threads, meets, size = prod(kernel.block), _meets(kernel), part_bytes(kernel)
+    limits = [
+        block // threads,
+        *([PART_BARRIERS] if meets else []),
+        *([device.shared_per_block // size] if size else []),
+    ]
+    return Part(kernel.name, threads, max(1, min(limits)), size, meets, threads == block)
 
 
 def is_short(ledger: Ledger, stated: Mapping[str, int]) -> bool:

@@ -17,7 +17,7 @@ from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import find
 from polygpu.printing.embed import device_functions, device_structure, floor_division, host_helpers
-from polygpu.printing.joined import Joined, joined_loops, one_block_rounds
+from polygpu.printing.joined import JoinedLoop, joined_loops, one_block_rounds
 from polygpu.printing.kernel_text import KernelText
 from polygpu.printing.layout import region_text
 from polygpu.support.position import basename
@@ -55,7 +55,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
     """
     regions = [region_text(region, device, dialect, region.name in unit.kept) for region in unit.regions]
     buffers = [buffer for region in regions for buffer in region.buffers]
-    loops = [loop for region in unit.regions for loop in joined_loops(region, device, dialect)]
+    loops = [loop for region in unit.regions for loop in joined_loops(region, dialect)]
     structures = _structures(unit)
     functions = device_functions((text for region in unit.regions for text in region.functions), dialect)
     weak, weak_end = dialect.weak
@@ -89,7 +89,7 @@ def template_values(unit: Unit, device: Device, dialect: Dialect) -> dict[str, A
         "weak": weak,
         "weak_end": weak_end,
         "loops": [loop for region in regions for loop in region.loops],
-        "parts_meet": any(p.meets and not p.is_whole for loop in loops for p in loop.parts.values()),
+        "parts_meet": any(p.meets and not p.is_whole for loop in loops for p in loop.joined.parts),
         "rounds": one_block_rounds(device),
         "static_shared": dialect.static_shared,
         "asynchronous": bool(dialect.copy) and any(map(uses.asynchronous, _kernels(unit))),
@@ -114,10 +114,10 @@ def _kernels(unit: Unit) -> list[Kernel]:
     return [kernel for region in unit.regions for kernel in region.kernels]
 
 
-def _functions(unit: Unit, loops: Iterable[Joined]) -> frozenset[str]:
+def _functions(unit: Unit, loops: Iterable[JoinedLoop]) -> frozenset[str]:
     """What kernels call."""
     called = uses.functions(e for kernel in _kernels(unit) for e in uses.kernel_expressions(kernel))
-    return called | uses.functions(e for loop in loops for e in uses.host_expressions((loop.loop,)))
+    return called | uses.functions(e for loop in loops for e in uses.host_expressions((loop.joined.loop,)))
 
 
 def _doubles(unit: Unit, texts: Iterable[str]) -> bool:

@@ -1,99 +1,51 @@
-"""Loops of the host whose launches are one: as many blocks as run at a time carry out one after another.
+"""Loops of the host whose launches are one, in print: see `model.kernel.Joined`.
 
-    for (k = 0; k < n; ++k) { f<<<grid, block>>>(k); g<<<other grid, other block>>>(k); }
-
-becomes one launch of a kernel that runs the loop:
-
-    for (k = 0; k < n; ++k) { blocks of f(k); all blocks meet; blocks of g(k); all blocks meet; }
-
-Its blocks have parts, of as many threads as a block of the launch that they are at: part p of block b runs
-block b + p * gridDim.x of the launch, and so on, by turns. The threads of a part meet by themselves, at a
-barrier and in shared memory of their own; all blocks meet where a launch ends. What a kernel reads and
-another one of the loop writes does not go through caches that see no stores.
+What a kernel reads and another one of the loop writes does not go through caches that see no stores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from math import prod
 
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
-from polygpu.model.kernel import (
-    ArrayArgument,
-    Barrier,
-    For,
-    HostFor,
-    HostStatement,
-    Kernel,
-    Launch,
-    Region,
-    While,
-)
+from polygpu.model.kernel import ArrayArgument, For, Joined, Kernel, Launch, Part, Region, While
 from polygpu.model.kernel_walk import statements
 from polygpu.model.rewrite import scalars_in
-from polygpu.perf.resources import registers_of
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
-from polygpu.printing.kernel_text import array_parameter, part_barrier, part_bytes
+from polygpu.printing.kernel_text import array_parameter, part_barrier
 from polygpu.printing.printer import Names, braced, indented, print_expr, print_host
 from polygpu.support.dataclass import dataclass
 
 _MEET = "polygpu_sync_grid();"
-_BARRIERS = 15  # of parts of a block: what the hardware has, but for that of the whole block
 
 
 @dataclass(frozen=True)
-class Part:
-    """How blocks that are one launch run those of a kernel: `number` at a time, each by so many `threads`.
+class JoinedLoop:
+    """A loop of a region."""
 
-    Each has so many `bytes` of shared memory; `meets` is whether its threads wait for each other, `is_whole`
-    whether they are all of a block that is launched.
-    """
-
-    kernel: Kernel
-    threads: int
-    number: int
-    bytes: int
-    meets: bool
-    is_whole: bool
-
-
-@dataclass(frozen=True)
-class Joined:
-    """A loop of the host, and the kernel `name` that makes its launches, in blocks of so many `threads`."""
-
-    name: str
-    loop: HostFor
+    joined: Joined
     region: Region
-    parts: dict[str, Part]
-    threads: int
 
     @cached_property
-    def written(self) -> frozenset[str]:
-        """The arrays that change while the kernel runs."""
-        return frozenset(a.name for p in self.parts.values() for a in p.kernel.arrays if a.written)
-
-    @property
-    def bytes(self) -> int:
-        """Of shared memory of a block."""
-        return max(part.number * part.bytes for part in self.parts.values())
+    def kernels(self) -> dict[str, Kernel]:
+        return {k.name: k for k in self.region.kernels if k.name in self.joined.kernels}
 
     @cached_property
     def scalars(self) -> tuple[tuple[str, str], ...]:
         """The region's scalars that the loop depends on, with their types."""
-        named = scalars_in(*uses.host_expressions((self.loop,)))
+        named = scalars_in(*uses.host_expressions((self.joined.loop,)))
         return tuple((s.name, s.type) for s in self.region.scalars if s.name in named)
 
     @cached_property
     def arrays(self) -> tuple[ArrayArgument, ...]:
         """Those of its kernels that are passed, by name."""
-        found = {a.name: a for p in self.parts.values() for a in p.kernel.arrays if a.space != "constant"}
-        return tuple(replace(found[name], written=name in self.written) for name in sorted(found))
+        found = {a.name: a for k in self.kernels.values() for a in k.arrays if a.space != "constant"}
+        return tuple(replace(found[name], written=name in self.joined.changes) for name in sorted(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,29 +68,14 @@ class JoinedText:
     values: tuple[str, ...]  # that the region passes for them
 
 
-def joined_loops(region: Region, device: Device, dialect: Dialect) -> tuple[Joined, ...]:
-    """The loops of the host, from the outermost, all of whose kernels may be joined."""
-    if not dialect.part_barrier:
-        return ()
-    kernels = {k.name: k for k in region.kernels if k.joined and may_join(k, device)}
-    stem = region.name.removeprefix("polygpu_")
-    loops = dict.fromkeys(_outermost(region.body, frozenset(kernels)))
-    found = (_joined(f"{stem}_loop{k}", loop, region, kernels, device) for k, loop in enumerate(loops))
-    return tuple(found)
-
-
-def may_join(kernel: Kernel, device: Device) -> bool:
-    """Whether blocks of the kernel can be parts of others: where they have barriers, of whole warps."""
-    return not _meets(kernel) or prod(kernel.block) % device.warp == 0
+def joined_loops(region: Region, dialect: Dialect) -> tuple[JoinedLoop, ...]:
+    """The loops that are one launch where the dialect can say so."""
+    return tuple(JoinedLoop(joined, region) for joined in region.joined if dialect.part_barrier)
 
 
 def one_block_rounds(device: Device) -> int:
     """The turns of one block, each of which waits for memory, in the time of a barrier of many blocks."""
     return max(1, int(device.costs["grid_barrier"] * device.clock / max(device.costs["latency"], 1)))
-
-
-def _meets(kernel: Kernel) -> bool:
-    return bool(kernel.shared) or any(isinstance(s, Barrier) for s in statements(kernel.body))
 
 
 def _loops(kernel: Kernel) -> bool:
@@ -149,64 +86,33 @@ def _loops(kernel: Kernel) -> bool:
     )
 
 
-def _outermost(body: Iterable[HostStatement], kernels: frozenset[str]) -> Iterator[HostFor]:
-    for s in body:
-        if isinstance(s, HostFor) and {launch.kernel for launch in uses.launches(s.body)} <= kernels:
-            yield s
-        elif not isinstance(s, Launch):
-            yield from _outermost(s.body, kernels)
-
-
-def _joined(name: str, loop: HostFor, region: Region, kernels: dict[str, Kernel], device: Device) -> Joined:
-    mine = {launch.kernel: kernels[launch.kernel] for launch in uses.launches(loop.body)}
-    threads = _threads(mine.values(), device)
-    return Joined(name, loop, region, {n: _part(k, threads, device) for n, k in mine.items()}, threads)
-
-
-def _threads(kernels: Iterable[Kernel], device: Device) -> int:
-    """The largest power of two that the registers of a multiprocessor suffice for, or the largest block."""
-    registers = max(registers_of(kernel, device) for kernel in kernels)
-    most = min(device.max_threads_per_block, device.registers_per_multiprocessor // registers)
-    widest = max(prod(kernel.block) for kernel in kernels)
-    return max(1 << most.bit_length() - 1, widest + -widest % device.warp)
-
-
-def _part(kernel: Kernel, block: int, device: Device) -> Part:
-    threads, meets, size = prod(kernel.block), _meets(kernel), part_bytes(kernel)
-    limits = [
-        block // threads,
-        *([_BARRIERS] if meets else []),
-        *([device.shared_per_block // size] if size else []),
-    ]
-    return Part(kernel, threads, max(1, min(limits)), size, meets, threads == block)
-
-
-def joined_text(loop: Joined, wide: frozenset[str], dialect: Dialect) -> JoinedText:
+def joined_text(loop: JoinedLoop, wide: frozenset[str], dialect: Dialect) -> JoinedText:
     """Prints a loop; the kernels that are `wide` have two versions."""
     device = Names(replace(dialect, reserved=dialect.reserved | HOST_C.reserved))
-    host, version = dialect.host_language, bool(wide & {*loop.parts})
+    host, joined = dialect.host_language, loop.joined
+    version, meet = bool(wide & {*joined.kernels}), iter(joined.meet)
 
     def run(launch: Launch) -> list[str]:
-        return _turns(launch, loop, launch.kernel in wide, device)
+        turns = _turns(launch, loop, launch.kernel in wide, device)
+        return [*turns, _MEET] if next(meet) else turns
 
     def count(launch: Launch) -> list[str]:
         grid = ", ".join(map(print_expr, launch.grid))
-        part = loop.parts[launch.kernel]
-        loops = "true" if _loops(part.kernel) else "false"
-        return [f"polygpu_count(grid, {part.number}, {loops}, {grid});"]
+        loops = "true" if _loops(loop.kernels[launch.kernel]) else "false"
+        return [f"polygpu_count(grid, {joined.part(launch.kernel).number}, {loops}, {grid});"]
 
-    body = print_host((loop.loop,), run, device)
+    body = print_host((joined.loop,), run, device)
     arrays = [
         f"{'' if a.written else 'const '}{host.stored_type(a.type)} *{HOST_C.spell(a.name)}"
         for a in loop.arrays
     ]
     scalars = [(HOST_C.spell(name), ctype) for name, ctype in loop.scalars]
     return JoinedText(
-        name=loop.name,
-        launches=", ".join(loop.parts),
+        name=joined.name,
+        launches=", ".join(joined.kernels),
         wide=version,
-        threads=loop.threads,
-        bytes=loop.bytes,
+        threads=joined.threads,
+        bytes=joined.bytes,
         parameters=(
             *(f"{dialect.stored_type(ctype)} {device.spell(name)}" for name, ctype in loop.scalars),
             *(array_parameter(a, device.dialect, a.written) for a in loop.arrays),
@@ -218,7 +124,7 @@ def joined_text(loop: Joined, wide: frozenset[str], dialect: Dialect) -> JoinedT
             *(f"{host.type(ctype)} {name}" for name, ctype in scalars),
             *arrays,
         ),
-        count="\n".join(folded(indented(print_host((loop.loop,), count)))),
+        count="\n".join(folded(indented(print_host((joined.loop,), count)))),
         arguments=tuple(
             f"&{name}"
             for name in (*(name for name, _ in scalars), *(HOST_C.spell(a.name) for a in loop.arrays))
@@ -227,15 +133,15 @@ def joined_text(loop: Joined, wide: frozenset[str], dialect: Dialect) -> JoinedT
     )
 
 
-def _turns(launch: Launch, loop: Joined, wide: bool, names: Names) -> list[str]:
-    """Runs the blocks of a launch by turns, and has all wait for its end."""
-    part = loop.parts[launch.kernel]
+def _turns(launch: Launch, loop: JoinedLoop, wide: bool, names: Names) -> list[str]:
+    """Runs the blocks of a launch by turns."""
+    part, kernel = loop.joined.part(launch.kernel), loop.kernels[launch.kernel]
     axes = [axis for axis, e in zip("xyz", launch.grid, strict=True) if e != Int(1)]
     extents = {a: print_expr(e, names) for a, e in zip("xyz", launch.grid, strict=True) if a in axes}
-    called = _called(launch, part, axes, wide, names)
+    called = _called(launch, part, kernel, axes, wide, names)
     here = _here(part)
     if not axes:
-        return [*braced(f"if (blockIdx.x == 0 && threadIdx.x < {part.threads})", [called]), _MEET]
+        return braced(f"if (blockIdx.x == 0 && threadIdx.x < {part.threads})", [called])
     sizes = [f"grid_{axis} = max({extents[axis]}, 0)" for axis in axes if len(axes) > 1]
     end = " * ".join(f"grid_{axis}" for axis in axes) if sizes else extents[axes[0]]
     step = f"{part.number} * gridDim.x" if part.number > 1 else "gridDim.x"
@@ -243,19 +149,19 @@ def _turns(launch: Launch, loop: Joined, wide: bool, names: Names) -> list[str]:
     apart = [part_barrier(here, part.threads, part.is_whole, names.dialect)] if part.meets else []
     start = ", ".join((*sizes, f"block = {first}"))
     lines = braced(f"for (int {start}; block < {end}; block += {step})", [called, *apart])
-    if loop.threads > part.number * part.threads:
+    if loop.joined.threads > part.number * part.threads:
         lines = braced(f"if (threadIdx.x < {part.number * part.threads})", lines)
-    return [*lines, _MEET]
+    return lines
 
 
-def _called(launch: Launch, part: Part, axes: list[str], wide: bool, names: Names) -> str:
+def _called(launch: Launch, part: Part, kernel: Kernel, axes: list[str], wide: bool, names: Names) -> str:
     """A block's function, of the block `block`."""
     arguments = [
-        _thread(part),
+        _thread(part, kernel),
         _block(axes),
         _here(part),
         *(print_expr(e, names) for e in launch.scalars),
-        *(names.spell(a.name) for a in part.kernel.arrays if a.space != "constant"),
+        *(names.spell(a.name) for a in kernel.arrays if a.space != "constant"),
     ]
     return f"block_of_{launch.kernel}{'<offset_t>' if wide else ''}({', '.join(arguments)});"
 
@@ -267,9 +173,9 @@ def _here(part: Part) -> str:
     return f"threadIdx.x / {part.threads}" if part.threads > 1 else "threadIdx.x"
 
 
-def _thread(part: Part) -> str:
+def _thread(part: Part, kernel: Kernel) -> str:
     """The index of a thread within its part."""
-    x, y, _ = part.kernel.block
+    x, y, _ = kernel.block
     if part.threads == 1:
         return "make_uint3(0, 0, 0)"
     thread = f"threadIdx.x % {part.threads}" if part.number > 1 else "threadIdx.x"

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from polygpu.mapping.spaces import WIDEST, Constant
 from polygpu.model.device import Device
 from polygpu.model.expr import Int
-from polygpu.model.kernel import Buffer, HostFor, Kernel, Launch, Region
+from polygpu.model.kernel import Buffer, HostFor, Joined, Kernel, Launch, Region
 from polygpu.model.rewrite import names_in
 from polygpu.printing import uses
 from polygpu.printing.dialect import Dialect
 from polygpu.printing.dialects import HOST_C
 from polygpu.printing.folding import folded
-from polygpu.printing.joined import Joined, JoinedText, joined_loops, joined_text
+from polygpu.printing.joined import JoinedText, joined_loops, joined_text
 from polygpu.printing.kernel_text import AXES, KernelText, array_arguments, constant_name, kernel_text
 from polygpu.printing.printer import braced, indented, print_expr, print_host
 from polygpu.printing.transfers import Transfer, elements, is_kept, sizes, transfers
@@ -94,14 +94,15 @@ class RegionText:
 
 def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) -> RegionText:
     """Prints the parts of `region` for a file in `dialect`; its arrays may be `kept` on the device."""
-    loops = joined_loops(region, device, dialect)
+    loops = joined_loops(region, dialect)
+    one = [loop.joined for loop in loops]
     kernels = tuple(
-        kernel_text(i, k, region, device, dialect, _changing(k, loops), _is_whole(k, loops))
+        kernel_text(i, k, region, device, dialect, _changing(k, one), _is_whole(k, one))
         for i, k in enumerate(region.kernels)
     )
     by_name = {kernel.name: text for kernel, text in zip(region.kernels, kernels, strict=True)}
     wide = frozenset(kernel.name for kernel in kernels if kernel.wide)
-    joined = {loop.loop: joined_text(loop, wide, dialect) for loop in loops}
+    joined = {loop.joined.loop: joined_text(loop, wide, dialect) for loop in loops}
 
     def around(loop: HostFor, lines: list[str]) -> list[str]:
         return _unless_joined(joined[loop], dialect, lines) if loop in joined else lines
@@ -134,13 +135,13 @@ def region_text(region: Region, device: Device, dialect: Dialect, kept: bool) ->
 
 def _changing(kernel: Kernel, loops: Iterable[Joined]) -> frozenset[str] | None:
     """What changes in loops that are one launch while they run the kernel; None where none does."""
-    mine = [loop.written for loop in loops if kernel.name in loop.parts]
+    mine = [loop.changes for loop in loops if kernel.name in loop.kernels]
     return frozenset().union(*mine) if mine else None
 
 
 def _is_whole(kernel: Kernel, loops: Iterable[Joined]) -> bool:
     """Whether the blocks of all loops that run the kernel have just its threads."""
-    return all(loop.parts[kernel.name].is_whole for loop in loops if kernel.name in loop.parts)
+    return all(loop.part(kernel.name).is_whole for loop in loops if kernel.name in loop.kernels)
 
 
 def _unless_joined(loop: JoinedText, dialect: Dialect, lines: list[str]) -> list[str]:

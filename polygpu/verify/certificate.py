@@ -24,6 +24,7 @@ from polygpu.verify.elements import with_elements
 from polygpu.verify.final_copies import with_final_copies
 from polygpu.verify.initial import find_copies
 from polygpu.verify.instances import check_instances, check_left_out
+from polygpu.verify.joined import check_joined
 from polygpu.verify.layouts import check_layouts
 from polygpu.verify.match import MismatchError
 from polygpu.verify.policies import check_policies
@@ -87,6 +88,7 @@ def prove(
     check_bounds(session)
     check_ranges(session)
     check_spaces(session)
+    check_joined(session)
     check_races(session)
     uses = Uses()
     check_policies(session, policies)
