@@ -67,7 +67,6 @@ def small_chip() -> str:
     return re.sub(r"(latency = \{ value = )[\d.]+", r"\g<1>1000000.0", text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "decisions", "runs"),
     [

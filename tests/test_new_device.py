@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,12 @@ def test_every_number_is_shown(chip: str, capfd: pytest.CaptureFixture[str]) -> 
     for key, unit, source in entries:
         assert unit in lines[key]
         assert source in lines[key]
+
+
+@pytest.mark.parametrize("kernel", ["mm", "mv", "jacobi-2d", "heat-3d", "trisolv", "durbin"])
+def test_rules_choose_blocks_that_a_chip_has_threads_for(kernel: str, tmp_path: Path) -> None:
+    file = tmp_path / "narrow.toml"
+    file.write_text(changed((SHIPPED / "h100.toml").read_text(), max_threads_per_block=64))
+    compiled = compile_file(str(programs.source_of(kernel)), Options(device=str(file), level=1))
+    blocks = [prod(k.block) for r in compiled.regions for k in r.region.kernels]
+    assert blocks and max(blocks) <= 64

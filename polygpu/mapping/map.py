@@ -43,6 +43,7 @@ from polygpu.mapping.rules import (
     scales,
     shared_bytes,
     tiling,
+    within,
 )
 from polygpu.mapping.scaled import form_of
 from polygpu.mapping.sharing import share
@@ -179,7 +180,7 @@ def _attending(grid: Grid, body: Node, inside: bool, device: Device, asked: Want
     """
     loops = [part.members[0] for part in parts(body) if isinstance(part, Band)]
     if not (decision := asked.find("attend")):
-        usual = _ATTENDING if device.rule == "sector" else 1
+        usual = min(_ATTENDING, device.max_threads_per_block) if device.rule == "sector" else 1
     elif isinstance(decision.value, int):
         usual = decision.value
     else:
@@ -206,7 +207,7 @@ def _in_time(
     usual = time_tiles.shape(len(nest.parallel), words)
     sizes = [(threads, points, points) for threads, points in usual]
     grid = replace(plain(p, nest, outer), reuse=Access.REUSE)
-    grid = _made(grid, _deal(grid, sizes, asked), device, asked, "threads", "tile")
+    grid = _made(grid, _deal(grid, within(sizes, device), asked), device, asked, "threads", "tile")
     axes = tuple(
         replace(axis, overlap=overlap, group=axis.per_thread)
         for axis, overlap in zip(grid.axes, time_tiles.overlaps(steps), strict=True)
@@ -258,7 +259,7 @@ def _waved(p: Polyhedra, nest: Nest, outer: tuple[Fixed, ...], device: Device) -
 
 def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
     """The grid in tiles of these sizes, unless others are asked for."""
-    grid = _made(grid, _deal(grid, t.shapes, asked), device, asked, "threads", "tile", "deal")
+    grid = _made(grid, _deal(grid, within(t.shapes, device), asked), device, asked, "threads", "tile", "deal")
     grid = _anchored(grid)
     if t.registers and asked.find("registers") is None and grid.dealt_as(t.shapes):
         grid = replace(grid, registers=t.registers)

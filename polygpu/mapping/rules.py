@@ -197,6 +197,16 @@ def tile_sizes(count: int, kind: NestClass, device: Device) -> tuple[Sizes, int]
     return [*front, (8, 1, 1), (32, 1, 1)], 16
 
 
+def within(sizes: Sizes, device: Device) -> Sizes:
+    """With half of the threads of the longest axis, until a block of the device has as many as there are."""
+    found = list(sizes)
+    while prod(threads for threads, _, _ in found) > device.max_threads_per_block:
+        longest = max(range(len(found)), key=lambda k: found[k][0])
+        threads, points, group = found[longest]
+        found[longest] = (threads // 2, points, group)
+    return found
+
+
 @dataclass(frozen=True)
 class Tiling:
     """The shapes of the axes, the `step` of strip-mined loops and how their tiles follow each other; what

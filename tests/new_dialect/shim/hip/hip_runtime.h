@@ -23,7 +23,7 @@
 #define __shared__ static
 #define __constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 using std::max;
 using std::min;
