@@ -50,7 +50,9 @@ def test_candidates_are_no_other_names_of_each_other() -> None:
 
 def test_nothing_the_model_takes_is_slower_than_what_an_expert_tries() -> None:
     share = Share("mm", "8800gtx", 0, 20, 400, 1)
-    (nest,) = look_at(share, (), inf) or ()
+    found = look_at(share, (), inf)
+    assert found and len(found) == 1
+    nest = found[0]
     assert nest["rules"] > nest["default"] > 0
     assert min(seconds for _, seconds in nest["experts"]) >= 0.9 * nest["default"]
     assert nest["typically"][0] >= nest["typically"][1]
