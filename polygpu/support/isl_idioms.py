@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -132,13 +133,19 @@ def _of_a_loop() -> float:
     return process_time() - start
 
 
+def _spent() -> float:
+    """Seconds of the processor, those of children that have ended with them."""
+    children = os.times()
+    return process_time() + children.children_user + children.children_system
+
+
 @contextmanager
 def hurried(seconds: float) -> Iterator[None]:
     """What should take so many seconds: what takes steps that are long is not begun inside.
 
     `bounded` work that begins after `slow()` times as many of the processor raises TooLongError.
     """
-    token = _DEADLINE.set(min(_DEADLINE.get(), process_time() + slow() * seconds))
+    token = _DEADLINE.set(min(_DEADLINE.get(), _spent() + slow() * seconds))
     try:
         yield
     finally:
@@ -147,7 +154,7 @@ def hurried(seconds: float) -> Iterator[None]:
 
 def in_time() -> None:
     """Raises TooLongError where the time that `hurried` gives is over."""
-    if process_time() >= _DEADLINE.get():
+    if _spent() >= _DEADLINE.get():
         raise TooLongError("time is up")
 
 
@@ -158,7 +165,7 @@ def bounded(operations: float) -> Iterator[None]:
     Also where the time that `hurried` gives is over. Inside, isl's functions raise what islpy makes of that.
     """
     outer = _CLOCK.end
-    _CLOCK.end = min(outer, steps() + (operations if process_time() < _DEADLINE.get() else 0))
+    _CLOCK.end = min(outer, steps() + (operations if _spent() < _DEADLINE.get() else 0))
     pass_by(0)
     try:
         yield

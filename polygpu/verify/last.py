@@ -72,6 +72,7 @@ def is_doubtful(pairs: isl.Map) -> bool:
 
 
 def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
+    in_time()
     if not is_doubtful(pairs):
         return latest(pairs, time)
     key = str(pairs), str(time)
@@ -134,6 +135,7 @@ def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
         last = guess(pairs).intersect(pairs)
         if pairs.domain().is_subset(last.domain()) and last.reverse().apply_range(pairs).is_disjoint(after):
             return last
+        in_time()
     return pairs.subtract(pairs.apply_range(after.reverse()))
 
 

@@ -14,7 +14,7 @@ from polygpu.model.expr import Reference
 from polygpu.model.rewrite import exclusive, numbered
 from polygpu.model.scop import Let, Number, keeps_apart
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D, TooLongError, in_order
+from polygpu.support.isl_idioms import D, TooLongError, in_order, in_time
 from polygpu.verify.last import last_writes
 from polygpu.verify.slots import Slot, reached, slots_of, touching
 
@@ -184,6 +184,7 @@ class Source:
         now = instance.apply_range(times.pop(read))
         earlier: dict[Slot, isl.Map] = {}
         for w in writes:
+            in_time()
             meet = sink.apply_range(known(w).reverse()).intersect(in_order(times[w], now).reverse())
             # the old value that an implied read stands for may be what the other branch has written
             if w.statement == read.statement and exclusive(w.number, read.number) and not read.implied:
@@ -192,6 +193,7 @@ class Source:
                 earlier[w] = meet
         fresh = instance.domain()
         for pairs in earlier.values():
+            in_time()
             fresh = fresh.subtract(pairs.domain())
         last = last_writes(earlier, times)
         return [Writer(w.statement, w.number, pairs) for w, pairs in last.items()], fresh

@@ -72,7 +72,22 @@ def tried_at(p: Program, values: Mapping[str, int]) -> Program:
     n, m = p.sizes[-1]
     size = (values.get("n", n), values.get("m", m))
     more = in_memory(replace(p, sizes=tuple(dict.fromkeys((*p.sizes, size)))))
-    return within_bounds(more) if "unsigned" in p.parameter else more
+    return within_bounds(more) if "unsigned" in p.parameter or any(map(_counts_unsigned, p.regions)) else more
+
+
+def _counts_unsigned(nodes: tuple[Node, ...]) -> bool:
+    """Whether a loop's iterator is unsigned."""
+    for node in nodes:
+        match node:
+            case Loop(type=ctype, body=body):
+                found = "unsigned" in ctype or _counts_unsigned(body)
+            case If(_, then, otherwise):
+                found = _counts_unsigned((*then, *otherwise))
+            case _:
+                found = False
+        if found:
+            return True
+    return False
 
 
 def nesting(nodes: tuple[Node, ...]) -> int:

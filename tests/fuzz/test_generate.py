@@ -369,6 +369,16 @@ def test_scalars_that_pass_subscripts_on_hold_no_wrapped_ones(parts: tuple[str, 
     assert Batch(carried, tmp_path).outcome.failures == []
 
 
+def test_sizes_that_are_tried_too_keep_wrapped_subscripts_inside() -> None:
+    """a[-i + n] in a loop over an unsigned int, with n a long: far outside wherever it runs."""
+    n, i = (Affine(((name, 1),)) for name in ("n", "i"))
+    body = (Assign(Read("A0", (i * -1 + n,)), "{} = {};", Affine()),)
+    loop = Loop("i", (Affine((), 2),), (n,), 3, body, type="unsigned int")
+    made = Program((Array("A0", "int", 1),), (), ((loop,),), ((0, 0), (1, 1)), parameter="long")
+    assert within_bounds(made) == made
+    assert tried_at(made, {"n": 40}) == made
+
+
 def test_loops_that_would_wrap_count_in_signed_types(tmp_path: Path) -> None:
     """for (char j = i + 1; j < i + 2; j++), within a branch too, has no end at i = 127."""
     i = Affine((("i", 1),))

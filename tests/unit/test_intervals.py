@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,3 +117,12 @@ def test_what_a_choice_leaves_decides_the_next_one() -> None:
         Known(dict.fromkeys("nmk", wide)).where(second).where(first).where(Binary(">=", Name("n"), Int(0)))
     )
     assert known.where(Binary("<=", Name("n"), Int(100))).names["k"] == (10, wide[1])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_product_does_not_fit_because_it_would_as_a_part_of_itself(exact: bool) -> None:
+    """8 * ((int)q + 1), which is no sum of names."""
+    expr = Binary("*", Int(8), Binary("+", Cast("int", Cast("long", Name("q"))), Int(1)))
+    beyond: list[tuple[Expr, Interval]] = []
+    Known({"q": (0, 2**29)}, exact=exact).interval(expr, beyond)
+    assert beyond == [(expr, (8, 8 * (2**29 + 1)))]
