@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import reduce
 from math import inf
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ from polygpu.support.isl_idioms import (
     pw_name,
     sets,
     steps,
+    union_of,
     union_pw_affs,
 )
 from polygpu.support.recent import Recent
@@ -35,6 +37,8 @@ _BRIEF = 0.3  # seconds for a problem without bounds, which takes milliseconds
 _SECONDS = 3.0  # in which isl takes more than _STEPS, unless these are long
 _SIZE = 20_000  # of a problem: dependences times dimensions; the largest kernels known have some 3000
 _FOUND: Recent[Node] = Recent(256)
+_BOX = 4  # sides that the bounds of a loop give a dependence: two for each of its instances
+_FEW = 16  # distances, which are told apart
 _STEEPEST = 64  # coefficient of an iterator; that of useful schedules is seldom more than 3
 
 
@@ -86,6 +90,9 @@ def _schedule(
 def _constraints(
     domain: isl.UnionSet, context: isl.Set, validity: isl.UnionMap, proximity: isl.UnionMap
 ) -> isl.ScheduleConstraints:
+    same = proximity is validity
+    validity = by_distance(validity)
+    proximity = validity if same else by_distance(proximity)
     return (
         isl.ScheduleConstraints.on_domain(domain)
         .set_context(context)
@@ -93,6 +100,52 @@ def _constraints(
         .set_coincidence(validity)
         .set_proximity(proximity)
     )
+
+
+def by_distance(dependences: isl.UnionMap) -> isl.UnionMap:
+    """The same with a piece for each distance where a piece has a few of them and many sides.
+
+    A schedule is legal for a piece if it is for the corners, of which those of { x -> y : |y - x|_1 <= 1 }
+    within bounds are many: isl's dual of it takes a hundred times as long as those of all its translations.
+    """
+    return union_of(part for m in maps(dependences) for part in _by_distance(m))
+
+
+def _by_distance(dependence: isl.Map) -> Iterator[isl.Map]:
+    loops = dependence.dim(D.in_)
+    many = [b for b in basic_maps(dependence) if _sides(b) > _BOX * loops]
+    if not many or loops != dependence.dim(D.out):
+        yield dependence
+        return
+    for piece in basic_maps(dependence):
+        distances = _distances(piece) if piece in many else ()
+        if not distances:
+            yield isl.Map.from_basic_map(piece)
+        for distance in distances:
+            yield isl.Map.from_basic_map(reduce(_shifted, enumerate(distance), piece))
+
+
+def _shifted(piece: isl.BasicMap, by: tuple[int, isl.Val]) -> isl.BasicMap:
+    """Its pairs whose second instance is as much later in one loop."""
+    loop, distance = by
+    fixed = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(piece.get_space()))
+    fixed = fixed.set_coefficient_val(D.in_, loop, isl.Val(1)).set_coefficient_val(D.out, loop, isl.Val(-1))
+    return piece.add_constraint(fixed.set_constant_val(distance))
+
+
+def _sides(piece: isl.BasicMap) -> int:
+    return sum(not c.is_equality() for c in piece.get_constraints())
+
+
+def _distances(piece: isl.BasicMap) -> tuple[tuple[isl.Val, ...], ...]:
+    """Those between the two instances of pairs, whatever the sizes are; none where they are many."""
+    found = isl.Map.from_basic_map(piece).reset_tuple_id(D.in_).reset_tuple_id(D.out).deltas()
+    found = found.project_out(D.param, 0, found.dim(D.param))
+    if not found.is_bounded() or found.count_val().to_python() > _FEW:
+        return ()
+    points: list[isl.Point] = []
+    found.foreach_point(points.append)
+    return tuple(tuple(p.get_coordinate_val(D.set, k) for k in range(found.dim(D.set))) for p in points)
 
 
 def _flat(constraints: Constraints, seconds: float, domain: isl.UnionSet, end: float) -> Node:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field, replace
 from functools import lru_cache, reduce
+from math import prod
 
 import islpy as isl
 
@@ -20,6 +21,7 @@ from polygpu.support.recent import Recent, Same
 
 UNIVERSE = "{ [] : }"
 _RECENT = 100
+_MANY = 100  # pieces of a comparison
 
 
 class NotAffineError(Exception):
@@ -129,20 +131,26 @@ class Scope:
         return self.value(expr).ne_set(constant(0))
 
     def _comparison(self, op: str, left: Expr, right: Expr) -> isl.Set:
+        """Term by term; of values where that would make many pieces, of which isl finds no fewer later."""
+        if _parts(op, left, right) > _MANY:
+            return self._compared(op, left, right)
+        return self._by_terms(op, left, right)
+
+    def _by_terms(self, op: str, left: Expr, right: Expr) -> isl.Set:
         """x < min(a, b)  ->  x < a && x < b, which has fewer pieces than the minimum."""
-        if op in _MIRRORED:
-            for side, other, seen in ((right, left, op), (left, right, _MIRRORED[op])):
-                match _sunk(side):
-                    case Call("min" | "max" as function, arguments, _):
-                        all_of = (function == "min") == (seen in ("<", "<="))
-                        found = [self._comparison(seen, other, a) for a in arguments]
-                        return reduce(isl.Set.intersect if all_of else isl.Set.union, found)
-                    case Select(test, yes, no):
-                        holds = self.condition(test)
-                        first = holds.intersect(self._comparison(seen, other, yes))
-                        return first.union(holds.complement().intersect(self._comparison(seen, other, no)))
-        compared: isl.Set = getattr(self.value(left), _COMPARE[op])(self.value(right))
-        return compared
+        match _terms(op, left, right):
+            case _Terms(all_of, terms):
+                found = [self._by_terms(*term) for term in terms]
+                return reduce(isl.Set.intersect if all_of else isl.Set.union, found)
+            case _Cases(test, yes, no):
+                holds = self.condition(test)
+                first = holds.intersect(self._by_terms(*yes))
+                return first.union(holds.complement().intersect(self._by_terms(*no)))
+        return self._compared(op, left, right)
+
+    def _compared(self, op: str, left: Expr, right: Expr) -> isl.Set:
+        found: isl.Set = getattr(self.value(left), _COMPARE[op])(self.value(right))
+        return found
 
     def affine(self, expr: Expr) -> isl.PwAff | None:
         try:
@@ -201,6 +209,46 @@ def _intersected(domain: isl.Set, condition: isl.Set) -> isl.Set:
     in_time()  # of a test with many parts, each takes seconds where there are dozens of pieces with floors
     found = domain.intersect(condition)
     return coalesced(found) if found.n_basic_set() > 2 * domain.n_basic_set() else found
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Comparisons of which all hold, or any."""
+
+    all_of: bool
+    terms: tuple[tuple[str, Expr, Expr], ...]
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """The comparison that holds where a test does, and where it does not."""
+
+    test: Expr
+    yes: tuple[str, Expr, Expr]
+    no: tuple[str, Expr, Expr]
+
+
+def _terms(op: str, left: Expr, right: Expr) -> _Terms | _Cases | None:
+    """The parts of a comparison with a minimum, a maximum or a selection."""
+    if op in _MIRRORED:
+        for side, other, seen in ((right, left, op), (left, right, _MIRRORED[op])):
+            match _sunk(side):
+                case Call("min" | "max" as function, arguments, _):
+                    all_of = (function == "min") == (seen in ("<", "<="))
+                    return _Terms(all_of, tuple((seen, other, a) for a in arguments))
+                case Select(test, yes, no):
+                    return _Cases(test, (seen, other, yes), (seen, other, no))
+    return None
+
+
+def _parts(op: str, left: Expr, right: Expr) -> int:
+    """How many pieces a comparison has term by term: an intersection of unions has their product."""
+    match _terms(op, left, right):
+        case _Terms(all_of, terms):
+            return (prod if all_of else sum)(_parts(*term) for term in terms)
+        case _Cases(_, yes, no):
+            return _parts(*yes) + _parts(*no)
+    return 1
 
 
 def _is_plain(expr: Expr) -> bool:

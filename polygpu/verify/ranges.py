@@ -110,6 +110,8 @@ class _Check:
             if key in self.fitting:
                 continue
             value, (low, high) = inside.value(part), limits(type_of(part))
+            if value.n_piece() > 1:  # what cases have in common with the domain makes it long to compare them
+                value = value.gist(inside.domain)
             wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
             wrong = wrong.intersect(inside.domain).intersect(self.sizes)
             if not wrong.is_empty():

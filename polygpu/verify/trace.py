@@ -85,18 +85,20 @@ class _Host:
     ) -> None:
         kernel = next(k for k in self.region.kernels if k.name == s.kernel)
         values: dict[str, isl.PwAff | None] = {}
-        cases: list[str] = []
+        cases: dict[str, str] = {}  # values that differ from case to case, by what they are
         inside = scope
         self.computed.compute(scope, (*s.grid, *s.scalars))
         computed = Computed(kernel.name, {a.name: a.origin for a in kernel.arrays})
         for argument, given in zip(kernel.scalars, s.scalars, strict=True):
             values[argument.name] = value = scope.affine(given)
             if value is not None and value.n_piece() > 1:
-                cases.append(f"s{len(cases)}__")
-                values[argument.name] = variable(cases[-1])
-                inside = inside.within(variable(cases[-1]).eq_set(value))
+                case = str(value)
+                if case not in cases:
+                    cases[case] = f"s{len(cases)}__"
+                    inside = inside.within(variable(cases[case]).eq_set(value))
+                values[argument.name] = variable(cases[case])
             computed.bind(values[argument.name], scope, given)
-        launched = Launched(len(self.found), kernel.name, path, loops, tuple(cases))
+        launched = Launched(len(self.found), kernel.name, path, loops, tuple(cases.values()))
         for name, count in zip(BLOCKS, s.grid, strict=True):
             inside = inside.within(between(scope, variable(name), Int(0), count))
         inside = inside.within(box(kernel.block))
