@@ -2,7 +2,9 @@
 would try first, then random ones.
 
 A candidate is priced by few iterations of its loops first; what takes over `CUT` times as much as the best
-known is not looked at any more. What seems the best so far is looked at thoroughly, and counts by that.
+known is not looked at any more. Nor is what takes that beside the default at smaller sizes, if it is too much
+to look at where others are. What seems the best so far is looked at thoroughly, and counts so. Nests that
+together take less than `LITTLE` of their program are left out: it gains no more by them.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from polygpu.search.space import Choice, Nest, Space, nests_of
 from polygpu.support.diagnostics import Diagnosed
 
 ROUGH = replace(BRIEF, most=4)
+SMALLER = 8  # times, of what is too much to look at
+LITTLE = 0.02  # of the seconds of all nests
 CUT = 2.0  # by ROUGH: it is mostly within 2 % of BRIEF, and was never over 1.8 times that
 
 Decisions: TypeAlias = tuple[Decision, ...]
@@ -69,9 +73,9 @@ class Looked:
 
     `next` is the number of the candidate that is to be looked at next. `counts` has how many candidates are
     "looked" at, of these "rough"ly only, and how many are "refused", do not fit ("unfit"), take too long to
-    look at ("unknown"), or have the "same" code as one before, which are not looked at again. `typically` are
-    the seconds of the default and of the best at typical sizes, where known. `experts` has the points of an
-    expert with their seconds.
+    look at ("unknown"), or have the "same" code as one before, which are not looked at again; "little" stands
+    for a nest that takes too little. `typically` are the seconds of the default and of the best at typical
+    sizes, where known. `experts` has the points of an expert with their seconds.
     """
 
     region: str
@@ -150,11 +154,27 @@ class Subject:
         each = made, self.nest.kernel, self.device, sizes
         found = price(*each, ROUGH)
         if found.seconds == inf:
-            return "unknown" if found.looked_at else "unfit", inf
+            return self.look_elsewhere(made, sizes, least) if found.looked_at else ("unfit", inf)
         if found.seconds > CUT * least:
             return "rough", found.seconds
         seconds = price(*each, BRIEF).seconds
         return "looked", price(*each, THOROUGH).seconds if seconds < least else seconds
+
+    def look_elsewhere(
+        self, made: CompiledRegion, sizes: Mapping[str, int], least: float
+    ) -> tuple[str, float]:
+        """That of a candidate that is too much to look at roughly: its seconds at smaller sizes, by which it
+        is left alone, are scaled.
+        """
+        smaller = {name: max(size // SMALLER, 1) for name, size in sizes.items()}
+        seconds, default = (self.quickly(r, smaller) for r in (made, self.chosen))
+        if default < inf and CUT * default < seconds < inf:
+            return "rough", seconds / default * least
+        thorough = self.seconds(made, sizes) if seconds < inf else inf
+        return "unknown" if thorough == inf else "looked", thorough
+
+    def quickly(self, made: CompiledRegion, sizes: Mapping[str, int]) -> float:
+        return price(made, self.nest.kernel, self.device, sizes, ROUGH).seconds
 
 
 @lru_cache(1)
@@ -185,19 +205,49 @@ def _source(program: str, device: str, polybench: str) -> tuple[str, Options]:
     return str(source), Options(device=device, includes=includes, defines=defines)
 
 
-def look_at(share: Share, before: Sequence[Mapping[str, Any]], end: float) -> list[dict[str, Any]] | None:
+def look_at(
+    share: Share, before: Sequence[Mapping[str, Any]], end: float, again: bool = False
+) -> list[dict[str, Any]] | None:
     """What is found for the nests of a program, one after the other, until `end` on the clock of all
     processes; of what was found `before` it goes on with what is not done. None if it is too late to start.
+    With `again` the defaults are those of this compiler, which may be another than before.
     """
     if time.monotonic() > end:
         return None
+    mine = subjects(share.program, share.device, share.polybench)
     known = [_read(one) for one in before]
-    for number, subject in enumerate(subjects(share.program, share.device, share.polybench)):
-        if number == len(known):
-            known.append(subject.start())
-        if not known[number].done and time.monotonic() < end:
-            _go_on(subject, known[number], share, end)
+    if again or not known:
+        known = [_beside(subject.start(), known) for subject in mine]
+    little = _little(known)
+    for subject, one in zip(mine, known, strict=True):
+        if any(one is other for other in little):
+            one.done, one.counts = True, one.counts or {"little": 1}
+        elif not one.done and time.monotonic() < end:
+            _go_on(subject, one, share, end)
     return [asdict(one) for one in known]
+
+
+def _beside(found: Looked, known: Sequence[Looked]) -> Looked:
+    """The rules' choice and the default as `found`, beside candidates of that nest that are `known`."""
+    nest = found.region, found.place, found.axes, found.sizes
+    one = next((k for k in known if (k.region, k.place, k.axes, k.sizes) == nest), None)
+    if one is None or not one.default or one.rules != found.rules:
+        return found
+    if found.default < one.best:
+        one = replace(one, best=found.default, decisions="", typically=found.typically)
+    return replace(one, default=found.default, typically=(found.typically[0], one.typically[1]))
+
+
+def _little(known: Sequence[Looked]) -> list[Looked]:
+    """Those that together take less than `LITTLE` of what all nests take by default, where that is known."""
+    seconds = [one.typically[0] if one.default else 0.0 for one in known]
+    found, left = [], LITTLE * sum(seconds)
+    for each, one in sorted(zip(seconds, known, strict=True), key=lambda pair: pair[0]):
+        left -= each
+        if left < 0 or sum(seconds) == inf:
+            break
+        found.append(one)
+    return found
 
 
 def _read(found: Mapping[str, Any]) -> Looked:

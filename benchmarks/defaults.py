@@ -1,7 +1,7 @@
 """How near the default comes to the best: -O1, -O2 and the best of many choices, by the model.
 
 python benchmarks/defaults.py [--kernels mm,mv] [--device 8800gtx,gtx285] [--candidates 2000] [--jobs 16]
-       [--json FILE] [--seconds 540] [--polybench DIRECTORY] [--list]
+       [--json FILE] [--seconds 540] [--again] [--polybench DIRECTORY] [--list]
 
 Candidates of a nest are points that an expert would try (`experts.py`) and random ones, so many that the
 device can run. A line a nest: seconds at the sizes at which it is priced, what -O2 takes of the best, and the
@@ -72,16 +72,18 @@ class Search:
     def go_on(self) -> None:
         """Until all is done, or there is no time left."""
         end = time.monotonic() + self.chosen.seconds
-        left = [share for share in shares(self.chosen) if not is_done(self.found.get(share.name))]
+        again = self.chosen.again
+        each = shares(self.chosen)
+        left = [share for share in each if again or not is_done(self.found.get(share.name))]
         if self.chosen.jobs == 1:
             for share in left:
-                self._keep(share, look_at(share, self.found.get(share.name, ()), end))
+                self._keep(share, look_at(share, self.found.get(share.name, ()), end, again))
             return
         fresh = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.chosen.jobs, fresh, max_tasks_per_child=None) as pool:
             work: dict[Future[list[Found] | None], Share] = {}
             for share in left:
-                work[pool.submit(look_at, share, self.found.get(share.name, ()), end)] = share
+                work[pool.submit(look_at, share, self.found.get(share.name, ()), end, again)] = share
             for done in as_completed(work):
                 try:
                     self._keep(work[done], done.result())
@@ -191,6 +193,7 @@ def main() -> int:
     parser.add_argument("--shares", type=int, default=4, help="parts of a program's search")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what is found, and go on from there")
     parser.add_argument("--polybench", default="", metavar="DIRECTORY", help="its programs for the kernels")
+    parser.add_argument("--again", action="store_true", help="defaults anew, after a change of the compiler")
     parser.add_argument("--list", action="store_true", help="the points of experts with their seconds")
     search = Search.of(parser.parse_args())
     search.go_on()

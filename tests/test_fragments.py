@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from polygpu import devices
 from polygpu.cli import invoke
 from polygpu.compilation import Compilation, Options
-from polygpu.lower.realise import CompiledRegion
+from polygpu.lower.realise import CompiledRegion, Realiser
+from polygpu.model.decisions import parse
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference
 from polygpu.model.fragments import POLICIES, Product, left_parts, product_of, right_parts, sums
 from polygpu.model.kernel import Assign, For, If, Region, Statement
@@ -23,7 +26,9 @@ from polygpu.model.linear import add
 from polygpu.model.rewrite import rewrite
 from polygpu.pipeline import compile_file
 from polygpu.runtime.compare import accepted
-from polygpu.search.space import nests_of
+from polygpu.search.choose import choose
+from polygpu.search.price import price
+from polygpu.search.space import Space, nests_of
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.verify.certificate import certify
 from polygpu.verify.verdict import BARRIERS, VALUES
@@ -154,9 +159,37 @@ def test_an_option_is_the_decision_for_all_nests(tmp_path: Path) -> None:
         assert ("polygpu_multiply_half(" in (tmp_path / "product_cuda.cu").read_text()) == there
 
 
-def test_the_search_leaves_its_threads_as_they_are() -> None:
-    assert [nest.place.line for nest in nests_of(region(more="tensor(none)"))] == [8]
-    assert not [*nests_of(region())]
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_search_deals_threads_as_fragments_are(policy: str) -> None:
+    """Each choice is one that tensor cores multiply, or that shared memory has no room for."""
+    r, (decision,) = region(policy), parse(f"tensor({policy})")
+    (nest,) = nests_of(r)
+    space, device = Space(nest, devices.load("h100")), devices.load("h100")
+    realiser, refused = Realiser(r.prepared, device), 0
+    assert nest.policy == policy and len(space) > 500
+    for number in islice(space.drawn(Random(1)), 12):
+        choice = space[number].decisions(nest)
+        assert {d.key for d in choice} == {"tensor", "tile", "threads", "deal", "buffer"}
+        try:
+            made = realiser.realise((*choice, decision))
+        except Diagnosed as problem:
+            assert "shared memory" in str(problem)
+            refused += 1
+            continue
+        assert any(loops(made.region))
+    assert refused < 8
+
+
+def test_small_products_are_of_smaller_blocks() -> None:
+    """On an H100 a product of 512 is one of 16 blocks of 256 x 64, for 132 multiprocessors."""
+    r, (decision,), device = region("tf32"), parse("tensor(tf32)"), devices.load("h100")
+    realiser = Realiser(r.prepared, device)
+    before, after = (
+        price(made, 0, device, {"n": 512}).seconds
+        for made in (r, realiser.realise((*choose(r, realiser, (decision,), {"n": 512}), decision)))
+    )
+    assert after < (1 - device.margin) * before
+    assert choose(r, realiser, (decision,), {"n": 4096}) == ()
 
 
 def test_decisions_make_it_again(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from polygpu.model.device import WARP, Device
+from polygpu.model.fragments import POLICIES
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 COSTS = (
@@ -24,6 +25,7 @@ COSTS = (
     "flops_per_cycle", "double_flops_per_cycle", "divide", "sqrt", "special", "int_multiply", "int_divide",
     "double_add", "double_multiply", "double_mad", "double_divide", "double_sqrt", "double_special",
 )  # fmt: skip
+_OF_TENSOR_CORES = {f"tensor_{policy}": policy for policy in POLICIES}  # costs of devices that have them
 RULES = ("cc10", "cc13", "sector")
 _MAY_BE_ZERO = frozenset({"shared_reserved", "l2_bytes", "spare_transactions"})
 _TRANSACTIONS = (32, 64, 128)  # bytes that have a counter
@@ -125,7 +127,12 @@ def _problems(
     for key in COSTS:
         yield from _problem("costs", costs, key, "float", key not in _POSITIVE_COSTS)
     yield from (f"limits.{key} is not known" for key in limits if key not in _LIMITS)
-    yield from (f"costs.{key} is not known" for key in costs if key not in COSTS)
+    policies = str(_value(limits.get("tensor_cores", ""))).split()
+    for key, policy in _OF_TENSOR_CORES.items():
+        if policy in policies or key in costs:
+            yield from _problem("costs", costs, key, "float", True)
+    known = {*COSTS, *_OF_TENSOR_CORES}
+    yield from (f"costs.{key} is not known" for key in costs if key not in known)
     if "rule" in limits and _value(limits["rule"]) not in RULES:
         yield f"limits.rule is none of {', '.join(RULES)}"
 

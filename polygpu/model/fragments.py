@@ -48,6 +48,11 @@ POLICIES: Mapping[str, Policy] = MappingProxyType({
 })  # fmt: skip
 
 
+def multiply_add(policy: str) -> int:
+    """The operations of a multiply-add of a warp."""
+    return 2 * (EACH * ALONG) * (EACH * ACROSS) * POLICIES[policy].terms
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """The parts of such a loop: the indices, and what is multiplied and where it is added."""

@@ -16,6 +16,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.work import Work, work_of
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
+from polygpu.model.fragments import multiply_add
 from polygpu.model.kernel import Buffer
 from polygpu.model.structures import size_of
 from polygpu.offload.instances import Count, Sizes, counter, operations
@@ -104,7 +105,7 @@ class Ledger:
         moved = sum(held[b.name] for b in copied) / costs["host_bandwidth"]
         return Price(
             max(computed, moved) + (copies if self.beside else 0.0),
-            sum(self._kernel(statements, runs, held, launched[name]) for name, statements in self._kernels),
+            sum(self._kernel(run, policy, runs, held, launched[k]) for k, run, policy in self._kernels),
             sum(found.times for found in launched.values()) * costs["launch"],
             copies / self.calls,
             costs["allocation"] / self.calls,
@@ -112,11 +113,11 @@ class Ledger:
         )
 
     @cached_property
-    def _kernels(self) -> tuple[tuple[str, tuple[PolyStatement, ...]], ...]:
-        """The name of each, and the statements that it runs."""
+    def _kernels(self) -> tuple[tuple[str, tuple[PolyStatement, ...], str], ...]:
+        """The name of each, the statements that it runs, and the policy of the tensor cores that multiply."""
         known = {w.statement.name: w.statement for w in self.work}
         pairs = zip(self.region.region.kernels, self.region.grids, strict=True)
-        return tuple((k.name, tuple(known[s] for s in grid.statements)) for k, grid in pairs)
+        return tuple((k.name, tuple(known[s] for s in g.statements), g.fragments) for k, g in pairs)
 
     def _launched(self, values: Sizes) -> dict[str, _Launched]:
         """What is launched of each kernel."""
@@ -132,13 +133,14 @@ class Ledger:
     def _kernel(
         self,
         statements: Iterable[PolyStatement],
+        policy: str,
         runs: Mapping[str, float],
         held: Mapping[str, float],
         launched: _Launched,
     ) -> float:
         """The seconds of all launches of a kernel: what it computes, or moves where this takes longer.
 
-        A thread computes one operation after the other.
+        A thread computes one operation after the other, or its share of a multiply-add of tensor cores.
         """
         if not launched.times:
             return 0.0
@@ -149,7 +151,9 @@ class Ledger:
                 accessed[a.reference.array] += runs[s.name] * self.sizes.get(a.reference.array, 0)
                 doubles = doubles or a.reference.type == "double"
         d = self.device
-        rate = min(_peak(d, doubles), launched.threads / launched.times * d.clock / d.costs["raw"])
+        together = multiply_add(policy) / d.warp if policy else 1
+        peak = _tensor_peak(d, policy) if policy else _peak(d, doubles)
+        rate = min(peak, launched.threads / launched.times * together * d.clock / d.costs["raw"])
         moved = sum(min(size, held[name] * launched.times) for name, size in accessed.items())
         return max(computed / rate, moved / (d.bandwidth * d.costs["efficiency"]))
 
@@ -166,6 +170,12 @@ def _peak(device: Device, doubles: bool) -> float:
     costs = device.costs
     rate = (costs["double_flops_per_cycle"] if doubles else 0) or costs["flops_per_cycle"]
     return rate * device.multiprocessors * device.clock
+
+
+def _tensor_peak(device: Device, policy: str) -> float:
+    """The same of tensor cores."""
+    cycles = device.costs["issue"] + device.costs[f"tensor_{policy}"]
+    return multiply_add(policy) / cycles * device.multiprocessors * device.clock
 
 
 def _bytes(b: Buffer, values: Sizes) -> int:

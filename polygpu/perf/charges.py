@@ -31,6 +31,7 @@ from polygpu.model.kernel_walk import has_barrier, names_used
 from polygpu.model.rewrite import children, names_in, reads_memory, with_children
 from polygpu.perf.cost import Cost, Coster
 from polygpu.perf.elements import Space, element, spaces_of
+from polygpu.perf.fragments import issued
 from polygpu.perf.hoist import Hoister
 from polygpu.perf.lockstep import (
     Access,
@@ -69,7 +70,7 @@ def lockstep(kernel: Kernel, doubles: bool, folded: bool = False) -> Lockstep:
 
 def _charged(kernel: Kernel, doubles: bool, folded: bool) -> Lockstep:
     made = _Charges(kernel, doubles, folded)
-    made.block(kernel.body, frozenset())
+    made.block(issued(kernel.body), frozenset())
     points = tuple(Point(p.stage, p.cost, p.rounds) for p in made.points)
     accesses, choices = tuple(made.accesses), tuple(made.choices)
     return Lockstep(kernel, points, accesses, choices, made.start, made.stage + 1, tuple(made.nodes))
@@ -265,6 +266,8 @@ class _Charges:
                 continue
             self.charge(self.coster.statement(s), self.rounds.statement(s))
             match s:
+                case For(fragments=policy) if policy:
+                    self.charge(Counter({f"tensor_{policy}": 1}))
                 case For():
                     self._loop(s)
                 case If():

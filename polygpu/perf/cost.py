@@ -28,6 +28,7 @@ from polygpu.model.expr import (
     type_of,
 )
 from polygpu.model.expr import Literal as Constant
+from polygpu.model.fragments import POLICIES
 from polygpu.model.kernel import Assign, Declare, For, Move, Statement
 from polygpu.model.kernel_walk import has_barrier, operands, statements
 from polygpu.model.linear import linear
@@ -45,6 +46,8 @@ CLASSES = (
     "load_shared", "store_shared",
     "load_private", "store_private", "copy", "branch", "barrier",
 )  # fmt: skip
+OF_TENSOR_CORES = tuple(f"tensor_{policy}" for policy in POLICIES)
+"""Classes that the emulator, which has no tensor cores, does not count."""
 
 _ROUNDING = frozenset({"floor", "ceil", "trunc", "rint", "nearbyint", "round"})
 _COMPARING = frozenset({"min", "max", "fmin", "fmax", "fabs", "abs", "labs", "llabs", "copysign", "fdim"})

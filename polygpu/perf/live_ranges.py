@@ -45,7 +45,9 @@ class Stream:
 def peak_registers(kernel: Kernel, device: Device) -> int:
     """32-bit registers of the values of a thread that live at once, at most.
 
-    What is on its way from memory is kept to what leaves room for all threads that can be resident.
+    What is on its way from memory is kept to what leaves room for all threads that can be resident. Beside
+    fragments, whose operands are loaded one after the other, those of the rests of tiles are loaded again
+    where there are too many.
     """
     names = *(a.name for a in kernel.arrays), *(s.name for s in kernel.shared)
     return _RECENT.get((Same(kernel.body), names, Same(device)), lambda: _peak(kernel, device))
@@ -55,7 +57,10 @@ def _peak(kernel: Kernel, device: Device) -> int:
     found = _Liveness(kernel, device)
     found.block(kernel.body, frozenset(), looped=False)
     room = device.registers_per_multiprocessor // device.threads_per_multiprocessor
-    return max(found.least, min(found.most, room - device.registers_reserved))
+    least = found.least
+    if any(isinstance(s, For) and s.fragments for s in statements(kernel.body)):
+        least = max(found.bare, min(least, device.max_registers_per_thread - device.registers_reserved))
+    return max(least, min(found.most, room - device.registers_reserved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,8 @@ class _Use:
 class _Liveness:
     """One backward pass over a body.
 
-    `most` is the largest sum of live words so far, `least` that without what is on its way from memory.
+    `most` is the largest sum of live words so far, `least` that without what is on its way from memory,
+    `bare` that without operands that live together, too.
     """
 
     def __init__(self, kernel: Kernel, device: Device) -> None:
@@ -88,7 +94,7 @@ class _Liveness:
         self.values: dict[str, Expr] = {}  # of names that are given one only
         self.uses: dict[tuple[int, bool], _Use] = {}  # of the body's statements, by identity, in loops or not
         self.blocks: dict[tuple[int, Live, bool, int], Live] = {}  # what is live before each, by identity
-        self.most = self.least = 0
+        self.most = self.least = self.bare = 0
         self.ahead = 0  # words that are loaded for iterations to come
         self._declared(kernel.body)
         self.uniform = {n for n, value in self.values.items() if self.of_block(value)}
@@ -202,6 +208,7 @@ class _Liveness:
         use = self.uses[key]
         found = live.union(use.live)
         words = sum(map(self.size, found))
+        self.bare = max(self.bare, words)
         self.least = max(self.least, words + use.together)
         self.most = max(self.most, words + use.loads + use.addresses + self.ahead)
         return found

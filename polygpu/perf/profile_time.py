@@ -7,6 +7,7 @@ from typing import Any
 
 from polygpu.model.device import Device
 from polygpu.perf.caches import Caches, waits
+from polygpu.perf.cost import OF_TENSOR_CORES
 from polygpu.perf.timing import Blocks, KernelTime, Stage, Warps, far_cycles, kernel_time
 
 CLASSES = (
@@ -78,10 +79,12 @@ def _warps(group: Mapping[str, Any], device: Device, executions: int, missed: fl
 
     classes = counters["instructions"]
     extra = sum(classes.get(name, 0) * device.costs[name] for name in CLASSES)
+    tensor = sum(classes.get(name, 0) * device.costs.get(name, 0.0) for name in OF_TENSOR_CORES)
     return Warps(
         warps=group["warps"],
         slots=each("slots"),
         extra_cycles=extra / (group["warps"] * executions),
+        tensor_cycles=tensor / (group["warps"] * executions),
         conflict_steps=each("conflict_steps"),
         constant_steps=each("constant_steps"),
         shared_requests=each("shared_requests"),

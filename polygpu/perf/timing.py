@@ -21,7 +21,8 @@ from polygpu.support.dataclass import dataclass
 class Warps:
     """`warps` warps that do the same in a stage; the other counts are those of one warp.
 
-    `slots`: instructions issued. `extra_cycles`: what their classes cost beyond an issue slot.
+    `slots`: instructions issued. `extra_cycles`: what their classes cost beyond an issue slot;
+    `tensor_cycles`: those of multiply-adds of tensor cores, none of which waits for another's sum.
     `conflict_steps`: sum over shared requests of steps - 1; `constant_steps`: the same of requests to the
     constant cache, which serves one address a step and is taken to hold what is asked for. `rounds`: waits
     for global and texture loads, those waited for together counting once. `lanes`: passes of uncoalesced
@@ -35,6 +36,7 @@ class Warps:
     warps: float
     slots: float
     extra_cycles: float = 0.0
+    tensor_cycles: float = 0.0
     conflict_steps: float = 0.0
     constant_steps: float = 0.0
     rounds: float = 0.0
@@ -80,10 +82,10 @@ class KernelTime:
     """`terms` are the seconds each resource would need by itself, the largest of which is `seconds`, but
     for what blocks wait to be started.
 
-    The launch itself is not included. `limited_by` is one of "issue", "bank conflicts", "constant addresses",
-    "load/store passes", "latency", "memory bandwidth", "partition camping", "uncoalesced memory",
-    "memory rows", "stored lines", "block dispatch", with "stages: " before it when it is barriers that keep
-    the resources from overlapping.
+    The launch itself is not included. `limited_by` is one of "issue", "tensor cores", "bank conflicts",
+    "constant addresses", "load/store passes", "latency", "memory bandwidth", "partition camping",
+    "uncoalesced memory", "memory rows", "stored lines", "block dispatch", with "stages: " before it when it
+    is barriers that keep the resources from overlapping.
     """
 
     seconds: float
@@ -96,17 +98,18 @@ class KernelTime:
 class _Cost:
     """One repetition of a stage by one block, in cycles of a multiprocessor.
 
-    `conflicts` and `constants` are the parts that bank conflicts and distinct addresses in constant memory
-    have in `issue` or `passes`; `camping` what streaming takes
-    beyond `wide`, and fetches beyond `near` and `far`, because of full partitions; `near` what all fetches
-    move, `far` what rows and translations add; `stores` what they take the memory's cache; `path` the longest
-    warp's time.
+    `tensor` is what tensor cores take beside `issue`. `conflicts` and `constants` are the parts that bank
+    conflicts and distinct addresses in constant memory have in `issue` or `passes`; `camping` what streaming
+    takes beyond `wide`, and fetches beyond `near` and `far`, because of full partitions; `near` what all
+    fetches move, `far` what rows and translations add; `stores` what they take the memory's cache; `path` the
+    longest warp's time.
     """
 
     name: str
     repeats: float
     warps: float
     issue: float
+    tensor: float
     passes: float
     conflicts: float
     constants: float
@@ -116,6 +119,10 @@ class _Cost:
     far: float
     stores: float
     path: float
+
+    def issued(self, device: Device, blocks: int = 1) -> float:
+        """The cycles in which so many blocks' instructions are issued and tensor cores are busy."""
+        return self.issue * _stall(device, self.warps * blocks) + self.tensor
 
     @property
     def memory(self) -> float:
@@ -137,7 +144,7 @@ def kernel_time(device: Device, grid: Sequence[Blocks], resident: int, imbalance
     mean = [replace(c, repeats=c.repeats * count / blocks) for count, costs in classes for c in costs]
     issue = passes = alone = local = 0.0
     for waves, q, active in _waves(device, blocks, resident):
-        wave_issue = q * sum(c.repeats * c.issue * _stall(device, c.warps * q) for c in mean)
+        wave_issue = q * sum(c.repeats * c.issued(device, q) for c in mean)
         wave_passes = q * sum(c.repeats * c.passes for c in mean)
         times = [_alone(device, costs, active) for _, costs in classes]
         last = q < resident or active < device.multiprocessors
@@ -193,7 +200,7 @@ def camping_factor(device: Device, imbalance: float) -> float:
 def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
     costs = device.costs
     bytes_per_cycle = device.bandwidth * costs["efficiency"] / device.clock / device.multiprocessors
-    issue = passes = conflicts = constants = path = 0.0
+    issue = tensor = passes = conflicts = constants = path = 0.0
     for g in stage.groups:
         steps = costs["replay"] * (g.conflict_steps + g.constant_steps) + costs["shared"] * g.shared_requests
         cycles = costs["issue"] * g.slots + g.extra_cycles
@@ -204,11 +211,12 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         else:
             pipe += steps
         issue += g.warps * cycles
+        tensor += g.warps * g.tensor_cycles
         passes += g.warps * pipe
         conflicts += g.warps * costs["replay"] * g.conflict_steps
         constants += g.warps * costs["replay"] * g.constant_steps
         waits = g.rounds * costs["latency"] + (pipe if g.lanes else 0.0)
-        path = max(path, cycles + (waits if g.rounds else 0.0))
+        path = max(path, cycles + g.tensor_cycles + (waits if g.rounds else 0.0))
     streamed = sum(g.warps * g.wide_bytes for g in stage.groups) / bytes_per_cycle
     near = sum(g.warps * (g.near + g.far) for g in stage.groups) * costs["near32"]
     far = sum(g.warps * far_cycles(device, g.far, g.spread, g.hops) for g in stage.groups)
@@ -217,6 +225,7 @@ def _stage_cost(device: Device, stage: Stage, camping: float) -> _Cost:
         stage.repeats,
         sum(g.warps for g in stage.groups),
         issue,
+        tensor,
         passes,
         conflicts,
         constants,
@@ -254,7 +263,7 @@ def _alone(device: Device, costs: Sequence[_Cost], active: float) -> float:
 
 def _pipes(device: Device, cost: _Cost, active: float) -> dict[str, float]:
     return {
-        "issue": cost.issue * _stall(device, cost.warps),
+        "issue": cost.issued(device),
         "load/store": cost.passes,
         "memory": cost.memory * active / device.multiprocessors,
         "latency": cost.path,
@@ -285,11 +294,13 @@ def _in_words(device: Device, pipe: str, costs: Sequence[_Cost]) -> str:
     conflicts = "issue" if device.costs["conflict_in_issue"] else "load/store"
     match pipe:
         case "issue" | "load/store":
-            filled = sum(c.repeats * (c.issue if pipe == "issue" else c.passes) for c in costs)
+            filled = sum(c.repeats * (c.issue + c.tensor if pipe == "issue" else c.passes) for c in costs)
             banks = sum(c.repeats * c.conflicts for c in costs)
             constants = sum(c.repeats * c.constants for c in costs)
             if pipe == conflicts and 2 * (banks + constants) > filled:
                 return "bank conflicts" if banks >= constants else "constant addresses"
+            if pipe == "issue" and 2 * sum(c.repeats * c.tensor for c in costs) > filled:
+                return "tensor cores"
             return "issue" if pipe == "issue" else "load/store passes"
         case "memory":
             parts = {

@@ -42,6 +42,7 @@ _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take l
 _COARSE = 0.9  # of what was looked at more closely
 _WHILE = 4  # times as many, which differ from more in nothing but how many they are
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
+_SPARE = 0.4  # of that effort, for nests less deep
 _NESTS, _FEW = 3, 2  # of a region, none of them alike; where launches differ only few
 MANY = 1000  # choices of a nest
 
@@ -83,7 +84,8 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
         names = r.grids[nest.kernel].statements
         if r.prepared.tiled and not known & {r.polyhedra.statement(s).whole or s for s in names}:
             continue  # it only copies what tiles of time left
-        open_ = not (_decided_by_persons(r, nest) or is_sure(r.grids[nest.kernel], device))
+        sure = not nest.policy and is_sure(r.grids[nest.kernel], device)
+        open_ = not (_decided_by_persons(r, nest) or sure)
         shared = nest.taken["stage"].names or (device.rule != "sector" and overlapping(r, nest))
         if (nest.depth > 1 or nest.loops or shared) and open_:
             yield nest
@@ -187,21 +189,26 @@ class Chooser:
     def _kernels(self, r: CompiledRegion) -> tuple[tuple[Decision, ...], tuple[Decision, ...]]:
         """Decisions about kernels, and those for their nests."""
         best: tuple[Decision, ...] = ()
-        known, share, least = self._of_nests(r), 1 - self.device.margin, inf
-        nests = _taken(known)
+        share, now = 1 - self.device.margin, None
+        taken = known = self._of_nests(r)
         for decision, grids in fusions(r, self.device.rule):
-            kernels = (decision,)
-            other = self._beside(kernels)
+            other = self._beside((decision,))
             made = other._made(()) if self._may_gain(r, grids, known) else None
             if made is None or not self._gains(r, made, share):
                 continue
-            if least == inf:
-                least = share * self._total(self._made(nests))
-            found = _taken(other._of_nests(made, known))
-            seconds = self._total(other._made(found))
-            if seconds < least:
-                best, nests, least = kernels, found, seconds
-        return best, nests
+            found = other._of_nests(made, known)
+            now, then = now or self._made(_taken(known)), other._made(_taken(found))
+            if now is not None and then is not None and self._is_less(then, now, share if not best else 1):
+                best, taken, now = (decision,), found, then
+        chosen = self._beside(best)
+        made = chosen._made(())
+        others = chosen._of_others(made, taken) if made is not None else ()
+        return best, _taken((*taken, *others))
+
+    def _is_less(self, a: CompiledRegion, b: CompiledRegion, share: float) -> bool:
+        """Whether the kernels that only `a` has take less than a `share` of those that only `b` has."""
+        before = self._sum(b, _unlike(b, a))
+        return before < inf and self._sum(a, _unlike(a, b)) < share * before
 
     def _beside(self, more: tuple[Decision, ...]) -> Chooser:
         """That for the region with more decisions."""
@@ -222,10 +229,6 @@ class Chooser:
         before = self._sum(r, _others(r, made))
         return before < inf and self._sum(made, _others(made, r)) <= share * before
 
-    def _total(self, r: CompiledRegion | None) -> float:
-        """Seconds of all kernels, with the effort that is left."""
-        return inf if r is None else self._sum(r, list(range(len(r.region.kernels))))
-
     def _sum(self, r: CompiledRegion, kernels: list[int]) -> float:
         total = 0.0 if kernels and self.effort.left > 0 else inf
         for kernel in kernels:
@@ -234,15 +237,21 @@ class Chooser:
 
     def _of_nests(self, r: CompiledRegion, known: Sequence[Chosen] = ()) -> list[Chosen]:
         """For the deepest nests, which take the time; for others where those are too much to look at."""
-        nests = list(_free(r, self.device))
         if self.drawn:
-            return self._one_by_one(r, nests, known)
+            return self._one_by_one(r, list(_free(r, self.device)), known)
         found: list[Chosen] = []
-        for depth in sorted({_depth(r, n) for n in nests}, reverse=True):
-            found += self._one_by_one(r, [n for n in nests if _depth(r, n) == depth], known)
+        for nests in _by_depth(r, _free(r, self.device)):
+            found += self._one_by_one(r, nests, known)
             if any(one.won for _, one in found):
                 break
         return found
+
+    def _of_others(self, r: CompiledRegion, known: Sequence[Chosen]) -> Iterator[Chosen]:
+        """For nests that nothing is known of, with some of the effort that is left."""
+        spare = replace(self.effort, left=min(self.effort.left, _SPARE * LEFT))
+        places = {nest.place for nest, _ in known}
+        for nests in _by_depth(r, (n for n in _free(r, self.device) if n.place not in places)):
+            yield from replace(self, effort=spare)._one_by_one(r, nests, known)
 
     def _one_by_one(self, r: CompiledRegion, nests: list[Nest], known: Sequence[Chosen]) -> list[Chosen]:
         """Those that are like none before are as many as are looked at in reasonable time."""
@@ -376,6 +385,18 @@ def _others(a: CompiledRegion, b: CompiledRegion) -> list[int]:
     return [k for k, g in enumerate(a.grids) if tuple(g.statements) not in together]
 
 
+def _unlike(a: CompiledRegion, b: CompiledRegion) -> list[int]:
+    """The kernels of `a` that `b` has not, or launches in another way."""
+    its = {_launched(b, k) for k in range(len(b.grids))}
+    return [k for k in range(len(a.grids)) if _launched(a, k) not in its]
+
+
+def _launched(r: CompiledRegion, kernel: int) -> Hashable:
+    """A kernel's code and launches, whatever its name is."""
+    code = r.region.kernels[kernel]
+    return parts(code, "name"), alone(r.region, code.name, "").body
+
+
 def _decisions(nest: Nest, changes: Changes) -> tuple[Decision, ...]:
     return tuple(Decision(key, items, nest.place) for key, items in changes.items())
 
@@ -405,6 +426,15 @@ def _alike(a: Nest, b: Nest) -> bool:
 
 def _unnamed(nest: Nest) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((key, tuple(str(v) for _, v in d.items)) for key, d in nest.taken.items() if key in _CHOSEN)
+
+
+def _by_depth(r: CompiledRegion, nests: Iterable[Nest]) -> Iterator[list[Nest]]:
+    """The deepest nests, and so on."""
+    depths: dict[int, list[Nest]] = {}
+    for nest in nests:
+        depths.setdefault(_depth(r, nest), []).append(nest)
+    for depth in sorted(depths, reverse=True):
+        yield depths[depth]
 
 
 def _depth(r: CompiledRegion, nest: Nest) -> int:

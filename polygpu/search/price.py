@@ -58,18 +58,19 @@ def price(
     return Price(seconds, launches, blocks, device, found.looked_at, found.most)
 
 
-def alone(region: Region, name: str) -> Region:
-    """The region with launches of one kernel only."""
+def alone(region: Region, name: str, named: str | None = None) -> Region:
+    """The region with launches of one kernel only, which may be `named` otherwise there."""
     kernels = tuple(k for k in region.kernels if k.name == name)
-    return replace(region, kernels=kernels, body=tuple(_launches_of(region.body, name)))
+    body = tuple(_launches_of(region.body, name, name if named is None else named))
+    return replace(region, kernels=kernels, body=body)
 
 
-def _launches_of(body: tuple[HostStatement, ...], name: str) -> Iterator[HostStatement]:
+def _launches_of(body: tuple[HostStatement, ...], name: str, named: str) -> Iterator[HostStatement]:
     for s in body:
         match s:
             case Launch() if s.kernel == name:
-                yield s
+                yield replace(s, kernel=named)
             case HostFor() | HostIf():
-                inner = tuple(_launches_of(s.body, name))
+                inner = tuple(_launches_of(s.body, name, named))
                 if inner:
                     yield replace(s, body=inner)

@@ -12,7 +12,9 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.owned import nest_patterns, written_arrays
 from polygpu.mapping.rules import is_rectangular
 from polygpu.mapping.wanted import array_of, source_arrays
-from polygpu.search.space import Items, Nest
+from polygpu.model.decisions import Value
+from polygpu.model.fragments import ACROSS, EACH
+from polygpu.search.space import Items, Nest, of_fragments
 from polygpu.support.dataclass import dataclass
 
 Changes: TypeAlias = Mapping[str, Items]
@@ -30,8 +32,8 @@ class Shape:
 
     threads: tuple[int, ...]
     points: tuple[int, ...]
-    outer: str = "cyclic"
-    lanes: str = "cyclic"
+    outer: Value = "cyclic"
+    lanes: Value = "cyclic"
     width: int = 0
     unrolled: int = 0
     turned: bool = False
@@ -92,7 +94,7 @@ _HALF_WARPS = Shapes(
     (
         Shape((8, 32), (4, 2), early=True, as_staged=True),
         Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
-        Shape((2, 32), (16, 1), "blocked", early=True),
+        Shape((1, 128), (8, 4), early=True),
         Shape((1, 64), (16, 1)),
         Shape((8, 32), (4, 1)),
         Shape((8, 32), (8, 4), "blocked"),
@@ -136,11 +138,19 @@ _SECTORS = Shapes(
 )
 
 
+# Products of tensor cores: smaller blocks than the rules', of which a small product has more.
+_FRAGMENTS = tuple(
+    Shape((rows, ACROSS), points, lanes=EACH, width=16)
+    for rows, points in ((32, (4, 16)), (32, (4, 8)), (32, (2, 8)), (16, (2, 8)))
+)
+
 _SHAPES = {"sector": _SECTORS, "cc13": _SEGMENTS}
 
 
 def staged(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
     """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now."""
+    if nest.policy:
+        return
     few = _uncoalesced(r, nest)
     now = {*map(array_of, nest.taken["stage"].names)}
     some = (nest.arrays,) if launches_differ(r, nest) else (nest.arrays, few)
@@ -152,6 +162,9 @@ def staged(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
 
 def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
     """Threads, and points that a thread has: in loops, these share what it loads once."""
+    if nest.policy:
+        yield from (of_fragments(nest, shape.changes(nest)) for shape in _FRAGMENTS)
+        return
     few = _uncoalesced(r, nest)
     stage: Changes = {"stage": _items(few)} if few else {}
     held = "stage" in best or not nest.loops

@@ -19,6 +19,7 @@ from polygpu.mapping.owned import written_arrays
 from polygpu.mapping.wanted import source_arrays
 from polygpu.model.decisions import Decision, Place, Value
 from polygpu.model.device import Device
+from polygpu.model.fragments import ACROSS, EACH, POLICIES
 from polygpu.support.dataclass import dataclass
 
 Items: TypeAlias = tuple[tuple[str, Value], ...]
@@ -28,6 +29,10 @@ POINTS = (1, 2, 4, 8, 16)
 WIDTHS = (4, 8, 16, 32, 64)
 DEALS = (("cyclic", "cyclic"), ("blocked", "cyclic"), ("grouped", "grouped"))  # of other loops, of the lanes'
 UNROLLED: tuple[Value, ...] = ("auto", "full", 4)
+ROWS = (8, 16, 32, 64)  # of threads with fragments of tensor cores
+EVEN = (2, 4, 8, 16, 32)  # points of theirs
+_SUMS = 128  # registers of a thread that hold them
+_OF_FRAGMENTS = ("tile", "threads", "deal", "buffer")
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,20 @@ class Nest:
     def depth(self) -> int:
         return len(self.axes)
 
+    @property
+    def policy(self) -> str:
+        """That of the tensor cores that multiply, "" for none."""
+        return str(self.taken["tensor"].value) if "tensor" in self.taken else ""
+
 
 def nests_of(r: CompiledRegion) -> Iterator[Nest]:
-    """The nests of a region that have parallel loops, but for those whose threads are dealt as fragments of
-    tensor cores want it. Of those at one place the first: decisions for a place are for all of them.
+    """The nests of a region that have parallel loops. Of those at one place the first: decisions for a place
+    are for all of them.
     """
     places: set[Place] = set()
     for k, (taken, grid) in enumerate(zip(r.taken, r.grids, strict=True)):
         decided = {t.decision.key: t.decision for t in taken}
-        if "order" not in decided or "tensor" in decided:
+        if "order" not in decided:
             continue
         axes = decided["order"].names
         tiled = tuple(n for n in decided["tile"].names if n not in {a.removeprefix("-") for a in axes})
@@ -71,6 +81,12 @@ def nests_of(r: CompiledRegion) -> Iterator[Nest]:
         yield Nest(k, place, axes, tiled or inner, tuple(sorted(arrays)), decided)
 
 
+def of_fragments(nest: Nest, items: Mapping[str, Items]) -> dict[str, Items]:
+    """What may be decided where tensor cores multiply, which they have to go on doing."""
+    decided = {key: found for key, found in items.items() if key in _OF_FRAGMENTS}
+    return {"tensor": nest.taken["tensor"].items, **decided}
+
+
 @dataclass(frozen=True)
 class Choice:
     """One value of each dimension, for the nest's axes in the `order` that is chosen, lanes last."""
@@ -78,7 +94,7 @@ class Choice:
     order: tuple[str, ...]
     threads: tuple[int, ...]
     points: tuple[int, ...]
-    deal: tuple[str, str]
+    deal: tuple[Value, Value]
     width: int
     staged: tuple[str, ...]
     buffer: str
@@ -86,6 +102,7 @@ class Choice:
     unroll: Value
 
     def decisions(self, nest: Nest) -> tuple[Decision, ...]:
+        """Those about copies and code are the rules' where tensor cores multiply."""
         names = tuple(a.removeprefix("-") for a in self.order)
         tiles = [t * p for t, p in zip(self.threads, self.points, strict=True)]
         widths = [(loop, self.width) for loop in nest.loops]
@@ -99,6 +116,8 @@ class Choice:
             "wide": (("", self.wide),),
             "unroll": (("", self.unroll),),
         }
+        if nest.policy:
+            items = of_fragments(nest, items)
         return tuple(Decision(key, found, nest.place) for key, found in items.items())
 
 
@@ -112,6 +131,8 @@ class Space:
     @cached_property
     def dimensions(self) -> tuple[Sequence[Any], ...]:
         nest, device = self.nest, self.device
+        if nest.policy:
+            return self._of_fragments()
         lanes = [tuple([a for a in nest.axes if a != last] + [last]) for last in reversed(nest.axes)]
         wide = (0, device.widest_access) if device.rule == "sector" else (0,)
         buffers = ("none", "prefetch", "ring") if device.asynchronous_copies else ("none", "prefetch")
@@ -127,6 +148,22 @@ class Space:
             buffers if nest.loops and nest.arrays else ("none",),
             wide,
             UNROLLED,
+        )
+
+    def _of_fragments(self) -> tuple[Sequence[Any], ...]:
+        """Rows of a block and of a thread, its columns, terms of a tile, and how tiles are copied."""
+        nest, terms = self.nest, POLICIES[self.nest.policy].terms
+        front = (1,) * (nest.depth - 2)
+        return (
+            (nest.axes,),
+            [(*front, rows, ACROSS) for rows in ROWS],
+            [(*front, rows, columns) for rows, columns in product(EVEN, EVEN) if rows * columns <= _SUMS],
+            (("cyclic", EACH),),
+            [width for width in WIDTHS if width % terms == 0],
+            (nest.arrays,),
+            ("none", "prefetch", "double", *(("ring",) if self.device.asynchronous_copies else ())),
+            (self.device.widest_access,),
+            UNROLLED[:1],
         )
 
     def _shapes(self, each: Sequence[int], most: int) -> list[tuple[int, ...]]:

@@ -26,7 +26,7 @@ from polygpu.model.kernel import Buffer
 from polygpu.perf.lanes import uniform
 from polygpu.printing.calls import call_of
 from polygpu.runtime.errors import error
-from polygpu.search.space import DEALS, Choice, Space
+from polygpu.search.space import Choice, Space
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.templates import environment
@@ -52,7 +52,7 @@ def tune_params(space: Space) -> dict[str, list[Any]]:
         "lanes": [order[-1] for order in orders],
         **{f"block_size_{x}": _values(threads, k) for k, x in enumerate(axes)},
         **{f"points_{x}": _values(points, k) for k, x in enumerate(axes)},
-        "deal": ["/".join(deal) for deal in deals],
+        "deal": ["/".join(map(str, deal)) for deal in deals],
         "width": [*widths],
         "staged": [",".join(arrays) for arrays in staged],
         "buffer": [*buffers],
@@ -89,7 +89,7 @@ def choice_of(space: Space, p: Parameters) -> Choice:
         (*(1,) * front, *(int(p[f"{name}_{x}"]) for x in axes)) for name in ("block_size", "points")
     )
     order = next(order for order in space.dimensions[0] if order[-1] == p["lanes"])
-    deal = next(deal for deal in DEALS if "/".join(deal) == p["deal"])
+    deal = next(deal for deal in space.dimensions[3] if "/".join(map(str, deal)) == p["deal"])
     staged = tuple(filter(None, p["staged"].split(",")))
     unroll = int(p["unroll"]) if p["unroll"].isdigit() else p["unroll"]
     width, wide = int(p["width"]), int(p["wide"])

@@ -115,6 +115,33 @@ def test_kernels_are_fused_where_that_gains() -> None:
     assert not any(d.key == "fuse" for d in by(known("gemver", 2, "h100"), "model"))
 
 
+def test_kernels_are_fused_whatever_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The means of covariance and what subtracts them, also where its product is too much to look at."""
+    made, rules = known("covariance", 2), known("covariance", 1)
+    fused = ["17: fuse(17, 19, 20, 24)"]
+    assert [str(d) for d in by(made, "model") if d.key == "fuse"] == fused
+    assert seconds(made)[0] < (1 - made.device.margin) * sum(seconds(rules)[:2])
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+        found = price(r, k, device, sizes, how)
+        nest = next(n for n in nests_of(r) if n.kernel == k)
+        too_much = choose._depth(r, nest) > 2 and max(sizes.values()) > 2048
+        return replace(found, kernels=inf) if too_much else found
+
+    monkeypatch.setattr(choose, "price", priced)
+    assert [str(d) for d in by(compiled("covariance", 2), "model") if d.key == "fuse"] == fused
+
+
+def test_what_is_left_of_the_effort_is_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Correlation scales its rows beside a product, for which is chosen first."""
+    made = known("correlation", 2)
+    assert {d.place.line for d in by(made, "model") if d.place} >= {35, 41}
+    (_, scaled, *_), (_, rules, *_) = seconds(made), seconds(known("correlation", 1))
+    assert scaled < 0.85 * rules
+    monkeypatch.setattr(choose, "_SPARE", 0)
+    assert {d.place.line for d in by(compiled("correlation", 2), "model") if d.place} == {41}
+
+
 def test_effort_that_is_spent_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "LEFT", 1)
     assert not by(compiled("mm", 2), "model")

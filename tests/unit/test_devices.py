@@ -19,7 +19,8 @@ def test_names_and_aliases() -> None:
 @pytest.mark.parametrize("name", devices.names())
 def test_every_constant_has_a_source_and_every_cost_a_unit(name: str) -> None:
     device = devices.load(name)
-    assert set(device.costs) == set(devices.COSTS) <= set(device.units)
+    of_tensor_cores = {f"tensor_{policy}" for policy in device.tensor_cores.split()}
+    assert set(device.costs) == {*devices.COSTS, *of_tensor_cores} <= set(device.units)
     assert all(device.sources[key] for key in device.costs if device.costs[key])
     assert all(text.endswith(("(high)", "(medium)", "(low)")) for text in device.sources.values())
 
@@ -31,6 +32,17 @@ def test_published_peaks() -> None:
     assert peak == pytest.approx([345.6, 708.5, 66900], rel=1e-3)
     assert gtx.bandwidth == 384 / 8 * 900e6 * 2
     assert gt200.bandwidth == pytest.approx(512 / 8 * 1242e6 * 2, rel=1e-3)
+
+
+def test_tensor_cores_of_a_device_have_costs(tmp_path: Path) -> None:
+    text = (SHIPPED / "h100.toml").read_text()
+    file = tmp_path / "mine.toml"
+    file.write_text(re.sub("\ntensor_half = .*", "", text))
+    assert "costs.tensor_half is missing" in _rejection(str(file))[1]
+    file.write_text(
+        re.sub('\ntensor_cores = { value = "[a-z0-9 ]*"', '\ntensor_cores = { value = "tf32"', text)
+    )
+    assert devices.load(str(file)).costs["tensor_half"] > 0
 
 
 def test_limits_of_compute_capability_9() -> None:

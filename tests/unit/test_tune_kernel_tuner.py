@@ -17,7 +17,7 @@ import pytest
 
 from polygpu import cli, devices
 from polygpu.compilation import Options
-from polygpu.model.decisions import Place
+from polygpu.model.decisions import Decision, Place
 from polygpu.search.space import Choice, Nest, Space
 from polygpu.tune import kernel_tuner
 from polygpu.tune.kernel_tuner import choice_of, nests, restrictions, tune_params
@@ -43,12 +43,15 @@ SPACES = [
     for axes in (("i",), ("-i", "j"), ("i", "j", "k"), ("h", "i", "j", "k"))
     for loops, device in ((("l",), "h100"), ((), "8800gtx"))
 ]
+FRAGMENTS = {"tensor": Decision("tensor", (("", "half"),))}
+SPACES.append(Space(Nest(0, Place(1), ("h", "i", "j"), ("l",), ("A", "B"), FRAGMENTS), devices.load("h100")))
 
 
 def parameters_of(choice: Choice) -> dict[str, Any]:
     shapes = (("block_size", choice.threads), ("points", choice.points))
     each = {f"{name}_{x}": v for name, shape in shapes for x, v in zip("xyz", reversed(shape), strict=False)}
-    rest = {"deal": "/".join(choice.deal), "staged": ",".join(choice.staged), "unroll": str(choice.unroll)}
+    deal, staged = "/".join(map(str, choice.deal)), ",".join(choice.staged)
+    rest = {"deal": deal, "staged": staged, "unroll": str(choice.unroll)}
     own = {name: getattr(choice, name) for name in ("width", "buffer", "wide")}
     return {"lanes": choice.order[-1], **each, **rest, **own}
 
@@ -66,10 +69,11 @@ def test_every_choice_has_parameters(space: Space) -> None:
 @pytest.mark.parametrize("space", SPACES)
 def test_restrictions_leave_what_is_worth_making(space: Space) -> None:
     values, chance, seen = tune_params(space), Random(0), set()
+    most = 128 if space.nest.policy else 32
     for _ in range(2000):
         p = {name: chance.choice(several) for name, several in values.items()}
         choice = choice_of(space, p)
-        shapes = (prod(choice.threads) <= space.device.max_threads_per_block, prod(choice.points) <= 32)
+        shapes = (prod(choice.threads) <= space.device.max_threads_per_block, prod(choice.points) <= most)
         worth = all(shapes) and not space.why_not(choice)
         assert all(eval(text, {}, p) for text in restrictions(space)) == worth
         seen.add(worth)

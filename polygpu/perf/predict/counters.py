@@ -11,7 +11,7 @@ import numpy as np
 
 from polygpu.model.device import WARP
 from polygpu.model.kernel import Site
-from polygpu.perf.cost import CLASSES
+from polygpu.perf.cost import CLASSES, OF_TENSOR_CORES
 from polygpu.perf.lockstep import Access, Lockstep, Point
 from polygpu.perf.predict.values import Integers
 from polygpu.perf.site_entries import site_entry
@@ -22,7 +22,7 @@ OF_ACCESSES = (
     "constant_requests", "constant_steps", "texture_requests", "texture_lines", "lane_accesses",
 )  # fmt: skip
 OF_WARPS = (*OF_ACCESSES, "divergent", "barriers", "rounds", "slots")
-FIELDS = (*OF_WARPS, *CLASSES)
+FIELDS = (*OF_WARPS, *CLASSES, *OF_TENSOR_CORES)
 PLACE = {name: place for place, name in enumerate(FIELDS)}
 _FIRST_CLASS = len(OF_WARPS)
 
@@ -101,5 +101,6 @@ def _named(row: Integers) -> dict[str, Any]:
     values = [int(v) for v in row]
     named: dict[str, Any] = dict(zip(FIELDS[: min(len(values), _FIRST_CLASS)], values, strict=False))
     if len(values) > _FIRST_CLASS:
-        named["instructions"] = dict(zip(CLASSES, values[_FIRST_CLASS:], strict=True))
+        found = zip(FIELDS[_FIRST_CLASS:], values[_FIRST_CLASS:], strict=True)
+        named["instructions"] = {name: n for name, n in found if n or name not in OF_TENSOR_CORES}
     return named
