@@ -377,7 +377,8 @@ def _subscripts(made: Hoisting, path: Path) -> Iterator[Variable]:
 
 
 def _variable(made: Hoisting, path: Path, kind: str) -> Variable:
-    name = re.sub(r"\W+", "_", path.text).strip("_") + ("_given" if kind == "test" else "")
+    text = re.sub(r"__(re|im)\w+__ (.*)", r"\2_\1", path.text)  # parts of complex numbers
+    name = re.sub(r"\W+", "_", text).strip("_") + ("_given" if kind == "test" else "")
     names = {h.variable.name for h in made.found.values()}
     while made.taken(name) or name in names:
         name += "_"

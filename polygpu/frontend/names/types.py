@@ -93,8 +93,39 @@ _CANONICAL = {
 }  # fmt: skip
 
 
+def _complex(part: str) -> Record:
+    members = tuple(Member(name, Basic(part), False) for name in ("re", "im"))
+    return Record(f"{part} _Complex", members)
+
+
+# To a region, a complex number is a structure of its parts, which is how C lays it out (C99, 6.2.5).
+_COMPLEX = {part: _complex(part) for part in ("float", "double")}
+
+
+def complex_part(ctype: CType | None) -> str | None:
+    """The type of the parts of a complex number; None for other types."""
+    record = ctype.record if isinstance(ctype, Qualified) else None
+    return next((part for part, known in _COMPLEX.items() if record is known), None)
+
+
+def has_complex_parts(ctype: CType) -> bool:
+    """Whether a variable of the type has complex numbers in it."""
+    match ctype:
+        case Vector(element, _, _, _):
+            return has_complex_parts(element)
+        case Qualified(record, _):
+            inner = (member.type for member in record.members or ())
+            return complex_part(ctype) is not None or any(map(has_complex_parts, inner))
+    return False
+
+
 def arithmetic(names: list[str]) -> CType:
     """The type that a list of type specifiers means: `unsigned long int`."""
+    if (
+        "_Complex" in names
+        and (part := " ".join(n for n in names if n != "_Complex") or "double") in _COMPLEX
+    ):
+        return Qualified(_COMPLEX[part])
     name = _CANONICAL.get(" ".join(sorted(names)))
     return Basic(name) if name else Opaque(" ".join(names))
 
@@ -199,6 +230,22 @@ def _scalars(ctype: CType, path: str) -> list[tuple[str, str]]:
         case Vector(element, int() as extent, _, _):
             return [pair for k in range(extent) for pair in _scalars(element, f"{path}[{k}]")]
     return []
+
+
+def complex_places(record: Record) -> list[str]:
+    """The member paths of every complex number in the structure, "" where it is one itself."""
+    if complex_part(Qualified(record)) is not None:
+        return [""]
+    found: list[str] = []
+    for member in record.members or ():
+        paths, ctype = [member.name], member.type
+        while isinstance(ctype, Vector) and isinstance(ctype.extent, int):
+            paths = [f"{path}[{k}]" for path in paths for k in range(ctype.extent)]
+            ctype = ctype.element
+        if isinstance(ctype, Qualified):
+            inner = complex_places(ctype.record)
+            found += [f"{path}.{place}" if place else path for path in paths for place in inner]
+    return found
 
 
 def refusal_of(record: Record) -> str:
