@@ -105,7 +105,7 @@ class Structure:
 
     `renamed` is what the source calls it where that is something else: another block may declare another
     structure of that name. Complex numbers have fields `re` and `im`; `complex` are the paths of these in the
-    source, "" where the whole is one.
+    source, "" where the whole is one. Its `pointers` are fields that hold numbers.
     """
 
     name: str
@@ -113,9 +113,12 @@ class Structure:
     fields: tuple[tuple[str, str], ...]  # (member path, scalar type)
     renamed: str = ""
     complex: tuple[str, ...] = ()
+    pointers: tuple[str, ...] = ()
 
     def selected(self, element: str, path: str) -> str:
-        """A field of an element, as the source has it."""
+        """A field of an element of the source."""
+        if path in self.pointers:
+            return f"*({dict(self.fields)[path]} *)&{element}.{path}"
         whole, _, part = path.rpartition(".")
         if whole not in self.complex or part not in ("re", "im"):
             return f"{element}.{path}"

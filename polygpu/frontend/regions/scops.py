@@ -41,6 +41,7 @@ from polygpu.frontend.names.types import (
     definition_of,
     element_of,
     fields_of,
+    pointer_places,
     rank,
     tables,
 )
@@ -587,9 +588,9 @@ def _array(
 
 
 def _structure(record: Record) -> Structure:
-    fields, places = tuple(fields_of(record)), tuple(complex_places(record))
+    fields, places, pointers = tuple(fields_of(record)), complex_places(record), pointer_places(record)
     if "" not in places:
-        return Structure(record.name, definition_of(record), fields, complex=places)
+        return Structure(record.name, definition_of(record), fields, complex=places, pointers=pointers)
     name = f"polygpu_complex_{fields[0][1]}"
     return Structure(name, definition_of(replace(record, name=name)), fields, record.name, places)
 
