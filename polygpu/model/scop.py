@@ -104,13 +104,25 @@ class Structure:
     """A structure type an array has as element; `definition` is C text that defines `name`.
 
     `renamed` is what the source calls it where that is something else: another block may declare another
-    structure of that name.
+    structure of that name. Complex numbers have fields `re` and `im`; `complex` are the paths of these in the
+    source, "" where the whole is one. Its `pointers` are fields that hold numbers.
     """
 
     name: str
     definition: str
     fields: tuple[tuple[str, str], ...]  # (member path, scalar type)
     renamed: str = ""
+    complex: tuple[str, ...] = ()
+    pointers: tuple[str, ...] = ()
+
+    def selected(self, element: str, path: str) -> str:
+        """A field of an element of the source."""
+        if path in self.pointers:
+            return f"*({dict(self.fields)[path]} *)&{element}.{path}"
+        whole, _, part = path.rpartition(".")
+        if whole not in self.complex or part not in ("re", "im"):
+            return f"{element}.{path}"
+        return f"__{'real' if part == 're' else 'imag'}__ {element}{whole and f'.{whole}'}"
 
     @property
     def in_source(self) -> str:

@@ -250,11 +250,10 @@ def _may_alias(a: set[str], b: set[str]) -> bool:
 
 
 def _types(array: Array) -> set[str]:
-    return (
-        {array.element, *(ctype for _, ctype in array.structure.fields)}
-        if array.structure
-        else {array.element}
-    )
+    if array.structure is None:
+        return {array.element}
+    pointers = ("pointer",) if array.structure.pointers else ()
+    return {array.element, *(ctype for _, ctype in array.structure.fields), *pointers}
 
 
 def _is_pointer(array: Array) -> bool:

@@ -59,6 +59,10 @@ class Parameter:
         return not self.array.extents
 
     @property
+    def is_complex(self) -> bool:
+        return self.array.structure is not None and bool(self.array.structure.complex)
+
+    @property
     def count(self) -> str:
         return f"({self.rows}) * ({self.width})" if not self.scalar else "1"
 
@@ -69,14 +73,20 @@ class Parameter:
         return [] if self.scalar else [self.first, *inner]
 
     @property
-    def members(self) -> list[tuple[str, str, str]]:
-        """Each scalar of an element: how C selects it, its type, and what scales a value from 0 to 1 for it.
+    def members(self) -> list[tuple[str, str, str, str]]:
+        """Each scalar of an element: its name, how C selects it of element t, its type, and what scales a
+        value from 0 to 1 for it.
 
         Small positive numbers, so that nothing overflows and nothing is divided by zero.
         """
         structure = self.array.structure
-        fields = structure.fields if structure else (("", self.array.element),)
-        return [(f".{path}" if path else "", ctype, _scaled(ctype)) for path, ctype in fields]
+        element = f"polygpu_new_{self.name}[t]"
+        if structure is None:
+            return [("", element, self.array.element, _scaled(self.array.element))]
+        return [
+            (f".{path}", structure.selected(element, path), ctype, _scaled(ctype))
+            for path, ctype in structure.fields
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +134,7 @@ def driver(region: CompiledRegion, text: str) -> Driver:
         "setup": list(_setup(scop, taken)),
         "given": scop.given,
         "tables": any(p.inner for p in parameters),
+        "paged": any(p.is_complex for p in parameters),
         "assumed": [(s.name, s.type, value) for s, value in region.prepared.assumed.items()],
         "idle": [(s.name, s.type, "0" if s.value is None else print_user(s.value)) for s in idle],
         "iterators": [i for i in dict.fromkeys(loop.iterator for loop in scop.loops) if i not in named],

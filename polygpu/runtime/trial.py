@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -229,7 +230,9 @@ def _refusal(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode == TOO_LARGE:
         return lines[-1].removeprefix("polygpu: ") if lines else "too large"
     text = telling.partition("Sanitizer: ")[2] or telling.partition("runtime error: ")[2]
-    return f"undefined in the original: {text.split(' on address')[0] or f'status {done.returncode}'}"
+    text = re.sub(" address 0x[0-9a-f]+", " an address", text)  # which is another one each time
+    what = re.split(" on (?:unknown |an )?address", text)[0] or f"status {done.returncode}"
+    return f"undefined in the original: {what}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,4 @@
 // device: rotate
-// open: double complex is no type of regions
 #include <complex.h>
 #include <stdio.h>
 void rotate(int n, double complex *z, double complex w)

@@ -178,3 +178,37 @@ def test_what_is_read_into_a_variable_is_stored_at_once(before: str, exposed: bo
     path.write_text(f"{BEFORE}{before} for (int i = 0; i < n; i++) y[i] = i;\n}}\n")
     (scop,) = lift(str(path)).scops
     assert {e.name for e in scop.exposed} == ({"n"} if exposed else set())
+
+
+ALLOCATOR = "#include <stdlib.h>\nvoid *get({parameters})\n{{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "known"),
+    [
+        ("size_t n", "void *p = malloc(n); if (p == NULL) exit(1); return p;", True),
+        ("size_t n", "void *p; if (!(p = malloc(n))) abort(); return p;", True),
+        ("unsigned long n", "return (char *)malloc(n);", True),
+        ("size_t n", "n += 8; return malloc(n);", False),
+        ("size_t n", "return malloc(n / 2);", False),
+        ("size_t n", "void *p = malloc(n); p = (char *)p + 8; return p;", False),
+        ("size_t n", "static char all[99]; return n < 99 ? all : malloc(n);", False),
+        ("size_t n", "static void *p; if (!p) p = malloc(n); return p;", False),
+        ("size_t n", "static char all[99]; if (n < 99) return all; return malloc(n);", False),
+        ("size_t n", "void *p = malloc(n); void **q = &p; *q = malloc(4); return p;", False),
+        ("int n", "return malloc(n);", False),  # of fewer bits than the number of bytes
+    ],
+)
+def test_functions_that_allocate(parameters: str, body: str, known: bool, tmp_path: Path) -> None:
+    before = ALLOCATOR.format(parameters=parameters, body=body) + BEFORE
+    assert extent(tmp_path, f"float *x = get(n * sizeof(float)); {LOOP}", before) == ("n" if known else "")
+
+
+@pytest.mark.parametrize(
+    ("bytes_of_all", "elements"),
+    [("n * sizeof(struct p)", "n"), ("sizeof *x * m", "m"), ("n * 12", ""), ("n * sizeof(float)", "")],
+)
+def test_structures(bytes_of_all: str, elements: str, tmp_path: Path) -> None:
+    before = f"struct p {{ float x, y; int k; }};\n{BEFORE}"
+    loop = LOOP.replace("x[at[i]]", "x[at[i]].y")
+    assert extent(tmp_path, f"struct p *x = malloc({bytes_of_all}); {loop}", before) == elements

@@ -230,6 +230,10 @@ def _choose(made: Hoisting) -> None:
         choose = _part if any(_apart(made, use) for use in group) else _pointer
         parts = _accepted(made, safety, group, choose)
         left = [use for use in group if id(use.node) not in parts]
+        if left and choose is _part and not any(_apart(made, use, pointers=True) for use in group):
+            wholes = _accepted(made, safety, group, _pointer)  # with pointers that are of no account
+            if all(id(use.node) in wholes for use in group):
+                parts, left = wholes, []
         if not left:
             chosen |= parts
         elif _base(made, left[0]) or choose(made, left[0]) is not None:
@@ -340,10 +344,11 @@ def _part(made: Hoisting, use: Use) -> tuple[str, Path] | None:
     return None
 
 
-def _apart(made: Hoisting, use: Use) -> bool:
+def _apart(made: Hoisting, use: Use, pointers: bool = False) -> bool:
     """Whether the members of a structure have to be taken one by one.
 
-    The device has no such structure, or the elements of a member array are not named one by one.
+    The device has no such structure, maybe for its `pointers`, or the elements of a member array are not
+    named one by one.
     """
     base, path = _base(made, use), use.path
     if base == len(path.steps):
@@ -353,7 +358,7 @@ def _apart(made: Hoisting, use: Use) -> bool:
         if isinstance(before, Field) and isinstance(step, Index) and step.value is None:
             return True
     element = element_of(path.cut(base).type)
-    return isinstance(element, Qualified) and bool(refusal_of(element.record))
+    return isinstance(element, Qualified) and bool(refusal_of(element.record, pointers))
 
 
 def _enter(made: Hoisting, uses: list[Use], chosen: Chosen) -> None:
@@ -377,7 +382,8 @@ def _subscripts(made: Hoisting, path: Path) -> Iterator[Variable]:
 
 
 def _variable(made: Hoisting, path: Path, kind: str) -> Variable:
-    name = re.sub(r"\W+", "_", path.text).strip("_") + ("_given" if kind == "test" else "")
+    text = re.sub(r"__(re|im)\w+__ (.*)", r"\2_\1", path.text)  # parts of complex numbers
+    name = re.sub(r"\W+", "_", text).strip("_") + ("_given" if kind == "test" else "")
     names = {h.variable.name for h in made.found.values()}
     while made.taken(name) or name in names:
         name += "_"

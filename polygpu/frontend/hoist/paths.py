@@ -12,7 +12,16 @@ from typing import Any, TypeAlias
 from pycparser import c_ast
 
 from polygpu.frontend.names.scopes import Scope, Variable
-from polygpu.frontend.names.types import CType, Member, Pointer, Qualified, Record, Vector, qualified
+from polygpu.frontend.names.types import (
+    CType,
+    Member,
+    Pointer,
+    Qualified,
+    Record,
+    Vector,
+    complex_part,
+    qualified,
+)
 from polygpu.frontend.read.state import source_text
 from polygpu.frontend.text.nodes import nodes
 from polygpu.support.dataclass import dataclass
@@ -79,6 +88,8 @@ class Path:
         previous: Step | None = None
         for step, ctype in zip(self.steps, self.types, strict=True):
             match step:
+                case Field(name) if complex_part(ctype):
+                    found = f"__{'real' if name == 're' else 'imag'}__ {found}"
                 case Field(name) if previous == Index(None, 0) or _arrow(previous):
                     found = f"{found.removesuffix('[0]')}->{name}"
                 case Field(name):

@@ -11,7 +11,7 @@ from pycparser import c_ast, c_generator
 from polygpu.frontend.names.allocations import allocated
 from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Scope, Variable, function_scope
-from polygpu.frontend.names.types import Basic, CType, Pointer, Vector
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.normal.trees import renamed
 from polygpu.frontend.text.nodes import RECENT, nodes
 
@@ -82,7 +82,7 @@ def _size(root: Any, caller: Any, scope: Scope, call: Any, function: Any, parame
         case Vector(Basic(own_name), extent), Vector(Basic(name)) | Pointer(Basic(name)) if own_name == name:
             known = isinstance(extent, c_ast.Node) and scope.constant(extent) is not None
             return extent if known else None
-        case Pointer(Basic(own_name)), Vector(Basic(name)) | Pointer(Basic(name)) if own and own_name == name:
+        case Pointer(first), Vector(second) | Pointer(second) if own and _is_one(first, second):
             inside = function_scope(caller, scope).child()
             for item in caller.body.block_items or ():
                 inside.declare(item, "local")
@@ -112,4 +112,9 @@ def _in_parameters(count: Any, arguments: list[Any], function: Any, caller: Scop
 
 
 def _is_one(first: CType, second: CType) -> bool:
-    return isinstance(first, Basic) and isinstance(second, Basic) and first.name == second.name
+    match first, second:
+        case Qualified(one), Qualified(other):
+            return one is other
+        case Basic(one_name), Basic(other_name):
+            return one_name == other_name
+    return False

@@ -38,6 +38,14 @@ LEAST_NORMAL = {"float": "0x1p-126f", "double": "0x1p-1022"}
 # Functions that are read as loops.
 OF_MEMORY = frozenset({"memset", "memcpy", "memmove"})
 
+# Of complex numbers, by their names for double: what each is of the two parts. What follows are others of the
+# library's, which it rounds in ways of its own.
+PARTS = {"creal": "re", "cimag": "im"}
+OF_PARTS = {"cabs": ("hypot", ("re", "im")), "carg": ("atan2", ("im", "re"))}  # C99, G.6
+OTHER_COMPLEX = frozenset(
+    "cacos casin catan ccos csin ctan cacosh casinh catanh ccosh csinh ctanh clog cpow csqrt cproj".split()
+)
+
 # Built-ins that the macros of <math.h> become: constants by their C spelling.
 CONSTANTS = {
     "__builtin_inff": ("INFINITY", "float"),
@@ -61,3 +69,14 @@ def is_known(name: str) -> bool:
     """Whether a user's function may call it as it is."""
     plain = library_name(name)
     return plain in FUNCTIONS or plain in CLASSIFICATIONS or name in CONSTANTS
+
+
+def complex_name(name: str) -> tuple[str, str]:
+    """`crealf` as the function for double that it is like, and the type of the parts that it takes."""
+    plain = library_name(name)
+    return (plain[:-1], "float") if plain.endswith("f") else (plain, "double")
+
+
+def is_of_complex(name: str) -> bool:
+    """Whether such a call is one of parts of complex numbers."""
+    return complex_name(name)[0] in (*PARTS, *OF_PARTS, "conj", "cexp") or library_name(name) == "complex"

@@ -111,7 +111,9 @@ class Scope:
         if not isinstance(node, c_ast.Decl):
             return None
         if isinstance(node.type, c_ast.FuncDecl):
-            known = self.symbols.get(node.name)
+            # a prototype in a block says nothing of a function that the file defines
+            outer = self.find(node.name) if place == "local" else None
+            known = outer if isinstance(outer, Function) else self.symbols.get(node.name)
             return known if isinstance(known, Function) else self._enter(Function(node.name, node))
         ctype = self._shielded(node)
         if node.name is None:

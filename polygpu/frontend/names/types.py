@@ -5,6 +5,7 @@ ctype ::= Basic | Pointer | Vector | Record | Opaque
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -93,8 +94,39 @@ _CANONICAL = {
 }  # fmt: skip
 
 
+def _complex(part: str) -> Record:
+    members = tuple(Member(name, Basic(part), False) for name in ("re", "im"))
+    return Record(f"{part} _Complex", members)
+
+
+# To a region, a complex number is a structure of its parts, which is how C lays it out (C99, 6.2.5).
+_COMPLEX = {part: _complex(part) for part in ("float", "double")}
+
+
+def complex_part(ctype: CType | None) -> str | None:
+    """The type of the parts of a complex number; None for other types."""
+    record = ctype.record if isinstance(ctype, Qualified) else None
+    return next((part for part, known in _COMPLEX.items() if record is known), None)
+
+
+def has_complex_parts(ctype: CType) -> bool:
+    """Whether a variable of the type has complex numbers in it."""
+    match ctype:
+        case Vector(element, _, _, _):
+            return has_complex_parts(element)
+        case Qualified(record, _):
+            inner = (member.type for member in record.members or ())
+            return complex_part(ctype) is not None or any(map(has_complex_parts, inner))
+    return False
+
+
 def arithmetic(names: list[str]) -> CType:
     """The type that a list of type specifiers means: `unsigned long int`."""
+    if (
+        "_Complex" in names
+        and (part := " ".join(n for n in names if n != "_Complex") or "double") in _COMPLEX
+    ):
+        return Qualified(_COMPLEX[part])
     name = _CANONICAL.get(" ".join(sorted(names)))
     return Basic(name) if name else Opaque(" ".join(names))
 
@@ -182,8 +214,11 @@ def rank(ctype: CType) -> int:
     return depth
 
 
+_AS_NUMBER = "unsigned long"  # what the device has for a pointer: such members are copied as they are
+
+
 def fields_of(record: Record, prefix: str = "") -> list[tuple[str, str]]:
-    """(member path, scalar type) of every scalar in the structure; arrays by element."""
+    """(member path, scalar type) of every scalar in the structure; arrays by element, pointers as numbers."""
     found: list[tuple[str, str]] = []
     for member in record.members or ():
         found += _scalars(member.type, f"{prefix}{member.name}")
@@ -194,6 +229,8 @@ def _scalars(ctype: CType, path: str) -> list[tuple[str, str]]:
     match ctype:
         case Basic(name, _):
             return [(path, name)]
+        case Pointer():
+            return [(path, _AS_NUMBER)]
         case Qualified(record, _):
             return fields_of(record, f"{path}.")
         case Vector(element, int() as extent, _, _):
@@ -201,8 +238,30 @@ def _scalars(ctype: CType, path: str) -> list[tuple[str, str]]:
     return []
 
 
-def refusal_of(record: Record) -> str:
-    """Why the structure cannot be used on the device, "" when it can."""
+def complex_places(record: Record) -> tuple[str, ...]:
+    """The member paths of every complex number in the structure, "" where it is one itself."""
+    return tuple(_places(Qualified(record), "", lambda ctype: complex_part(ctype) is not None))
+
+
+def pointer_places(record: Record) -> tuple[str, ...]:
+    """The member paths of every pointer in the structure."""
+    return tuple(_places(Qualified(record), "", lambda ctype: isinstance(ctype, Pointer)))
+
+
+def _places(ctype: CType, path: str, is_one: Callable[[CType], bool]) -> Iterator[str]:
+    match ctype:
+        case _ if is_one(ctype):
+            yield path
+        case Qualified(record, _):
+            for member in record.members or ():
+                yield from _places(member.type, f"{path}.{member.name}".lstrip("."), is_one)
+        case Vector(element, int() as extent, _, _):
+            for k in range(extent):
+                yield from _places(element, f"{path}[{k}]", is_one)
+
+
+def refusal_of(record: Record, pointers: bool = False) -> str:
+    """Why the structure cannot be used on the device, "" when it can, `pointers` in it apart."""
     if record.members is None:
         return "its definition is not visible"
     if record.refusal:
@@ -210,12 +269,12 @@ def refusal_of(record: Record) -> str:
     if not record.name:
         return "it has no name"
     for member in record.members:
-        if reason := _member_refusal(member):
+        if reason := _member_refusal(member, pointers):
             return reason
     return ""
 
 
-def _member_refusal(member: Member) -> str:
+def _member_refusal(member: Member, pointers: bool) -> str:
     if not member.name:
         return "a member has no name"
     if member.bits:
@@ -226,12 +285,12 @@ def _member_refusal(member: Member) -> str:
             return f"member '{member.name}' is an array without a constant size"
         ctype = ctype.element
     match ctype:
-        case Pointer():
+        case Pointer() if not pointers:
             return f"member '{member.name}' is a pointer"
         case Opaque(what, _):
             return f"member '{member.name}' is {with_article(what)}"
         case Qualified(record, _):
-            return refusal_of(record)
+            return refusal_of(record, pointers)
     return ""
 
 
@@ -256,5 +315,7 @@ def _declaration(member: Member) -> str:
     while isinstance(ctype, Vector):
         suffix += f"[{ctype.extent}]"
         ctype = ctype.element
-    spelled = f"struct {_body(ctype.record)}" if isinstance(ctype, Qualified) else describe(ctype)
+    spelled = _AS_NUMBER if isinstance(ctype, Pointer) else describe(ctype)
+    if isinstance(ctype, Qualified):
+        spelled = f"struct {_body(ctype.record)}"
     return f"{spelled} {member.name}{suffix};"

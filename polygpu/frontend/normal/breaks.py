@@ -19,6 +19,7 @@ from polygpu.frontend.normal.jumps import breaks_out
 from polygpu.frontend.normal.trees import (
     block,
     changed,
+    declared_names,
     is_free,
     is_loop,
     negated,
@@ -81,7 +82,7 @@ def _goes_on(node: Any) -> bool:
 
 
 def _is_fixed(test: Any, loop: c_ast.For) -> bool:
-    """Whether the test is of names alone that the body does not change."""
+    """Whether the test is of names alone that the body does not change, nor declares."""
     match test:
         case c_ast.BinaryOp(op="&&" | "||"):
             return _is_fixed(test.left, loop) and _is_fixed(test.right, loop)
@@ -89,7 +90,8 @@ def _is_fixed(test: Any, loop: c_ast.For) -> bool:
             return _is_fixed(test.expr, loop)
         case c_ast.BinaryOp(op="<" | "<=" | ">" | ">=" | "==" | "!="):
             free = is_free(test.left) and is_free(test.right)
-            return free and assigned_names(loop.stmt).isdisjoint(used_names(test))
+            own = {*assigned_names(loop.stmt), *declared_names(loop.stmt)}
+            return free and own.isdisjoint(used_names(test))
     return False
 
 

@@ -195,7 +195,8 @@ def _unnamed(context: FileContext, node: Any, own: set[str]) -> str:
     if isinstance(symbol, Function) and symbol.definition is not None:
         return ""
     loop = mathematics.library_name(name) in mathematics.OF_MEMORY
-    known = mathematics.is_known(name) or loop or name in well_known.NAMES
+    known = mathematics.is_known(name) or mathematics.is_of_complex(name)
+    known = known or loop or name in well_known.NAMES
     return "" if known else f"it calls '{name}'"
 
 

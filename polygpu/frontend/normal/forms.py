@@ -12,6 +12,7 @@ from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Scope
 from polygpu.frontend.normal.breaks import without_break
 from polygpu.frontend.normal.collapsed import apart
+from polygpu.frontend.normal.complexes import has_complex, without_complex
 from polygpu.frontend.normal.continues import without_continue
 from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.guarded import Guards, has_guarded_loops
@@ -61,7 +62,12 @@ def normal(
     Raises Diagnosed for a call that is in the way.
     """
     items = leaving_at_end(region, function.body)
-    if not more and not any(map(_is_concerned, (node for item in items for node in nodes(item)))):
+    pairs = has_complex(context.root)
+    if (
+        not more
+        and not pairs
+        and not any(map(_is_concerned, (node for item in items for node in nodes(item))))
+    ):
         return tuple(items)
     file = (*context.scope.symbols, *context.scope.typedefs)
     said = said or Said()
@@ -75,6 +81,8 @@ def normal(
     items = blocks(items, scope, without_break)
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
     items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
+    if pairs:
+        items = without_complex(items, context, scope, names)
     whole = block(items, None)
     if "structures" in more:
         items = without_structures(items, scope, names)

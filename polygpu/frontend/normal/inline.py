@@ -18,7 +18,7 @@ from pycparser import c_ast
 
 from polygpu.frontend.names.liveness import address_taken, assigned_names
 from polygpu.frontend.names.scopes import Scope, Variable
-from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
+from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector, complex_part
 from polygpu.frontend.normal.callees import RESULT, Callee, callee, is_called_inline
 from polygpu.frontend.normal.kinds import pointed, type_of
 from polygpu.frontend.normal.nulls import is_null, is_there, with_tests_done
@@ -175,7 +175,7 @@ class Before:
         if not guards or (value is not None and all(map(_is_harmless, inner.items))):
             self.items += inner.items
             return value
-        if not isinstance(found.result, Basic):
+        if not _is_number(found.result):
             message = f"'{node.name.name}' is called where a condition holds, and returns no number"
             help_text = "call it in a statement of its own"
             raise refusal("PG130", self.inliner.context.at(node), message, help_text, len(node.name.name))
@@ -243,7 +243,7 @@ class Before:
             scope.declare(item, "local")
         value = replace(self, scope=scope).value(value)
         spelled = found.definition.decl.type.type
-        return converted(spelled, value, node) if isinstance(found.result, Basic) else value
+        return converted(spelled, value, node) if _is_number(found.result) else value
 
     def _direct(self, found: Callee, parameter: Any, argument: Any) -> Any:
         """What stands for a parameter wherever it is named; None where it has to be a variable.
@@ -308,6 +308,10 @@ class Before:
         if isinstance(ctype, c_ast.TypeDecl):
             ctype = changed(ctype, quals=[])
         return c_ast.Decl(name, [], [], [], [], ctype, initial, None, coord=node.coord)
+
+
+def _is_number(ctype: CType) -> bool:
+    return isinstance(ctype, Basic) or complex_part(ctype) is not None
 
 
 def _is_simple(target: Any) -> bool:

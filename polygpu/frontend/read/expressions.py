@@ -213,7 +213,9 @@ class Reader:
                 raise refusal("PG140", position, message, help_text, length)
             case Pointer() | Vector():
                 raise self._rows_anywhere(variable, position, length)
-            case Qualified(record, _) if reason := refusal_of(record):
+            case Qualified(record, _) if reason := refusal_of(
+                record, variable.name not in self.region.reasons
+            ):
                 message = (
                     f"the {describe(element)} of '{variable.name}' cannot be used on the device: {reason}"
                 )

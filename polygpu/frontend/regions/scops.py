@@ -35,10 +35,13 @@ from polygpu.frontend.names.types import (
     Basic,
     Pointer,
     Qualified,
+    Record,
     Vector,
+    complex_places,
     definition_of,
     element_of,
     fields_of,
+    pointer_places,
     rank,
     tables,
 )
@@ -554,7 +557,7 @@ def _array(
     structure = None
     if isinstance(element, Qualified):
         record = element.record
-        structure = Structure(record.name, definition_of(record), tuple(fields_of(record)))
+        structure = _structure(record)
     made = Array(
         name=array.name,
         element=element.name if isinstance(element, Basic) else structure.name if structure else "",
@@ -582,6 +585,14 @@ def _array(
         derived=derived,
         source=hoisted.path.text,
     )
+
+
+def _structure(record: Record) -> Structure:
+    fields, places, pointers = tuple(fields_of(record)), complex_places(record), pointer_places(record)
+    if "" not in places:
+        return Structure(record.name, definition_of(record), fields, complex=places, pointers=pointers)
+    name = f"polygpu_complex_{fields[0][1]}"
+    return Structure(name, definition_of(replace(record, name=name)), fields, record.name, places)
 
 
 def _host(array: RawArray) -> str:

@@ -93,7 +93,8 @@ def shape(reader: Reader) -> Shaped:
             shapes[array.name] = found
             shaped.extents[array] = (None, *map(counted, found.extents))
         own = [v for v in own if v.reference.site not in apart]
-        own = [v for v in own if not _stays_in_rows(region, v, shaped.extents.get(array, ()))]
+        mine, rows = array.variable.place == "region", shaped.extents.get(array, ())
+        own = [v for v in own if not _stays_in_rows(region, v, rows, mine)]
         _check_writes(region, array, own, shapes, found if isinstance(found, str) else "")
     for number, raw in enumerate(region.statements):
         with collecting(region.problems):
@@ -344,10 +345,12 @@ def _is_flat(region: Region, visits: list[Visit], found: Shape, extents: tuple[E
     return any(region.affine.value(p) is None for p in places)
 
 
-def _stays_in_rows(region: Region, visit: Visit, extents: tuple[Expr | None, ...]) -> bool:
-    """Whether an element that data choose is one of a row that the loops around tell, of a known length."""
+def _stays_in_rows(region: Region, visit: Visit, extents: tuple[Expr | None, ...], own: bool) -> bool:
+    """Whether an element that data choose is one of a row that the loops around tell, of a known length; an
+    array that is the region's `own` may be that row.
+    """
     places = [region.affine.value(s) for s in visit.reference.subscripts]
-    if len(places) != len(extents) or all(p is None for p in places):
+    if len(places) != len(extents) or (all(p is None for p in places) and not own):
         return False
     return all(p is not None or e is not None for p, e in zip(places, extents, strict=True))
 

@@ -198,7 +198,8 @@ class Program:
 
 def _element_types(array: Array) -> Iterator[str]:
     fields = array.structure.fields if array.structure else ()
-    return (_plain(ctype) for ctype in (*(ctype for _, ctype in fields), array.element))
+    pointers = ("pointer",) if array.structure and array.structure.pointers else ()
+    return (_plain(ctype) for ctype in (*(ctype for _, ctype in fields), array.element, *pointers))
 
 
 def _plain(name: str) -> str:

@@ -140,7 +140,8 @@ def _hide(text: str) -> tuple[str, list[Attribute]]:
             continue
         end, replacement = match.end(), word
         if word[0] in "0123456789.":
-            replacement = "__builtin_complex(0, 1)"  # a call as any other, where no constant is imaginary
+            real = re.sub("[iIjJ]", "", word)  # a call as any other, where no constant is imaginary
+            replacement = f"__builtin_complex({'0' if real.isdecimal() else '0.0f'}, {real})"
         elif word in _RESPELLED:
             replacement = _RESPELLED[word]
         elif word in _BALANCED:

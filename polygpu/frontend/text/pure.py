@@ -52,7 +52,13 @@ _FORMATS = {
 }
 STANDARD_MACROS: dict[str, dict[str, str]] = {
     "assert.h": {"assert(x)": "((void)0)", "static_assert": "_Static_assert"},
-    "complex.h": {"complex": "_Complex", "I": "1.0iF"},
+    "complex.h": {
+        "complex": "_Complex",
+        "_Complex_I": "1.0iF",
+        "I": "1.0iF",
+        "CMPLX(x,y)": "__builtin_complex((double) (x), (double) (y))",
+        "CMPLXF(x,y)": "__builtin_complex((float) (x), (float) (y))",
+    },
     "float.h": _FLOATS,
     "inttypes.h": _INTEGERS | _FORMATS,
     "limits.h": _LIMITS,
