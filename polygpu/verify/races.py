@@ -12,6 +12,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import D
 from polygpu.verify.counterexample import Example, element, example, shown, values
 from polygpu.verify.events import THREADS, Do, Place, executions
+from polygpu.verify.last import without
 from polygpu.verify.order import BLOCK, Order, equal
 from polygpu.verify.session import Session
 from polygpu.verify.source import UnanalysableError
@@ -108,16 +109,16 @@ def _met(order: Order, one: Touch, two: Touch) -> isl.Map:
     if meet.is_empty():
         return meet
     forth = order.completed(a, b.point) if one.late else order.before(a.point, b.point)
-    meet = meet.subtract(forth)  # what is ordered goes first: that leaves little, and in few pieces
+    meet = without(meet, forth)  # what is ordered goes first: that leaves little, and in few pieces
     if meet.is_empty():
         return meet
     back = order.completed(b, a.point) if two.late else order.before(b.point, a.point)
-    meet = meet.subtract(back.reverse())
+    meet = without(meet, back.reverse())
     if meet.is_empty():
         return meet
     dims, others = BLOCK.dims(a.point), BLOCK.dims(b.point)
     if not (one.late or two.late):
-        return meet.subtract(equal(meet, THREADS, dims, others))
+        return without(meet, equal(meet, THREADS, dims, others))
     return meet.subtract(executions(a.point, dims).identity()) if a is b else meet
 
 
