@@ -78,7 +78,7 @@ def main() -> NoReturn:
     between them and freeing them one by one at the end costs a fifth of its time and returns nothing
     that the end of the process does not.
     """
-    gc.set_threshold(100_000)
+    gc.set_threshold(1_000_000)
     sys.modules["islpy.version"] = _Unasked("islpy.version")
     status = invoke()
     sys.stdout.flush()

@@ -14,6 +14,7 @@ from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, Unary
 from polygpu.model.linear import add, simplify
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import bounded, c_name, identifier
+from polygpu.support.recent import Recent
 
 _N: Any = isl.ast_node_type  # islpy declares kinds as int
 _X: Any = isl.ast_expr_op_type
@@ -21,6 +22,7 @@ _E: Any = isl.ast_expr_type
 
 
 _STEPS = 1_000_000  # of isl, for one expression; in ordinary kernels thousands
+_MANY = 4  # pieces of a test that take isl long, of which kernels that are tried have the same
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class ScanLeaf:
 
 
 Scan: TypeAlias = ScanFor | ScanIf | ScanBlock | ScanLeaf
+_TESTS: Recent[Expr | None] = Recent(256)
 
 
 def generated(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
@@ -81,6 +84,12 @@ def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
 
 def test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     """`condition` on the parameters as an expression; None when `context` implies it."""
+    if condition.n_basic_set() < _MANY:
+        return _test_of(condition, context)
+    return _TESTS.get((str(condition), str(context)), lambda: _test_of(condition, context))
+
+
+def _test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     try:
         left = condition.params().gist_params(context.params())
     except isl.Error:  # an assertion of isl's that some sets with several moduli break

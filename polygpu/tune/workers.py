@@ -117,7 +117,9 @@ def _no_cluster(text: str, advice: str) -> Diagnosed:
 
 
 def _started() -> None:
-    """In a worker, which ends with its parent: interrupts are for that. Memory is collected as there."""
+    """In a worker, which ends with its parent: interrupts are for that. It lives longer than a compilation,
+    whose memory is collected seldom.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(100_000)
     threading.Thread(target=_ends_with, args=(parent_process(),), daemon=True).start()

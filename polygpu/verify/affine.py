@@ -187,11 +187,17 @@ class Scope:
         return self._pruned(left.tdiv_q(right))
 
     def _extreme(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:
+        if any(map(_tests_floors, values)):  # what cases share with the domain makes it long to compare them
+            plain = [value.gist(self.domain) for value in values]
+            return self._pruned(self._folded(function, plain)).intersect_domain(self.domain)
+        return self._pruned(self._folded(function, values))
+
+    def _folded(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:
         result = values[0]
         for other in map(few_cases, values[1:]):
             result = few_cases(result)
             result = result.min(other) if function == "min" else result.max(other)
-        return self._pruned(result)
+        return result
 
     def _pruned(self, value: isl.PwAff) -> isl.PwAff:
         """`value` without the pieces that the domain rules out."""
@@ -249,6 +255,12 @@ def _parts(op: str, left: Expr, right: Expr) -> int:
         case _Cases(_, yes, no):
             return _parts(*yes) + _parts(*no)
     return 1
+
+
+def _tests_floors(value: isl.PwAff) -> bool:
+    return value.n_piece() > 1 and any(
+        part.dim(isl.dim_type.div) for where, _ in pieces(value) for part in where.get_basic_sets()
+    )
 
 
 def _is_plain(expr: Expr) -> bool:

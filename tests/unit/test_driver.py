@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from time import process_time
 
 import islpy as isl
@@ -9,6 +10,7 @@ import pytest
 
 from polygpu.schedule import bands, driver
 from polygpu.schedule.tree import describe
+from polygpu.support.isl_idioms import maps
 from polygpu.support.recent import Recent
 from tests.legality import broken
 from tests.processor import at_most
@@ -114,6 +116,27 @@ def test_bounds_that_take_long_to_leave_out_stay(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(bands, "_FOUND", Recent(1))
     with at_most(10, "a schedule"):
         assert describe(bands.permutable(*asked, 5.0)) == expected
+
+
+def test_dense_dependences_are_scheduled_by_their_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """isl's dual of a ball within bounds takes a second, those of its translations some milliseconds."""
+    inside = " and ".join(f"0 < {i} < n - 1" for i in "ijk")
+    domain = isl.UnionSet(f"[n] -> {{ A[t, i, j, k] : {inside}; B[t, i, j, k] : {inside} }}")
+    near = [move for move in product((-1, 0, 1), repeat=3) if sum(map(abs, move)) < 2]
+    there = [f"A[t, i, j, k] -> B[t, i + {a}, j + {b}, k + {c}]" for a, b, c in near]
+    back = [f"B[t, i, j, k] -> A[t + 1, i + {a}, j + {b}, k + {c}]" for a, b, c in near]
+    every = isl.UnionMap(f"{{ {'; '.join((*there, *back))} }}")
+    every = every.intersect_domain(domain).intersect_range(domain).coalesce()
+    assert [m.n_basic_map() for m in maps(every)] == [1, 1]
+    apart = bands.by_distance(every)
+    assert apart.is_equal(every)
+    assert [m.n_basic_map() for m in maps(apart)] == [7, 7]
+    asked = domain, isl.Set("[n] -> { : n > 2 }"), every, every
+    with at_most(0.5, "a schedule"):
+        found = describe(bands.schedule(*asked))
+    monkeypatch.setattr(bands, "_FOUND", Recent(1))
+    monkeypatch.setattr(bands, "by_distance", lambda dependences: dependences)
+    assert found == describe(bands.schedule(*asked))
 
 
 def test_no_search_without_time() -> None:

@@ -24,7 +24,8 @@ _OPENMP = re.compile(
     re.MULTILINE,
 )
 _MACRO = re.compile(r"[A-Za-z_]\w*(?<!_Pragma)\b")
-_BLANKS = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
+_BLANKS = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)+")
+_BLANKS_AT_END = re.compile(rf"{_BLANKS.pattern}\Z")
 _LAST_WORD = re.compile(r"(?:^|[;{})])\s*([A-Za-z_]\w*)\s*\Z")
 _OF_ONE_LOOP = re.compile(
     r"\s+(?:(?:target\s+)?(?:teams\s+)?(?:distribute\s+)?parallel\s+(?:for|loop)|target\s+teams\s+"
@@ -75,15 +76,32 @@ def _from_macro(context: FileContext, pragma: Any, loop: int) -> int:
 
 def _macro_before(source: Source, loop: int) -> int | None:
     """Where a macro begins that stands directly before a loop, with its arguments; None where none does."""
-    text = _BLANKS.sub("", source.text[:loop])
+    text = source.text[: _end_of_code(source.text, loop)]
     depth, end = 0, len(text)
     if text.endswith(")"):
         for end in range(len(text) - 1, -1, -1):
             depth += (text[end] == ")") - (text[end] == "(")
             if not depth:
                 break
-    found = _LAST_WORD.search(text, 0, end)
+    last = max(text.rfind(mark, 0, end) for mark in ";{})")  # no word before it is the last
+    found = _LAST_WORD.search(text, max(last, 0), end)
     return None if found is None or found[1] in _BEFORE_A_STATEMENT else found.start(1)
+
+
+def _end_of_code(text: str, end: int) -> int:
+    """Where blanks and comments begin that go on up to `end`."""
+    starts, ends = _blanks(text)
+    k = bisect_left(ends, end)
+    if k < len(ends) and ends[k] == end:
+        return starts[k]
+    return len(_BLANKS_AT_END.sub("", text[:end])) if text[:end].endswith((*" \t\r\n\f\v", "/")) else end
+
+
+@lru_cache(4)
+def _blanks(text: str) -> tuple[list[int], list[int]]:
+    """Where blanks with comments begin and end: in a large file it takes long to look before each loop."""
+    found = [m.span() for m in _BLANKS.finditer(text)]
+    return [start for start, _ in found], [end for _, end in found]
 
 
 def _with_macro(context: FileContext, loop: Any) -> int:
