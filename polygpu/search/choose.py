@@ -216,13 +216,20 @@ class Chooser:
 
     def _may_gain(self, r: CompiledRegion, grids: Sequence[Grid], known: Sequence[Chosen]) -> bool:
         """Whether it would be enough if the kernels of these grids took no time: all together take as long as
-        the nests do whose choices are `known`, at least. And whether enough effort is left to look at others.
+        the nests do whose choices are `known`, at least. And whether enough effort is left to look at others;
+        blocks that differ, looked at at sizes that just keep the device busy, are too much at larger ones.
         """
         all_take = sum(found.seconds for _, found in known if found.seconds < inf)
         mine = [k for k, g in enumerate(r.grids) if any(g is one for one in grids)]
+        differing = [(n, f) for n, f in known if n.kernel in mine and not launches_differ(r, n)]
+        if any(self._just_busy(found.sizes or {}) for _, found in differing):
+            return False
         left = self.effort.left
         seconds = self._sum(r, mine)
         return self.effort.left >= left / 2 and self.device.margin * all_take < seconds < inf
+
+    def _just_busy(self, sizes: Mapping[str, int]) -> bool:
+        return any(size <= self._busy < self.sizes.get(name, 0) for name, size in sizes.items())
 
     def _gains(self, r: CompiledRegion, made: CompiledRegion, share: float) -> bool:
         """Whether the kernels that only `made` has take a `share` at most of those that only `r` has."""
@@ -247,10 +254,13 @@ class Chooser:
         return found
 
     def _of_others(self, r: CompiledRegion, known: Sequence[Chosen]) -> Iterator[Chosen]:
-        """For nests that nothing is known of, with some of the effort that is left."""
+        """For nests that nothing is known of, with some of the effort left. Not where launches differ:
+        sizes that just keep a device busy say too little of larger ones, beside what is gained.
+        """
         spare = replace(self.effort, left=min(self.effort.left, _SPARE * LEFT))
         places = {nest.place for nest, _ in known}
-        for nests in _by_depth(r, (n for n in _free(r, self.device) if n.place not in places)):
+        free = [n for n in _free(r, self.device) if n.place not in places and not launches_differ(r, n)]
+        for nests in _by_depth(r, free):
             yield from replace(self, effort=spare)._one_by_one(r, nests, known)
 
     def _one_by_one(self, r: CompiledRegion, nests: list[Nest], known: Sequence[Chosen]) -> list[Chosen]:
