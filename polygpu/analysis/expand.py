@@ -26,8 +26,8 @@ from polygpu.analysis.verdicts import ends, obstacle
 from polygpu.analysis.volumes import Volume, iterations, volume
 from polygpu.model.decisions import Decision, Value
 from polygpu.model.expr import Expr, Int, Name, Reference
-from polygpu.model.rewrite import map_references
-from polygpu.model.scop import Array
+from polygpu.model.rewrite import actions, map_references
+from polygpu.model.scop import Array, Repeat
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 from polygpu.support.isl_idioms import D, empty_union_map, maps, tuple_name, union_of
@@ -329,10 +329,11 @@ def _webs(accesses: list[tuple[PolyStatement, PolyAccess]], flow: list[isl.Map])
 
 
 def _within_instances(accesses: list[tuple[PolyStatement, PolyAccess]]) -> set[str]:
-    """The statements that may read in a branch what the same instance has written: dataflow between
-    instances does not show that.
+    """The statements that may read what the same instance has written, in a branch or in an earlier turn of a
+    loop of its own: dataflow between instances does not show that.
     """
-    written: set[str] = set()
+    turning = {s.name for s, _ in accesses if any(isinstance(a, Repeat) for a in actions(s.body))}
+    written = {s.name for s, a in accesses if a.write and s.name in turning}
     found: set[str] = set()
     for s, a in accesses:  # in the order of the body, what an action reads before what it writes
         if a.write:

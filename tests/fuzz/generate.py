@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.fuzz.chosen import with_choices
+from tests.fuzz.complexes import with_complex
 from tests.fuzz.forms import (
     accumulation,
     by_value,
@@ -70,6 +71,9 @@ def _program(seed: str, sums: bool) -> Program:
     made = with_held(author.program(), Random(f"{seed}:held"))
     if author.scattering or openmp.random() < 0.1:
         return with_pragmas(openmp, made)
+    complex_made = with_complex(made, Random(f"{seed}:complex"))
+    if complex_made is not made:
+        return complex_made
     carried = Random(f"{seed}:carried").random() < CARRIED and not made.held and not author.vectors
     made = replace(made, carried=seed) if carried else made
     return with_pointers(made, Random(f"{seed}:pointing"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.fuzz.complexes import has_complex
 from tests.fuzz.openmp import PLACES
 from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn, Value
@@ -101,6 +102,7 @@ FORMS = {
     "scatter": Form("stores to elements that data choose, by promise", lambda p: PLACES in p.arrays),
     "around": Form("subscripts with a remainder", lambda p: any(map(goes_round, _subscripts(p)))),
     "records": Form("arrays of structures", lambda p: any(a.type == RECORD for a in p.arrays)),
+    "complex": Form("arrays of complex numbers", has_complex),
     "literals": Form("members of compound literals", lambda p: _spelled(p, _LITERAL)),
     "unsigned": Form("unsigned parameters", lambda p: "unsigned" in p.parameter),
     "chosen": Form("numbers that branches before the regions choose", lambda p: bool(p.chosen)),

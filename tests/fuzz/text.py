@@ -35,6 +35,7 @@ from tests.fuzz.ranges import declared
 from tests.fuzz.spellings import Spelling, types_of
 
 PRELUDE = """\
+#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,8 @@ static void *make(long count, size_t size, int seed, int kind)
         case 3: ((long *)made)[t] = (long)bits - 999; break;
         case 4: ((float *)made)[t] = bits / 65536.0f; break;
         case 5: ((double *)made)[t] = bits / 65536.0; break;
+        case 7: ((float _Complex *)made)[t] = CMPLXF(bits / 65536.0f, 0.75f - bits / 131072.0f); break;
+        case 8: ((double _Complex *)made)[t] = CMPLX(bits / 65536.0, 0.75 - bits / 131072.0); break;
         default: ((struct record *)made)[t] = (struct record){ bits / 65536.0f, bits, bits / 65536.0, bits,
             { bits / 131072.0f, 1, bits / 32768.0f } };
         }
@@ -92,6 +95,8 @@ static void show(const char *name, int n, int m, long count, const void *made, i
         case 3: add(((long *)made)[t] >> 32); add(((long *)made)[t] & 0xffffffff); break;
         case 4: add(((float *)made)[t]); break;
         case 5: add(((double *)made)[t]); break;
+        case 7: add(((float *)made)[2 * t]); add(((float *)made)[2 * t + 1]); break;
+        case 8: add(((double *)made)[2 * t]); add(((double *)made)[2 * t + 1]); break;
         default: add(r->x); add(r->v_1); add(r->w); add(r->c); add(r->v[0]); add(r->v[1]); add(r->v[2]);
         }
         t++;
@@ -102,7 +107,7 @@ static void show(const char *name, int n, int m, long count, const void *made, i
 SUFFIXES = {"int": "", "unsigned int": "u", "long": "L", "unsigned long": "ul"}
 KINDS = {
     "char": 0, "unsigned char": 0, "short": 1, "int": 2, "unsigned int": 2, "long": 3, "unsigned long": 3,
-    "float": 4, "double": 5, RECORD: 6,
+    "float": 4, "double": 5, RECORD: 6, "float _Complex": 7, "double _Complex": 8,
 }  # fmt: skip
 
 

@@ -111,6 +111,18 @@ def test_webs_are_renamed_apart() -> None:
     assert levels(VECTORS, body.replace("z[i] = t;", local)) == {"t_0": (0,), "t_1_": (0,)}
 
 
+def test_what_turns_of_a_loop_within_an_iteration_pass_on_is_one_web() -> None:
+    """The counter that the second loop sets is the one that it tests."""
+    body = (
+        "for (int i = 0; i < n; i++) { float h[4] = {0}; int t = 0, k = i;"
+        " while (k > 0 && t < 32) { h[k & 3] += 1; t++; k = k / 2 + (x[i] > 9); }"
+        " float u = h[1]; while (t > 0) { u = u * 3 + h[t & 3]; t--; } z[i] = u; }"
+    )
+    found = levels(VECTORS, body)
+    assert found["t"] == (0,)
+    assert not any(name.startswith("t_") for name in found)
+
+
 def test_values_from_before_the_region_stay_where_they_are() -> None:
     assert (
         levels(VECTORS + ", float s[restrict 1]", "for (int i = 0; i < n; i++) { y[i] = s[0]; s[0] = x[i]; }")

@@ -105,7 +105,10 @@ class _Statements:
                 if ctype is not None and complex_part(ctype):
                     message = "a complex number is set in the header of a loop"
                     raise refusal("PG140", self.context.at(node), message, "set it in the loop's body")
-        return loop if loop.cond is None else changed(loop, cond=values.test(loop.cond))
+        made = loop if loop.cond is None else changed(loop, cond=values.test(loop.cond))
+        if not getattr(loop, "iterator", ""):
+            return made
+        return changed(made, original=self._statement(loop.original)[0])
 
     def _declaration(self, item: c_ast.Decl, values: Values) -> list[Any]:
         ctype = self.scope.resolve(item.type)

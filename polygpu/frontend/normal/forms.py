@@ -18,6 +18,7 @@ from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.guarded import Guards, has_guarded_loops
 from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
+from polygpu.frontend.normal.scratch import with_first_values
 from polygpu.frontend.normal.searches import leaving_at_end
 from polygpu.frontend.normal.sequences import in_sequence, is_chain
 from polygpu.frontend.normal.structures import uses_structures, without_structures
@@ -83,6 +84,7 @@ def normal(
     items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
     if pairs:
         items = without_complex(items, context, scope, names)
+    items = with_first_values(items, scope)
     whole = block(items, None)
     if "structures" in more:
         items = without_structures(items, scope, names)

@@ -87,7 +87,10 @@ def _within(node: Any, scope: Scope, change: Change) -> Any:
             inner = scope.child()
             for declaration in node.init.decls if isinstance(node.init, c_ast.DeclList) else ():
                 inner.declare(declaration, "local")
-            return changed(node, stmt=_body(node.stmt, inner, change))
+            made = changed(node, stmt=_body(node.stmt, inner, change))
+            if not getattr(node, "iterator", ""):
+                return made
+            return changed(made, original=_within(node.original, scope, change))  # which may be read instead
         case c_ast.While() | c_ast.DoWhile() | c_ast.Switch() | c_ast.Label():
             return changed(node, stmt=_body(node.stmt, scope, change))
     return node
