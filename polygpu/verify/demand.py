@@ -29,7 +29,7 @@ class Demand:
 
     def matters(self, read: Slot) -> bool:
         """Whether anything may depend on a read: on an old value what may find it in place of a new one."""
-        return not read.implied or read in self.writers or read.array in self._unclear
+        return not read.implied or read in self.writers or read.array in self.unclear
 
     def leaves_out(self, statement: str, number: Number) -> bool:
         """Whether an action, or a branch around it, is left out."""
@@ -37,7 +37,7 @@ class Demand:
 
     def instances(self, old: Slot) -> isl.Set:
         """Those in which anything may depend on the old value of a conditional write."""
-        if old.array in self._unclear:
+        if old.array in self.unclear:
             return old.reached
         return self._found.get(old, isl.Set.empty(old.reached.get_space()))
 
@@ -142,13 +142,13 @@ class Demand:
     @cached_property
     def _slots(self) -> list[Slot]:
         """The accesses of what is not left out, to arrays some of whose writes are, or are conditional."""
-        arrays = {s.array for s in self.source.slots if s.implied} - self._unclear
+        arrays = {s.array for s in self.source.slots if s.implied} - self.unclear
         arrays |= {s.array for s in self._gone}
         found = (s for s in self.source.slots if s.array in arrays)
         return [s for s in found if not self.leaves_out(s.statement, s.number)]
 
     @cached_property
-    def _unclear(self) -> frozenset[str]:
+    def unclear(self) -> frozenset[str]:
         """The arrays of which writes depend on data."""
         return frozenset(s.array for s in self.source.slots if s.write and s.relation is None)
 

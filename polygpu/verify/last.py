@@ -28,7 +28,6 @@ _DOUBTFUL, _LONG = 500, 1000  # strides
 _DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
-_HARD_FLOORS = 6  # of one piece that something is subtracted from
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
@@ -94,8 +93,7 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
 
     What both have in common makes it long to take `others` away.
     """
-    floors = _most_floors(others)
-    if floors < _MANY_FLOORS and not (floors and any(map(_has_long_floors, (items, others)))):
+    if _most_floors(others) < _MANY_FLOORS and not any(map(_has_long_floors, (items, others))):
         return items.subtract(others)
     key = str(items), str(others)
     return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
@@ -106,11 +104,8 @@ def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
     floors = max((b.dim(D.div) for b in basic_maps(pairs)), default=0)
     if floors < _MANY_FLOORS:
         return pairs.subtract(others)
-    others = others.gist(pairs)
-    if floors < _HARD_FLOORS:
-        return pairs.subtract(others)
     key = str(pairs), str(others)
-    return isl.Map(_in_child(key, lambda: str(pairs.subtract(others)), "a difference"))
+    return isl.Map(_in_child(key, lambda: str(pairs.subtract(others.gist(pairs))), "a difference"))
 
 
 def _has_long_floors(item: isl.Set) -> bool:

@@ -28,6 +28,7 @@ from polygpu.model.rewrite import children, walk, with_children
 from polygpu.support.dataclass import dataclass
 from polygpu.verify.affine import UNIVERSE, Scope, constant
 from polygpu.verify.events import Leaf, Place
+from polygpu.verify.scoped import UnclearError
 
 
 class MismatchError(Exception):
@@ -90,6 +91,8 @@ class Matcher:
         """Subscripts that depend on data must be the same expressions."""
         if self.element(source) is not None:
             return
+        if isinstance(kernel, Name) and type_of(kernel) == source.type:
+            raise UnclearError(f"{_shown(source)} has subscripts that depend on data and is read ahead")
         if not isinstance(kernel, Reference) or array_tuple(source) != array_tuple(kernel):
             raise MismatchError(
                 f"{_shown(source)} has subscripts that depend on data and is not read in place"
