@@ -45,6 +45,8 @@ from polygpu.support.isl_idioms import STEPS_A_SECOND, steps
 from polygpu.support.passes import Passes
 from polygpu.support.position import Position
 
+_VERSIONED = 10.0  # seconds for the schedule of steps that read versions
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -111,7 +113,7 @@ class Prepared:
             d = compute(p, exact=True)
         except isl.Error:
             return self
-        return replace(self, polyhedra=p, dependences=d, scheduled=schedule(p, d))
+        return replace(self, polyhedra=p, dependences=d, scheduled=schedule(p, d, _VERSIONED))
 
     def _stepped(self, width: int, decisions: tuple[Decision, ...]) -> Prepared:
         solved = frozenset(s for names, found in self.scheduled.adjacent if found for s in names)
