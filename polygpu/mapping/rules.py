@@ -230,11 +230,12 @@ class Tiling:
 
 
 # Timed on an H100 beside some 1,500 others, with the blocks that a multiprocessor has room for.
-_PRODUCT = Tiling([(8, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=4)
+_PRODUCT = Tiling([(8, 8, 4), (16, 8, 4)], 16, "prefetch", 128, resident=4)
 _LARGE_PRODUCT = Tiling([(16, 8, 4), (16, 16, 4)], 16, "double")
 _SQUARE_PRODUCT = Tiling([(16, 8, 4), (8, 16, 4)], 8, "prefetch", resident=2)
 _STRAIGHT_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 16, "prefetch", resident=2)  # no tile is turned
 _DOUBLE_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=2)  # of two in one sum
+_OF_DOUBLES = Tiling([(8, 8, 2), (16, 8, 2)], 8, "double")  # two fill 16 bytes, what a lane loads at once
 # By hand, of 5500 points and 32 steps: 29 ms, with 256 threads 65, with 128 threads 171.
 _BAND = Tiling([(16, 1, 1), (32, 1, 1)], 32, "prefetch", sure=True)
 _FULL = 0.9  # share of the last wave of blocks that is not idle
@@ -243,13 +244,17 @@ _FULL = 0.9  # share of the last wave of blocks that is not idle
 def tiling(m: Grid, device: Device) -> Tiling:
     """What rules choose for a nest."""
     kind, count = classify(m), len(m.axes)
-    operands = _operands(m) if device.rule == "sector" and kind.product else 0
+    words = _accumulated(m) if device.rule == "sector" and kind.product else 0
+    operands = _operands(m) if words else 0
     if not 0 < operands <= 4:
         return Tiling(*tile_sizes(count, kind, device), buffering(kind, count, device))
     narrow = band(m)
     if narrow is not None:
         across, along = _BAND.shapes
         return replace(_BAND, shapes=[along if k == narrow else across for k in range(count)])
+    if words == 2:
+        sure = kind.rectangular and _is_busy(m, _OF_DOUBLES, device)
+        return replace(_OF_DOUBLES, shapes=[*[(1, 1, 1)] * (count - 2), *_OF_DOUBLES.shapes], sure=sure)
     found = replace(_PRODUCT, registers=_PRODUCT.registers if operands <= 2 else 0)
     square = _DOUBLE_PRODUCT if operands > 2 else _STRAIGHT_PRODUCT if _is_straight(m) else _SQUARE_PRODUCT
     larger = _LARGE_PRODUCT if _is_box(m) else square
@@ -257,6 +262,8 @@ def tiling(m: Grid, device: Device) -> Tiling:
     even = kind.rectangular and (operands <= 2 or larger is square)
     if not m.outer and even and _fills(m, larger, device):
         found = replace(larger, sure=True)
+    elif not m.outer and kind.rectangular and operands <= 2 and _is_box(m):
+        found = replace(found, sure=_is_busy(m, found, device))
     return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes])
 
 
@@ -283,10 +290,16 @@ def _extent_in_a_launch(m: Grid, axis: int) -> int:
     return most.to_python() + 1 if most.is_int() else 0
 
 
+def _accumulated(m: Grid) -> int:
+    """Of points that accumulate one value each, of how many words of four bytes it is; of others 0."""
+    sizes = [SIZES.get(m.p.array(h.array).element) for h in promote(m)]
+    return {4: 1, 8: 2}.get(sizes[0] or 0, 0) if len(sizes) == 1 else 0
+
+
 def _operands(m: Grid) -> int:
-    """Of points that accumulate one value of four bytes each: what they read on the way; of others 0."""
+    """What points read on the way."""
     read = {(array_tuple(p.access.reference), p.access.reference.subscripts) for p in _read_on_the_way(m)}
-    return len(read) if [SIZES.get(m.p.array(h.array).element) for h in promote(m)] == [4] else 0
+    return len(read)
 
 
 def _read_on_the_way(m: Grid) -> list[Pattern]:
@@ -327,6 +340,16 @@ def _fills(m: Grid, t: Tiling, device: Device) -> bool:
     waves = blocks / (device.multiprocessors * t.resident) / (1 if _is_box(m) else 2)
     room = 2 * SIZES["float"] * t.step * (high + wide + 4) <= device.shared_per_block - device.shared_reserved
     return room and waves >= _FULL * ceil(waves) > 0
+
+
+def _is_busy(m: Grid, t: Tiling, device: Device) -> bool:
+    """Whether sizes are known at which nearly each multiprocessor has a block."""
+    *front, rows, columns = (_points_along(m, k) for k in range(len(m.axes)))
+    if rows is None or columns is None or None in front:
+        return False
+    high, wide = t.tiles()
+    blocks = prod(e or 0 for e in front) * -(-rows // high) * -(-columns // wide)
+    return blocks >= _FULL * device.multiprocessors
 
 
 def _points_along(m: Grid, axis: int, sizes: Mapping[str, int] = MappingProxyType({})) -> int | None:
