@@ -30,7 +30,6 @@ double p0(unsigned char A0[restrict p0_n + 8], int P0[restrict 8], struct held0 
         }
         A0[i + 2] = (long)(2) * 1000;
     }
-#pragma omp parallel for
     for (int i = 0; i < 8; i++) {
         for (int j = 0; j < 5; j++) {
             A0[(P0[i] & 7)] = (G0_A1.A1[2 * i + 2][i + 1] & 255) < (G0_A1.A1[i][i] & 63) ? (G0_A1.A1[2 * i + 2][i + 1] & 255) : (G0_A1.A1[i][i] & 63);
