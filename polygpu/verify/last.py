@@ -29,6 +29,7 @@ _DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
+_MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes for a difference
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
@@ -93,7 +94,8 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
 
     What both have in common makes it long to take `others` away.
     """
-    if _most_floors(others) < _MANY_FLOORS and not any(map(_has_long_floors, (items, others))):
+    floors, many = _most_floors(others), items.n_basic_set() > _MANY_PIECES
+    if floors < _MANY_FLOORS and not ((floors or many) and any(map(_has_long_floors, (items, others)))):
         return items.subtract(others)
     key = str(items), str(others)
     return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
