@@ -38,16 +38,13 @@ def check_joined(session: Session) -> None:
 def joined_failures(region: Region) -> Iterator[Failure]:
     """What one launch would do otherwise than the launches of its loop."""
     kernels = {k.name: k for k in region.kernels}
-    loops, run = [*_loops(region.body)], set[str]()
+    loops = [*_loops(region.body)]
     for j in region.joined:
         launches = [*_launches(j.loop.body)]
         problems = [*_dealt(j, launches), *_ordered(j, launches, kernels), *_cached(j, kernels)]
         problems += [problem for part in j.parts for problem in _part(j, part, kernels)]
         if j.loop not in loops:
             problems.append((INSTANCES, "", f"{j.name} runs a loop that the host does not have"))
-        twice = run.intersection(j.kernels)
-        problems += [(INSTANCES, name, f"{j.name} is not all that runs it") for name in sorted(twice)]
-        run.update(j.kernels)
         yield from (Failure(*problem) for problem in problems)
 
 

@@ -109,7 +109,7 @@ class _Check:
             key = inside.key(part)
             if key in self.fitting:
                 continue
-            value, (low, high) = inside.value(part), limits(type_of(part))
+            value, (low, high) = self._value(inside, part), limits(type_of(part))
             if value.n_piece() > 1:  # what cases have in common with the domain makes it long to compare them
                 value = value.gist(inside.domain)
             wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
@@ -120,6 +120,12 @@ class _Check:
                 self.session.failures.append(Failure(RANGES, kernel, message, parameters=where))
                 return
             self.fitting.add(key)
+
+    def _value(self, scope: Scope, part: Expr) -> isl.PwAff:
+        try:
+            return scope.value(part)
+        except NotAffineError as error:
+            raise UnanalysableError(f"whether {type_of(part)} holds {print_expr(part)}") from error
 
 
 def _computed_in(scope: Scope, expr: Expr, parts: Collection[int]) -> Iterator[tuple[Scope, Expr]]:

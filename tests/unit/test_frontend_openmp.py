@@ -236,7 +236,6 @@ def test_promises_are_recorded(
         "int t[8];\n#pragma omp parallel for private(t)\n%s",
         "#pragma omp parallel for reduction(+: x[:8])\n%s",
         "#pragma omp parallel reduction(+: x)\n{\n#pragma omp for\n%s\n}",
-        "#pragma omp parallel for\nfor (int k = 0; k < 9; k++) { int t[8]; %s }",
     ],
 )
 def test_nothing_is_promised_of_what_each_thread_has_a_copy_of(function: str, tmp_path: Path) -> None:
@@ -250,6 +249,14 @@ def test_nothing_is_promised_of_what_each_thread_has_a_copy_of(function: str, tm
         with pytest.raises(Diagnosed) as caught:
             lift(str(tmp_path / "in.c"))
         assert "PG102" in {note.id for d in caught.value.diagnostics for note in d.notes}
+
+
+def test_of_arrays_that_an_iteration_has_by_itself_only_that_loop_is_independent(tmp_path: Path) -> None:
+    body = "int t[8]; for (int i = 0; i < 9; i++) t[to[i]] = i; x[k] = t[3];"
+    nest = f"#pragma omp parallel for\nfor (int k = 0; k < 9; k++) {{ {body} }}"
+    (tmp_path / "in.c").write_text(f"int x[9];\nvoid f(const int *restrict to)\n{{\n{nest}\n}}\n")
+    (scop,) = lift(str(tmp_path / "in.c")).scops
+    assert [(loop.iterator, loop.independent) for loop in scop.loops] == [("k", True), ("i", False)]
 
 
 @pytest.mark.parametrize("place", ["atomic", "critical(name)", "atomic update"])
