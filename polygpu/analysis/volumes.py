@@ -13,8 +13,10 @@ from polygpu.analysis.polyhedra import Polyhedra, PolyStatement
 from polygpu.model.expr import Expr, Int
 from polygpu.model.scop import Array
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import D
+from polygpu.support.isl_idioms import D, coalesced
 from polygpu.support.recent import Recent, Same
+
+_PIECES = 100  # of what all accesses tell of a loop together: with more of them it is enough what some tell
 
 
 @dataclass(frozen=True, order=True)
@@ -70,8 +72,9 @@ class _Loops:
         found = whole
         for s in (s for s in self.p.statements if s.loops[: level + 1] == mine[0].loops[: level + 1]):
             outer, inside = self._around(s, level)
-            if _is_within(whole, outer):
-                found = found.intersect(inside)
+            few = found.n_basic_set() * inside.n_basic_set() <= _PIECES
+            if few and _is_within(whole, outer):
+                found = coalesced(found.intersect(inside))
         return _width(found, level)
 
     def _around(self, s: PolyStatement, level: int) -> tuple[isl.Set, isl.Set]:
