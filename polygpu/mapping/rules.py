@@ -6,7 +6,7 @@ innermost and dealt cyclically). Tile sizes go by the class of the nest and the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import ceil, prod
@@ -300,8 +300,12 @@ def _accumulated(m: Grid) -> int:
 
 def _operands(m: Grid) -> int:
     """What points read on the way."""
-    read = {(array_tuple(p.access.reference), p.access.reference.subscripts) for p in _read_on_the_way(m)}
-    return len(read)
+    return len(_elements(_read_on_the_way(m)))
+
+
+def _elements(patterns: Iterable[Pattern]) -> set[Hashable]:
+    """What is accessed, however often."""
+    return {(array_tuple(p.access.reference), p.access.reference.subscripts) for p in patterns}
 
 
 def _read_on_the_way(m: Grid) -> list[Pattern]:
@@ -319,7 +323,7 @@ def _turned(m: Grid) -> set[Hashable]:
     """What is read on the way whose rows go along a loop inside."""
     axes = range(len(m.axes))
     found = (p for p in _read_on_the_way(m) if any(p.kind(d) not in ("unit", "broadcast") for d in axes))
-    return {(array_tuple(p.access.reference), p.access.reference.subscripts) for p in found}
+    return _elements(found)
 
 
 def _is_box(m: Grid) -> bool:
@@ -340,11 +344,7 @@ def _fills(m: Grid, t: Tiling, device: Device) -> bool:
     """Whether sizes are known at which blocks fill the chip in each wave; half of a triangle's are empty. And
     there is room for what two operands have of them.
     """
-    *front, rows, columns = (_points_along(m, k) for k in range(len(m.axes)))
-    if rows is None or columns is None or None in front:
-        return False
-    high, wide = t.tiles()
-    blocks = prod(e or 0 for e in front) * -(-rows // high) * -(-columns // wide)
+    blocks, (high, wide) = _blocks(m, t), t.tiles()
     waves = blocks / (device.multiprocessors * t.resident) / (1 if _is_box(m) else 2)
     room = 2 * SIZES["float"] * t.step * (high + wide + 4) <= device.shared_per_block - device.shared_reserved
     return room and waves >= _FULL * ceil(waves) > 0
@@ -352,12 +352,14 @@ def _fills(m: Grid, t: Tiling, device: Device) -> bool:
 
 def _is_busy(m: Grid, t: Tiling, device: Device) -> bool:
     """Whether sizes are known at which nearly each multiprocessor has a block."""
-    *front, rows, columns = (_points_along(m, k) for k in range(len(m.axes)))
-    if rows is None or columns is None or None in front:
-        return False
+    return _blocks(m, t) >= _FULL * device.multiprocessors
+
+
+def _blocks(m: Grid, t: Tiling) -> int:
+    """How many the tiles of the last two axes make, 0 where that depends on sizes."""
+    *front, rows, columns = (_points_along(m, k) or 0 for k in range(len(m.axes)))
     high, wide = t.tiles()
-    blocks = prod(e or 0 for e in front) * -(-rows // high) * -(-columns // wide)
-    return blocks >= _FULL * device.multiprocessors
+    return prod(front) * -(-rows // high) * -(-columns // wide)
 
 
 def _points_along(m: Grid, axis: int, sizes: Mapping[str, int] = MappingProxyType({})) -> int | None:

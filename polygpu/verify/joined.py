@@ -24,6 +24,7 @@ from polygpu.model.kernel import (
     Region,
 )
 from polygpu.model.kernel_walk import statements
+from polygpu.printing.uses import launches
 from polygpu.verify.session import Session
 from polygpu.verify.verdict import BARRIERS, DEPENDENCES, INSTANCES, VALUES, Failure
 
@@ -40,8 +41,8 @@ def joined_failures(region: Region) -> Iterator[Failure]:
     kernels = {k.name: k for k in region.kernels}
     loops = [*_loops(region.body)]
     for j in region.joined:
-        launches = [*_launches(j.loop.body)]
-        problems = [*_dealt(j, launches), *_ordered(j, launches, kernels), *_cached(j, kernels)]
+        made = [*launches(j.loop.body)]
+        problems = [*_dealt(j, made), *_ordered(j, made, kernels), *_cached(j, kernels)]
         problems += [problem for part in j.parts for problem in _part(j, part, kernels)]
         if j.loop not in loops:
             problems.append((INSTANCES, "", f"{j.name} runs a loop that the host does not have"))
@@ -56,14 +57,9 @@ def _loops(body: Sequence[HostStatement]) -> Iterator[HostFor]:
             yield from _loops(s.body)
 
 
-def _launches(body: Sequence[HostStatement]) -> Iterator[Launch]:
-    for s in body:
-        yield from (s,) if isinstance(s, Launch) else _launches(s.body)
-
-
-def _dealt(j: Joined, launches: Sequence[Launch]) -> Iterator[Problem]:
+def _dealt(j: Joined, made: Sequence[Launch]) -> Iterator[Problem]:
     """Each launch has its blocks run by parts of one kind."""
-    for name in dict.fromkeys(launch.kernel for launch in launches):
+    for name in dict.fromkeys(launch.kernel for launch in made):
         count = j.kernels.count(name)
         if count != 1:
             yield INSTANCES, name, f"{j.name} has {count} kinds of parts for its blocks"
@@ -96,13 +92,13 @@ def _bytes(kernel: Kernel) -> int:
     return end
 
 
-def _ordered(j: Joined, launches: Sequence[Launch], kernels: Mapping[str, Kernel]) -> Iterator[Problem]:
+def _ordered(j: Joined, made: Sequence[Launch], kernels: Mapping[str, Kernel]) -> Iterator[Problem]:
     """Behind a launch blocks wait for all others, or share nothing that changes with what they run then."""
-    if len(j.meet) != len(launches):
-        yield DEPENDENCES, "", f"{j.name} meets {len(j.meet)} times behind {len(launches)} launches"
+    if len(j.meet) != len(made):
+        yield DEPENDENCES, "", f"{j.name} meets {len(j.meet)} times behind {len(made)} launches"
         return
-    for launch, meets in zip(launches, j.meet, strict=True):
-        others = () if meets else dict.fromkeys(other.kernel for other in launches)
+    for launch, meets in zip(made, j.meet, strict=True):
+        others = () if meets else dict.fromkeys(other.kernel for other in made)
         for array, other in ((a, o) for o in others for a in _shared(kernels[launch.kernel], kernels[o])):
             what = f"{other} may begin before all its blocks in {j.name} have ended, and both use '{array}'"
             yield DEPENDENCES, launch.kernel, what
