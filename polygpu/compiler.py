@@ -55,9 +55,9 @@ def compile_certified(path: str, options: Options) -> Compilation:
     known: dict[str, Certificate] = {}
     while True:
         made = file.realise(decisions, care)
-        for r in made.regions:
-            if r.scop.name not in known:
-                known[r.scop.name] = certify_steadily(r, quick=options.certify == "quick")
+        new = [r for r in made.regions if r.scop.name not in known]
+        found = certify_steadily(new, quick=options.certify == "quick")
+        known.update(zip((r.scop.name for r in new), found, strict=True))
         refuted = [r for r in made.regions if known[r.scop.name].failures]
         if not refuted:
             certificates = tuple(known[r.scop.name] for r in made.regions)

@@ -7,14 +7,19 @@ import os
 import pickle
 import select
 import signal
-from collections.abc import Callable, Iterator
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from math import inf
 from time import monotonic
+from typing import IO, Generic, TypeAlias, TypeVar
 
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, exhausted, left, pass_by, slow, steps
+
+T = TypeVar("T")
 
 _END = ContextVar("_END", default=inf)  # on the clock of steps
 _FAR = 20  # times the time that steps should take: then the clock ends a child
@@ -47,23 +52,51 @@ def in_child(work: Callable[[], str], seconds: float) -> str | None:
         raise TimeoutError("no time is left")
     if not hasattr(os, "fork"):
         return _Answer.of(work, most).text
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        _answer(work, most, reader, writer)
-    os.close(writer)
+    child = _Copy(lambda out: _answer(work, most, out))
     found = b""
     try:
-        found = _received(reader, monotonic() + _FAR * most / STEPS_A_SECOND)
+        found = _received(child.reader, monotonic() + _FAR * most / STEPS_A_SECOND)
     finally:
-        os.close(reader)
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+        os.close(child.reader)
+        status = child.end()
         answer: _Answer = pickle.loads(found) if found else _Answer(None, most, _is_late(status))
         pass_by(answer.steps)
     if answer.late:
         raise TimeoutError("the child takes too long")
     return answer.text
+
+
+class _Copy:
+    """A copy of this process that does `work`, which writes what `reader` gives, and then ends."""
+
+    def __init__(self, work: Callable[[IO[bytes]], None]) -> None:
+        self.reader, writer = os.pipe()
+        self.child = os.fork()
+        if not self.child:
+            _end_after(work, self.reader, writer)
+        os.close(writer)
+
+    def end(self) -> int:
+        """Its status, after an end that comes now if it has not come."""
+        os.kill(self.child, signal.SIGKILL)
+        return os.waitpid(self.child, 0)[1]
+
+
+def _end_after(work: Callable[[IO[bytes]], None], reader: int, writer: int) -> None:
+    """In the child: works, and ends without the parent's farewells."""
+    faulthandler.disable()  # if it crashes, that is for the parent to know
+    try:
+        os.close(reader)
+        signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+        with os.fdopen(writer, "wb") as out:
+            work(out)
+    finally:
+        os._exit(0)
+
+
+def _ends_after(seconds: float) -> None:
+    """This process, when it has taken so many more of the processor."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, max(0.01, seconds))
 
 
 def _is_late(status: int) -> bool:
@@ -89,17 +122,9 @@ class _Answer:
         return _Answer(text, steps() - start, late)
 
 
-def _answer(work: Callable[[], str], most: float, reader: int, writer: int) -> None:
-    """In the child: sends the answer, and ends without the parent's farewells."""
-    faulthandler.disable()  # if it crashes, that is for the parent to know
-    try:
-        os.close(reader)
-        signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_VIRTUAL, max(0.01, slow() * most / STEPS_A_SECOND))
-        with os.fdopen(writer, "wb") as out:
-            out.write(pickle.dumps(_Answer.of(work, most)))
-    finally:
-        os._exit(0)
+def _answer(work: Callable[[], str], most: float, out: IO[bytes]) -> None:
+    _ends_after(slow() * most / STEPS_A_SECOND)
+    out.write(pickle.dumps(_Answer.of(work, most)))
 
 
 def _received(reader: int, deadline: float) -> bytes:
@@ -112,3 +137,86 @@ def _received(reader: int, deadline: float) -> bytes:
         if not part:
             return b"".join(parts)
         parts.append(part)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Work that did not come to its end, and why."""
+
+    reason: str
+
+
+Work: TypeAlias = tuple[Callable[[], T], float]  # and the seconds of the processor that it may take
+
+
+def apart(works: Sequence[Work[T]]) -> Iterator[T | Lost]:
+    """What each of `works` returns, in their order, made in copies of this process, as many as there are
+    processors; what takes longer than it may, or crashes, is lost, and the others go on in another copy.
+
+    Raises what they raise. Where processes cannot be copied, all are done here, whatever they take.
+    """
+    if not hasattr(os, "fork"):
+        yield from (work() for work, _ in works)
+        return
+    copies = min(len(works), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    rows = [_Row(deque(works[k::copies])) for k in range(copies)]
+    try:
+        for k in range(len(works)):
+            yield rows[k % copies].next()
+    finally:
+        for row in rows:
+            row.end()
+
+
+class _Row(Generic[T]):
+    """Works that one copy after another does, each from where the one before was lost."""
+
+    def __init__(self, works: deque[Work[T]]) -> None:
+        self.works = works
+        self.begin()
+
+    def begin(self) -> None:
+        works = tuple(self.works)
+        self.copy = _Copy(lambda out: _all_of(works, out))
+        self.found = os.fdopen(self.copy.reader, "rb")
+
+    def end(self) -> bool:
+        """Whether the copy had taken too long."""
+        self.found.close()
+        return _is_late(self.copy.end())
+
+    def next(self) -> T | Lost:
+        self.works.popleft()
+        try:
+            made: T | _Raised = pickle.load(self.found)
+        except (EOFError, pickle.UnpicklingError):  # of an answer, a part may have come
+            late = self.end()
+            self.begin()
+            return Lost("it takes too long" if late else "its process crashed")
+        if isinstance(made, _Raised):
+            raise made.error from _InChildError(made.text)
+        return made
+
+
+def _all_of(works: Sequence[Work[T]], out: IO[bytes]) -> None:
+    for work, seconds in works:
+        _ends_after(seconds)
+        try:
+            made: T | _Raised = work()
+        except Exception as error:  # noqa: BLE001 - for the parent to raise
+            made = _Raised(error, traceback.format_exc())
+        out.write(pickle.dumps(made))
+        out.flush()
+
+
+@dataclass(frozen=True)
+class _Raised:
+    error: Exception
+    text: str
+
+
+class _InChildError(Exception):
+    """The traceback of what was raised in a copy of this process."""
+
+    def __str__(self) -> str:
+        return f"in a copy of this process:\n{self.args[0]}"

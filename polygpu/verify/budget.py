@@ -27,6 +27,11 @@ class Budget:
     def of(seconds: float) -> Budget:
         return Budget(seconds * STEPS_A_SECOND, seconds * STEPS_A_SECOND, seconds)
 
+    @property
+    def expected(self) -> float:
+        """Seconds that all of it should take."""
+        return min(self.seconds, self.most / STEPS_A_SECOND)
+
     @contextmanager
     def step(self, needed: bool) -> Iterator[None]:
         """A part of the work, which may be `needed` whatever the rest takes. Raises TooLongError."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import islpy as isl
 import pytest
 
-from polygpu.support.child import in_child
+from polygpu.compilation import Options
+from polygpu.compiler import compile_chosen
+from polygpu.support.child import Lost, apart, in_child
 from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, steps
+from polygpu.verify import certificate
+from polygpu.verify.certificate import certify
 
 
 def test_the_answer_comes_back_whole() -> None:
@@ -68,3 +77,50 @@ def test_a_bound_is_one_for_children_too() -> None:
     with pytest.raises(TooLongError), bounded(20_000):
         in_child(forever, 60)
     assert time.process_time() - start < 30
+
+
+def test_works_apart_come_back_in_order_without_those_that_are_lost() -> None:
+    def forever() -> int:
+        while True:
+            pass
+
+    def crash() -> int:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return 0
+
+    works: list[Callable[[], int]] = [partial(int, k) for k in range(5)]
+    works[1], works[3] = forever, crash
+    assert [*apart([(work, 0.05) for work in works])] == [
+        0,
+        Lost("it takes too long"),
+        2,
+        Lost("its process crashed"),
+        4,
+    ]
+    assert [*apart([])] == []
+
+
+def test_what_work_apart_raises_is_raised_here_with_its_place() -> None:
+    def fail() -> int:
+        raise ZeroDivisionError("nothing")
+
+    with pytest.raises(ZeroDivisionError, match="nothing") as raised:
+        list(apart([(fail, 1.0)]))
+    assert "in fail" in str(raised.value.__cause__)
+
+
+def test_a_certificate_without_end_is_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def forever(*_: object) -> None:
+        while True:
+            pass
+
+    source = tmp_path / "f.c"
+    source.write_text(
+        "void f(int n, float x[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) x[i] = 1;\n"
+        "#pragma endscop\n}\n"
+    )
+    (region,) = compile_chosen(str(source), Options(target="cuda")).regions
+    assert certify(region, 0.05).holds
+    monkeypatch.setattr(certificate, "check_bounds", forever)
+    found = certify(region, 0.05)
+    assert not found.holds and {u.reason for u in found.unproved} == {"it takes too long"}
