@@ -122,7 +122,9 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
         limit = _UNCOALESCED  # isl's numbers may grow like those of hulls
     with bounded(limit):
         late = _late(session, first, second, meet.intersect(dependent))
-    if not late.is_empty():
+    if not late.is_empty() and (first.only or second.only):
+        _ordered(session, *(use.exact if use.only else use for use in (first, second)))
+    elif not late.is_empty():
         session.failures.append(_broken(session, first, second, late))
 
 
@@ -319,6 +321,9 @@ def _supplied(session: Session, load: Use, stores: list[Use], temporary: bool) -
     # together they have fewer floors than one by one
     found = coalesced(reduce(isl.Map.union, right, isl.Map.empty(left.get_space())))
     if left.is_subset(found):
+        return
+    if load.only:
+        _supplied(session, load.exact, stores, temporary)
         return
     left = left.subtract(found)
     bad = example(session.p, left)

@@ -6,8 +6,8 @@ them; that instance must be the one the source's dataflow names, the loaded elem
 
 from __future__ import annotations
 
-from dataclasses import field
-from functools import cached_property
+from dataclasses import field, replace
+from functools import cached_property, reduce
 from itertools import chain
 
 import islpy as isl
@@ -39,7 +39,10 @@ class Around:
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """Accesses of global memory by `action`: `instances` maps its executions to what they stand for."""
+    """Accesses of global memory by `action`: `instances` maps its executions to what they stand for.
+
+    Where `only` has sets of instances it is for those alone, and `instances` has some more, in one piece.
+    """
 
     trace: Trace
     action: Do
@@ -48,6 +51,14 @@ class Use:
     instances: isl.Map
     slot: Slot
     write: bool
+    only: list[isl.Set] = field(default_factory=list)
+
+    @property
+    def exact(self) -> Use:
+        """Without the instances that it is not for."""
+        return replace(
+            self, instances=self.instances.intersect_range(reduce(isl.Set.union, self.only)), only=[]
+        )
 
     @cached_property
     def fixed(self) -> tuple[int | None, ...]:
@@ -402,9 +413,12 @@ class _Action:
             .apply_range(p.pairs)
         )
         address = self.session.address(p.load, p.place, WHOLE)
-        use = Use(p.trace, p.load, p.place, address, by.reverse(), slot, False)
-        if not any(use.is_part_of(other) for other in self.uses.found.get(p.place.array, ())):
-            self.uses.add(use)
+        use = Use(p.trace, p.load, p.place, address, by.reverse(), slot, False, [users.range()])
+        for other in self.uses.found.get(p.place.array, ()):
+            if use.is_part_of(other):
+                other.only.extend(use.only if other.only else ())
+                return
+        self.uses.add(use)
 
     def _initial(self, o: Origin, loaded: Place, pairs: isl.Map, here: isl.Map, slot: Slot) -> None:
         """Reads of what an array held in the beginning, in a temporary that it was copied to."""

@@ -18,7 +18,7 @@ _STORES = (
     "{0} = {1} + {0} * CMPLX(0.25, 0.5);",
     "{0} *= {1} - 0.5 * I;",
     "{0} *= {1};",
-    "{0} /= ({1}) * ({1}) + 1.5f;",
+    "{0} /= 1.0f * ({1}) * ({1}) + 1.5f;",  # an int may not hold the square of one
     "{0} = conj({0}) - ({1}) * I;",
     "{0} += CMPLX({1}, 0.125) * {0};",
     "{0} -= ({1}) * 1.0if;",
@@ -48,7 +48,8 @@ def _written(part: Any, chosen: set[str], random: Random) -> Any:
             return tuple(_written(item, chosen, random) for item in part)
         case Assign(Read(array, subscripts), template, value) if array in chosen:
             target = replace(part.target, subscripts=_written(subscripts, chosen, random))
-            made = random.choice((template, *_STORES))
+            mine = () if set("<>") & set(template) else (template,)  # complex numbers have no order
+            made = random.choice((*mine, *_STORES))
             return Assign(target, made, _written(value, chosen, random))
         case Read(array, subscripts) if array in chosen:
             read = replace(part, subscripts=_written(subscripts, chosen, random))
