@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import settings
 
 from polygpu.runtime import build
+from polygpu.support.child import Lost, T, Work
+from polygpu.verify import certificate
 from tests import builds
 from tests.support_kernels import DRIVER_FLAGS
 
@@ -59,6 +62,19 @@ def brief_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "OPTIMISE", ("-O0", "-ffp-contract=off"))
     monkeypatch.setattr(build, "execute", builds.execute)
     monkeypatch.setenv(DRIVER_FLAGS, "-cl-opt-disable")
+
+
+@pytest.fixture(autouse=True)
+def certificates_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To copy a process that holds thousands of tests takes as long as many a certificate.
+
+    They are made in copies in tests/unit/test_child.py, and by commands that run in processes of their own.
+    """
+    monkeypatch.setattr(certificate, "apart", in_place)
+
+
+def in_place(works: Sequence[Work[T]]) -> Iterator[T | Lost]:
+    return (work() for work, _ in works)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
