@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from polygpu.runtime import build
-from polygpu.support.child import Lost, T, Work
+from polygpu.support import child
 from polygpu.verify import certificate
 from tests import builds
 from tests.support_kernels import DRIVER_FLAGS
@@ -70,11 +69,8 @@ def certificates_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     They are made in copies in tests/unit/test_child.py, and by commands that run in processes of their own.
     """
-    monkeypatch.setattr(certificate, "apart", in_place)
-
-
-def in_place(works: Sequence[Work[T]]) -> Iterator[T | Lost]:
-    return (work() for work, _ in works)
+    for module in (certificate, child):
+        monkeypatch.setattr(module, "processors", lambda: 0)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

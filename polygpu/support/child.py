@@ -149,16 +149,22 @@ class Lost:
 Work: TypeAlias = tuple[Callable[[], T], float]  # and the seconds of the processor that it may take
 
 
+def processors() -> int:
+    """For how many copies of this process there are processors; 0 where processes cannot be copied."""
+    if not hasattr(os, "fork"):
+        return 0
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
 def apart(works: Sequence[Work[T]]) -> Iterator[T | Lost]:
     """What each of `works` returns, in their order, made in copies of this process, as many as there are
     processors; what takes longer than it may, or crashes, is lost, and the others go on in another copy.
 
     Raises what they raise. Where processes cannot be copied, all are done here, whatever they take.
     """
-    if not hasattr(os, "fork"):
+    if not (copies := min(len(works), processors())):
         yield from (work() for work, _ in works)
         return
-    copies = min(len(works), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
     rows = [_Row(deque(works[k::copies])) for k in range(copies)]
     try:
         for k in range(len(works)):

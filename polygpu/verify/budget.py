@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from math import inf
 
 from polygpu.support.dataclass import dataclass
@@ -31,6 +31,13 @@ class Budget:
     def expected(self) -> float:
         """Seconds that all of it should take."""
         return min(self.seconds, self.most / STEPS_A_SECOND)
+
+    def from_now(self) -> Budget:
+        return replace(self, start=steps())
+
+    def without(self, taken: float) -> Budget:
+        """The same as if so many steps of those that were taken were none."""
+        return replace(self, start=self.start + taken)
 
     @contextmanager
     def step(self, needed: bool) -> Iterator[None]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, islice
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -15,8 +18,9 @@ from polygpu.analysis.names import with_free_names
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
-from polygpu.support.child import Lost, apart
-from polygpu.support.isl_idioms import TooLongError, common, hurried, set_options, slow
+from polygpu.support.child import Lost, apart, processors
+from polygpu.support.dataclass import dataclass
+from polygpu.support.isl_idioms import TooLongError, common, hurried, set_options, slow, steps
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
 from polygpu.verify.budget import Budget
@@ -59,33 +63,40 @@ _FULL_KERNEL = 50_000_000
 _PATIENCE = 2  # times the time after which nothing is begun any more
 
 
-def prove(
-    whole: Polyhedra,
-    dead: frozenset[Place],
-    region: Region,
-    context: isl.Set,
-    budget: Budget,
-    reassociated: Collection[str] = (),
-    policies: Collection[str] = (),
-) -> Certificate:
-    """The certificate of `region` as a translation of the program, for the parameters in `context`.
+@dataclass(frozen=True)
+class _Subject:
+    """What a certificate is of: a region as a translation of the `whole` program, for the parameters in
+    `context`.
 
-    What it leaves out of the `whole` program is said to be `dead`; sums in arrays that are `reassociated` may
+    What the region leaves out of the program is said to be `dead`; sums in arrays that are `reassociated` may
     be permutations of the source's, and those of tensor cores, whose `policies` these are.
     """
-    p = with_final_copies(without(whole, dead), region)
-    session = Session(region, Source(p), [], budget)
-    try:
-        with budget.step(needed=True):
-            session.traces.extend(trace(region, session.source, context, session.computed))
-    except UnclearError as error:
-        return _open(str(error))
-    except TooLongError:
-        return _open("budget")
-    except isl.Error as error:  # an assertion of isl's own that some sets break
-        return _open(f"isl: {error}")
-    except MismatchError as error:
-        return Certificate((), (Failure(VALUES, "", str(error)),), ())
+
+    region: Region
+    whole: Polyhedra
+    dead: frozenset[Place]
+    context: isl.Set
+    reassociated: Collection[str]
+    policies: Collection[str]
+
+    @staticmethod
+    def of(region: CompiledRegion, reassociated: Collection[str]) -> _Subject:
+        policies = {str(d.value) for asked in region.asked for d in asked.decisions if d.key == "tensor"}
+        free, _ = with_free_names(region.scop)
+        p = polyhedra.build(free)
+        context = common(with_elements(p), (c.holds for c in region.conditions))
+        return _Subject(
+            region.region,
+            _assuming(p, context),
+            region.prepared.dead,
+            context,
+            {*reassociated, *(array for _, array in region.scop.reassociated)},
+            policies,
+        )
+
+
+def _of_kernels(session: Session, _: _Subject) -> None:
+    """What each kernel is, and its blocks are for themselves."""
     check_barriers(session)
     check_layouts(session)
     check_bounds(session)
@@ -93,9 +104,13 @@ def prove(
     check_spaces(session)
     check_joined(session)
     check_races(session)
+
+
+def _of_values(session: Session, subject: _Subject) -> None:
+    """Which values there are where, beside the source's."""
     uses = Uses()
-    check_policies(session, policies)
-    check_reductions(session, uses, reassociated)
+    check_policies(session, subject.policies)
+    check_reductions(session, uses, subject.reassociated)
     with session.step(VALUES, ""):
         find_copies(session)
     check_stores(session, uses)
@@ -104,17 +119,58 @@ def prove(
     complete = not any(u.property == VALUES for u in session.unproved)
     check_dependences(session, uses, complete)
     if complete:
-        check_left_out(session, Demand(Source(whole), dead))
+        check_left_out(session, Demand(Source(subject.whole), subject.dead))
         check_instances(session, uses)
     else:
         session.undecided(INSTANCES, "", "it is open what values accesses carry")
+
+
+_Part: TypeAlias = Callable[[Session, _Subject], None]
+_PARTS: tuple[_Part, ...] = (_of_kernels, _of_values)  # neither needs what the other finds
+
+
+def _checked(subject: _Subject, parts: Sequence[_Part], budget: Budget) -> Certificate:
+    """What some of the parts find, without proofs. Each has the budget to itself, behind the traces."""
+    p = with_final_copies(without(subject.whole, subject.dead), subject.region)
+    session = Session(subject.region, Source(p), [], budget)
+    try:
+        with budget.step(needed=True):
+            session.traces.extend(trace(subject.region, session.source, subject.context, session.computed))
+    except UnclearError as error:
+        return _open(str(error))
+    except TooLongError:
+        return _open("budget")
+    except isl.Error as error:  # an assertion of isl's own that some sets break
+        return _open(f"isl: {error}")
+    except MismatchError as error:
+        return Certificate((), (Failure(VALUES, "", str(error)),), ())
+    for part in parts:
+        before = steps()
+        part(session, subject)
+        session.budget = session.budget.without(steps() - before)
     return Certificate(
-        tuple(_proofs(session)),
+        (),
         tuple(session.failures),
         tuple(session.unproved),
         dict(session.counts),
         reassociated=dict(session.reassociated),
         rounded=dict(session.rounded),
+    )
+
+
+def _together(found: Sequence[Certificate], region: Region) -> Certificate:
+    """The certificate, from what its parts found."""
+    failures = tuple(dict.fromkeys(chain.from_iterable(c.failures for c in found)))
+    unproved = tuple(dict.fromkeys(chain.from_iterable(c.unproved for c in found)))
+    open_ = {(f.property, f.kernel) for f in failures} | {(u.property, u.kernel) for u in unproved}
+    return Certificate(
+        tuple(_proofs(region, open_)),
+        failures,
+        unproved,
+        sum((Counter(c.counts) for c in found), Counter()),
+        max(c.seconds for c in found),
+        ChainMap(*(dict(c.reassociated) for c in found)),
+        ChainMap(*(dict(c.rounded) for c in found)),
     )
 
 
@@ -132,16 +188,14 @@ _TEXTS = {
 }
 
 
-def _proofs(session: Session) -> Iterator[Proof]:
+def _proofs(region: Region, open_: set[tuple[str, str]]) -> Iterator[Proof]:
     """What was decided. Of global memory nothing is known while it is open what values accesses carry."""
-    open_ = {(f.property, f.kernel) for f in session.failures}
-    open_ |= {(u.property, u.kernel) for u in session.unproved}
     if any(kind == VALUES for kind, _ in open_):
         open_ |= {(DEPENDENCES, ""), (INSTANCES, "")}
     for kind in PROPERTIES:
-        for kernel in dict.fromkeys(t.kernel.name for t in session.traces):
-            if not {(kind, ""), (kind, kernel)} & open_:
-                yield Proof(kind, kernel, _TEXTS[kind])
+        for kernel in region.kernels:
+            if not {(kind, ""), (kind, kernel.name)} & open_:
+                yield Proof(kind, kernel.name, _TEXTS[kind])
 
 
 def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collection[str] = ()) -> Certificate:
@@ -179,24 +233,28 @@ def _steady(region: CompiledRegion, quick: bool) -> Budget:
 def _watched(
     regions: Sequence[tuple[CompiledRegion, Budget]], reassociated: Collection[str]
 ) -> Iterator[Certificate]:
-    """What is proved in copies of this process, which end where isl would go on for ever."""
-    works = [(partial(_certified, r, b, reassociated), _PATIENCE * slow() * b.expected) for r, b in regions]
-    for made in apart(works):
-        yield _open(made.reason) if isinstance(made, Lost) else made
+    """What is proved in copies of this process, which end where isl would go on for ever.
+
+    Where there are several processors, the parts of a certificate are made side by side.
+    """
+    parts = [(part,) for part in _PARTS] if processors() > 1 else [_PARTS]
+    works = [
+        (partial(_certified, region, some, budget, reassociated), _PATIENCE * slow() * budget.expected)
+        for region, budget in regions
+        for some in parts
+    ]
+    made = (_open(c.reason) if isinstance(c, Lost) else c for c in apart(works))
+    for region, _ in regions:
+        yield _together([*islice(made, len(parts))], region.region)
 
 
-def _certified(region: CompiledRegion, budget: Budget, reassociated: Collection[str]) -> Certificate:
+def _certified(
+    region: CompiledRegion, parts: Sequence[_Part], budget: Budget, reassociated: Collection[str]
+) -> Certificate:
     start = time.monotonic()
-    reassociated = {*reassociated, *(array for _, array in region.scop.reassociated)}
-    policies = {str(d.value) for asked in region.asked for d in asked.decisions if d.key == "tensor"}
     set_options()
-    free, _ = with_free_names(region.scop)
-    p = polyhedra.build(free)
-    context = common(with_elements(p), (c.holds for c in region.conditions))
-    source = _assuming(p, context)
     with hurried(budget.seconds):
-        dead = region.prepared.dead
-        made = prove(source, dead, region.region, context, budget, reassociated, policies)
+        made = _checked(_Subject.of(region, reassociated), parts, budget.from_now())
     return replace(made, seconds=time.monotonic() - start)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
+from polygpu.support import child
 from polygpu.support.child import Lost, apart, in_child
 from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, steps
 from polygpu.verify import certificate
@@ -79,6 +80,13 @@ def test_a_bound_is_one_for_children_too() -> None:
     assert time.process_time() - start < 30
 
 
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (child, certificate):
+        monkeypatch.setattr(module, "processors", lambda: 2)
+
+
+@pytest.mark.usefixtures("copied")
 def test_works_apart_come_back_in_order_without_those_that_are_lost() -> None:
     def forever() -> int:
         while True:
@@ -100,6 +108,7 @@ def test_works_apart_come_back_in_order_without_those_that_are_lost() -> None:
     assert [*apart([])] == []
 
 
+@pytest.mark.usefixtures("copied")
 def test_what_work_apart_raises_is_raised_here_with_its_place() -> None:
     def fail() -> int:
         raise ZeroDivisionError("nothing")
@@ -109,6 +118,7 @@ def test_what_work_apart_raises_is_raised_here_with_its_place() -> None:
     assert "in fail" in str(raised.value.__cause__)
 
 
+@pytest.mark.usefixtures("copied")
 def test_a_certificate_without_end_is_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def forever(*_: object) -> None:
         while True:
@@ -122,6 +132,5 @@ def test_a_certificate_without_end_is_open(monkeypatch: pytest.MonkeyPatch, tmp_
     (region,) = compile_chosen(str(source), Options(target="cuda")).regions
     assert certify(region, 0.05).holds
     monkeypatch.setattr(certificate, "check_bounds", forever)
-    monkeypatch.setattr(certificate, "apart", apart)
     found = certify(region, 0.05)
     assert not found.holds and {u.reason for u in found.unproved} == {"it takes too long"}
