@@ -422,6 +422,6 @@ def _unless_empty(loop: tuple[Statement, ...], body: tuple[Statement, ...]) -> t
             return body if lower < upper else ()
         case For(_, lower, upper, _, _, _, _):
             return (If(Binary("<", lower, upper), body, (), uniform=True),)
-        case If(test, then, (), True) if isinstance(then[0], For | If):
+        case If(test, then, (), True):
             return (If(test, _unless_empty(then, body), (), uniform=True),)
     return body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 import islpy as isl
 
@@ -131,8 +132,16 @@ def here(points: isl.Set, names: Sequence[str]) -> isl.Set:
 
 def element(c: KernelContext, h: HeldArray) -> Reference:
     """The array element the current point owns."""
-    ctype = c.layouts[h.array].buffer.type
-    return Reference(h.array, subscripts(c, c.owners(h), h.element), ctype, site=c.site(h.tuple_name))
+    ctype, owners = c.layouts[h.array].buffer.type, c.owners(h)
+    others = [a.name for a in c.m.axes if a not in owners]  # of which no point is the current one
+    known = reduce(_forgotten, others, c.points.hull)
+    indices = values(h.element, [a.name for a in owners], known)
+    return Reference(h.array, indices, ctype, site=c.site(h.tuple_name))
+
+
+def _forgotten(points: isl.Set, name: str) -> isl.Set:
+    position = points.find_dim_by_name(D.param, name)
+    return points if position < 0 else points.project_out(D.param, position, 1)
 
 
 def subscripts(c: KernelContext, axes: tuple[Axis, ...], element: isl.PwMultiAff) -> tuple[Expr, ...]:

@@ -233,10 +233,18 @@ def _nested(statements: list[PolyStatement], rows: dict[str, list[isl.PwAff]], d
 
 
 def _looped(statements: list[PolyStatement], rows: dict[str, list[isl.PwAff]], depth: int) -> Node:
-    if len(statements[0].iterators) == depth:
+    if all(len(s.iterators) <= depth and _stays(rows[s.name], depth) for s in statements):
         return sequence(Leaf((s.name,)) for s in statements)
     member = Member({s.name: rows[s.name][2 * depth + 1] for s in statements})
     return Band((member,), False, _nested(statements, rows, depth + 1))
+
+
+def _stays(rows: list[isl.PwAff], depth: int) -> bool:
+    """Whether an instance is in the same iteration of all loops from level `depth` on as any other one.
+
+    Copies of what a loop stores have fewer iterators than that loop is deep.
+    """
+    return not any(row.involves_dims(D.in_, 0, row.dim(D.in_)) for row in rows[2 * depth + 1 :: 2])
 
 
 def _constant(row: isl.PwAff) -> int:
