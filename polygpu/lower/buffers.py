@@ -33,7 +33,9 @@ from polygpu.support.recent import Recent, Same
 
 T = TypeVar("T")
 
-_STEPS = 100_000  # of isl, to find that writes cover an array; ordinary ones take hundreds
+_STEPS = (
+    100_000  # of isl, to find that writes cover an array, or its last element; ordinary ones take hundreds
+)
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 
@@ -211,6 +213,17 @@ def _unknown_extent(p: Polyhedra, array: Array, access: PolyAccess) -> Diagnosti
     )
 
 
+def _largest(elements: isl.Set, k: int = 0) -> isl.PwAff:
+    """In dimension k. Raises TooLongError: subscripts that take turns may keep isl for ever."""
+    with bounded(_STEPS):
+        return elements.dim_max(k)
+
+
+def _smallest(elements: isl.Set) -> isl.PwAff:
+    with bounded(_STEPS):
+        return elements.dim_min(0)
+
+
 def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[Expr, Expr]:
     """The first subscript of dimension k that any access touches, where that is below 0, and how many there
     are from there to the last.
@@ -225,12 +238,12 @@ def _range(p: Polyhedra, array: Array, touched: list[isl.Set], k: int) -> tuple[
     line = bounded_hull(line) if array.storage == "region" else coalesced(line)
     context = p.context
     used = context.intersect(line.params().remove_unknown_divs())  # with those, code may take isl for ever
-    end = add(value_of(line.dim_max(0), used), 1)
+    end = add(value_of(_largest(line), used), 1)
     high = _if_touched(end, line, context)
     negative = line.intersect(isl.Set("{ [i] : i < 0 }"))
     if negative.is_empty():
         return Int(0), maximum(high, Int(0)) if not isinstance(high, Name | Select) else high
-    first = value_of(line.dim_min(0), used)
+    first = value_of(_smallest(line), used)
     low = _if_touched(first, line, context, is_low=True)
     if low != first and _is_of_one_size(first):  # kernels subtract it at each access: no tests in there
         low = _zero_or_below(first)
@@ -277,7 +290,7 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
     sides: list[isl.PwAff] = []
     left, rank = together, together.dim(D.set)
     for k in range(rank):  # isl's lexicographic maximum fails for some sets
-        sides.append(left.dim_max(k))
+        sides.append(_largest(left, k))
         there = isl.Set.from_pw_aff(sides[k]).insert_dims(D.set, 0, k).add_dims(D.set, rank - k - 1)
         left = left.intersect(there)
     context = p.context.intersect(together.params())
@@ -326,7 +339,7 @@ def _span(elements: isl.Set, counters: tuple[str, ...], around: isl.Set) -> Span
     if row.is_empty():
         return Span(Int(0), Int(0), None)
     inside = around.intersect(row.params())
-    low, high = value_of(row.dim_min(0), inside), value_of(row.dim_max(0), inside)
+    low, high = value_of(_smallest(row), inside), value_of(_largest(row), inside)
     return Span(low, add(high, 1), test_of(row.params(), around))
 
 

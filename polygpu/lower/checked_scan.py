@@ -21,6 +21,7 @@ from polygpu.lower.scan import (
     ScanIf,
     ScanLeaf,
     generated,
+    plain,
     test_of,
     value_of,
 )
@@ -58,6 +59,7 @@ def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Sc
 
 
 def _scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
+    context = plain(context)
     try:
         with bounded(_GENERATION):
             tree = generated(schedule, context, names)

@@ -13,7 +13,7 @@ import islpy as isl
 from polygpu.model.expr import Binary, Call, Expr, Int, Name, Select, Unary
 from polygpu.model.linear import add, simplify
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import bounded, c_name, identifier
+from polygpu.support.isl_idioms import bounded, c_name, has_many_floors, identifier
 from polygpu.support.recent import Recent
 
 _N: Any = isl.ast_node_type  # islpy declares kinds as int
@@ -66,7 +66,7 @@ def generated(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) 
     `context` (parameters only) holds when the code runs; `names` are the loops' indices. isl errs for some
     statements that take turns in strides: see `checked_scan`.
     """
-    build = _under(context, schedule.get_space())
+    build = _under(plain(context), schedule.get_space())
     ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
     for name in names:
         ids = ids.add(identifier(name))
@@ -76,6 +76,7 @@ def generated(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) 
 
 def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
     """A function of parameters as an expression, simplified under `context`."""
+    context = plain(context)
     with bounded(_STEPS):
         build = _under(context, aff.get_space())
         inside = aff.gist(context) if aff.dim(isl.dim_type.in_) == 0 else aff
@@ -84,6 +85,7 @@ def value_of(aff: isl.PwAff, context: isl.Set) -> Expr:
 
 def test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     """`condition` on the parameters as an expression; None when `context` implies it."""
+    context = plain(context)
     if condition.n_basic_set() < _MANY:
         return _test_of(condition, context)
     return _TESTS.get((str(condition), str(context)), lambda: _test_of(condition, context))
@@ -97,6 +99,14 @@ def _test_of(condition: isl.Set, context: isl.Set) -> Expr | None:
     if left.plain_is_universe() or context.params().is_subset(condition.params()):
         return None
     return expr_of(_under(context, left.get_space()).expr_from_set(left), {})
+
+
+def plain(context: isl.Set) -> isl.Set:
+    """`context`, or what it says without floors where these are many: isl takes for ever with them.
+
+    Code then tests what holds.
+    """
+    return context.remove_divs() if has_many_floors(context) else context
 
 
 def _under(context: isl.Set, space: isl.Space) -> isl.AstBuild:

@@ -340,10 +340,14 @@ def bounded_hull(item: isl.Set) -> isl.Set:
 
 def few_floors(item: isl.Set) -> isl.Set:
     """`item`. Where time is limited, raises TooLongError for so many floors that each step takes long."""
-    floors = max((part.dim(D.div) for part in item.get_basic_sets()), default=0)
-    if floors > _FLOORS and _DEADLINE.get() < inf:
+    if has_many_floors(item) and _DEADLINE.get() < inf:
         raise TooLongError("too many floors")
     return item
+
+
+def has_many_floors(item: isl.Set) -> bool:
+    """Whether steps may take long for that alone."""
+    return max((part.dim(D.div) for part in item.get_basic_sets()), default=0) > _FLOORS
 
 
 def few_cases(value: isl.PwAff) -> isl.PwAff:

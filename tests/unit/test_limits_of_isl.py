@@ -9,13 +9,14 @@ import islpy as isl
 import pytest
 
 from polygpu.compilation import Options
-from polygpu.lower import realise, scan
+from polygpu.lower import checked_scan, realise, scan
 from polygpu.lower.realise import Realiser
 from polygpu.pipeline import compile_file
 from polygpu.schedule.prepare import Prepared, is_single
 from polygpu.support.diagnostics import Diagnosed
-from polygpu.support.isl_idioms import TooLongError, bounded, few_cases, few_floors, hurried, steps
+from polygpu.support.isl_idioms import TooLongError, bounded, few_cases, few_floors, hurried, slow, steps
 from polygpu.verify.certificate import certify
+from tests.processor import at_most
 
 SKEWED = """
 void f(int n, float a[restrict n][n]) {
@@ -23,6 +24,23 @@ void f(int n, float a[restrict n][n]) {
     for (int i = 1; i < n; i++)
         for (int j = 1; j < n - 1; j++)
             a[i][j] += a[i - 1][j + 1] + a[i][j - 1];
+#pragma endscop
+}
+"""
+
+TURNS = """
+void f(long n, int A[restrict]) {
+#pragma scop
+    for (int i = -1; i < 130; i++) {
+        A[(i + 1) * 294 + 2] = 0;
+        for (int j = n - 1; j > -1; j--)
+            A[(i + 1) * 294 + 2] += A[((i + 3) / 2 % 2) * 294 + j + 1] & 15;
+    }
+    for (int i = 127; i > -1; i--) {
+        A[2 * i + 1] = 0;
+        for (int j = 0; j <= n - i - 1; j++)
+            A[2 * i + 1] += A[(2 * i) * 294 + i] & 15;
+    }
 #pragma endscop
 }
 """
@@ -132,6 +150,25 @@ def test_an_extent_out_of_reach_is_an_error(tmp_path: Path, monkeypatch: pytest.
     assert found.id == "PG314"
     assert found.position is not None and found.position.line == 1
     assert "'a'" in found.message
+
+
+def test_the_last_of_elements_that_take_turns_is_not_looked_for_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "turns.c").write_text(TURNS)
+    with at_most(20 * slow(), "what the region accesses"), pytest.raises(Diagnosed) as error:
+        compile_file(str(tmp_path / "turns.c"), Options(target="emulator", level=0))
+    (found,) = error.value.diagnostics
+    assert found.id == "PG314" and "'A'" in found.message and "its size" in (found.help or "")
+
+
+def test_code_where_floors_are_many_does_without_them() -> None:
+    floors = " and ".join(f"(n + {k}m) mod {k} < {k - 1}" for k in (2, 3, 5, 7, 11, 13, 17, 19, 23))
+    context = isl.Set(f"[n, m] -> {{ : n >= 0 and {floors} }}")
+    order = isl.UnionMap("[n, m] -> { S[i] -> [i] : 0 <= i < n and 3i < m; T[i] -> [2i] : 0 <= 5i < n }")
+    start = steps()
+    tree = scan.generated(order, context, ("c",))
+    assert steps() - start < 25_000  # with them it is some 50,000, each of which takes longer
+    assert checked_scan._faithful(tree, order, context)
+    assert tree == scan.generated(order, isl.Set("[n, m] -> { : n >= 0 }"), ("c",))
 
 
 def test_limits_inside_count_for_those_around() -> None:
