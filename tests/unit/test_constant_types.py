@@ -63,7 +63,16 @@ def test_long_doubles_are_converted_as_gcc_converts_them(tmp_path: Path) -> None
     texts = (
         *("1.79769313486231570814527423731704357e+308L", "2.22507385850720138309023271733240406e-308L"),
         *("2.22044604925031308084726333618164062e-16L", "4.94065645841246544176568792868221372e-324L"),
-        *("0.1L", "0.0L", "1e22l", "123456789012345678901234567890.5L", "1.0000000000000001110223L"),
+        *(
+            "0.1L",
+            "0.0L",
+            "1e22l",
+            "1e-999999999L",
+            "3e-401L",
+            "7e-325L",
+            "123456789012345678901234567890.5L",
+            "1.0000000000000001110223L",
+        ),
     )
     prints = "".join(f'    printf("%a\\n", (double){text});\n' for text in texts)
     (tmp_path / "c.c").write_text(f"#include <stdio.h>\nint main(void)\n{{\n{prints}}}\n")
@@ -76,7 +85,14 @@ def test_long_doubles_are_converted_as_gcc_converts_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["1.0", "0x1p3L", "1e400L", "1.000000000000000111022302462515654042363166809082031250001L"]
+    "text",
+    [
+        "1.0",
+        "0x1p3L",
+        "1e400L",
+        "1e999999999L",
+        "1.000000000000000111022302462515654042363166809082031250001L",
+    ],
 )
 def test_constants_whose_value_as_a_double_is_not_certain(text: str) -> None:
     assert double(text) is None

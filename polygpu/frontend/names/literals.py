@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 from polygpu.frontend.names.constants import number
 from polygpu.model.expr import Expr, Int, Literal
+
+_NOTHING = -400  # the exponent of numbers that are far below all a double has
 
 
 def constant(ctype: str, text: str) -> Expr | None:
@@ -39,10 +42,14 @@ def double(text: str) -> Expr | None:
     if digits.startswith("0x") or digits == text.lower():
         return None
     try:
+        if Decimal(digits).adjusted() < _NOTHING:
+            return Literal("0.0", "double")
+        if Decimal(digits).adjusted() > -_NOTHING:
+            return None
         exact = Fraction(digits)
         found = float(exact)
         same = all(float(_rounded(exact, bits)) == found for bits in (64, 113))
-    except OverflowError:
+    except ArithmeticError:
         return None
     return Literal(repr(found), "double") if same else None
 
