@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from math import inf
 from struct import Struct
@@ -26,7 +27,9 @@ from polygpu.support.isl_idioms import (
     left,
     pass_by,
     slow,
+    spent,
     steps,
+    take,
     unbounded,
 )
 
@@ -131,6 +134,7 @@ def _end_after(work: Callable[[IO[bytes]], None], unused: Sequence[int], writer:
         with os.fdopen(writer, "wb") as out:
             work(out)
     finally:
+        dismiss()
         os._exit(0)
 
 
@@ -145,11 +149,15 @@ def _is_late(status: int) -> bool:
 
 @dataclass(frozen=True)
 class _Answer:
-    """Of so many `steps`; None where the work raised, or was too `late` for what is asked of it."""
+    """Of so many `steps`; None where the work raised, or was too `late` for what is asked of it.
+
+    By then the process that answers had taken so many `seconds` of the processor in all.
+    """
 
     text: str | None
     steps: float
     late: bool = False
+    seconds: float = 0.0
 
     @staticmethod
     def of(work: Callable[[], str], most: float) -> _Answer:
@@ -190,7 +198,7 @@ class _Helper:
     one: ClassVar[_Helper | None] = None
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
+        self.owner, self.seconds = os.getpid(), 0.0
         asked, self.questions = os.pipe()
         self.copy = _Copy(partial(_answer_all, asked), (self.questions,))
         os.close(asked)
@@ -211,11 +219,19 @@ class _Helper:
         finally:
             if not found:
                 status = self.end()
-        return pickle.loads(found) if found else _Answer(None, most, _is_late(status))
+        answer: _Answer = pickle.loads(found) if found else _Answer(None, most, _is_late(status))
+        self._takes(answer.seconds)
+        return answer
+
+    def _takes(self, seconds: float) -> None:
+        """Counts what it takes of the processor, which the system counts when it has ended."""
+        take(seconds - self.seconds)
+        self.seconds = seconds
 
     def end(self) -> int:
         """Its status, after an end that comes now if it has not come."""
         _Helper.one = None
+        self._takes(0)
         os.close(self.questions)
         os.close(self.copy.reader)
         return self.copy.end()
@@ -229,11 +245,13 @@ def _write(to: int, text: bytes) -> None:
 def _answer_all(questions: int, out: IO[bytes]) -> None:
     """In the helper, until nobody is left who asks: answers, each after its size."""
     unbounded()
+    before = spent()
     with os.fdopen(questions, "rb") as asked, suppress(EOFError):
         while True:
             work, question, most = pickle.load(asked)
             _ends_after(slow() * most / STEPS_A_SECOND)
-            answer = pickle.dumps(_Answer.of(partial(work, question), most))
+            made = _Answer.of(partial(work, question), most)
+            answer = pickle.dumps(replace(made, seconds=spent() - before))
             out.write(_SIZE.pack(len(answer)) + answer)
             out.flush()
 

@@ -15,7 +15,7 @@ import pytest
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.support.child import Lost, apart, dismiss, in_child, in_helper
-from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, steps
+from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, spent, steps
 from polygpu.verify import certificate
 from polygpu.verify.certificate import certify
 
@@ -93,6 +93,13 @@ def _many_steps(question: str) -> str:
     return "done"
 
 
+def _busy(seconds: str) -> str:
+    end = time.process_time() + float(seconds)
+    while time.process_time() < end:
+        pass
+    return "done"
+
+
 def _in_trouble(question: str) -> str:
     if question == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -135,6 +142,17 @@ def test_steps_of_a_helper_count_and_are_bounded() -> None:
     with pytest.raises(TooLongError), bounded(taken / 4):
         in_helper(_many_steps, "1000", 60)
     assert in_helper(_many_steps, "1000", 60) == "done"
+
+
+def test_the_time_of_a_helper_counts_once() -> None:
+    dismiss()
+    before = spent()
+    for _ in range(3):
+        assert in_helper(_busy, "0.1", 60) == "done"
+    while_it_goes_on = spent() - before
+    dismiss()
+    assert while_it_goes_on >= 0.3
+    assert abs(spent() - before - while_it_goes_on) < 0.1
 
 
 def test_a_helper_that_was_made_in_a_bound_is_not_bound_by_it() -> None:
