@@ -26,7 +26,7 @@ from polygpu.support.isl_idioms import (
     tuple_name,
     union_of,
 )
-from polygpu.support.recent import Recent
+from polygpu.support.recent import Recent, Same
 
 # Dataflow of an array takes some 10,000 steps, 3 million where many statements write it; of dense
 # conflicts in 15 statements it may never end.
@@ -49,6 +49,7 @@ class Flow:
 
 
 _FLOWS: Recent[Flow | None] = Recent(_RECENT)
+_TIMES: Recent[isl.UnionMap] = Recent(8)
 _TOO_FEW: Recent[float] = Recent(_RECENT)  # steps for problems to be solved in
 
 
@@ -280,4 +281,8 @@ def conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -
 
 def _times(order: isl.UnionMap) -> isl.UnionMap:
     """The order in few pieces, for what knows which instances there are."""
+    return _TIMES.get(Same(order), lambda: _in_few_pieces(order))
+
+
+def _in_few_pieces(order: isl.UnionMap) -> isl.UnionMap:
     return order.gist_domain(order.domain()).coalesce()

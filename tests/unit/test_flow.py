@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import islpy as isl
@@ -36,6 +37,15 @@ def test_strided_accesses_are_followed() -> None:
     assert found.unsupplied.range().is_subset(isl.UnionSet("[n] -> { y[i] }"))
 
 
+@pytest.fixture
+def helper_of_its_own() -> Iterator[None]:
+    """A helper is a copy of the process as it is when somebody asks first."""
+    dismiss()
+    yield
+    dismiss()
+
+
+@pytest.mark.usefixtures("helper_of_its_own")
 def test_a_missing_source_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """An analysis that finds nothing is found out, also in a child."""
     p = analysed(VECTORS, STRIDED)
@@ -45,7 +55,6 @@ def test_a_missing_source_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         return isl.UnionAccessInfo.from_sink(sinks).set_schedule_map(order).compute_flow()
 
     monkeypatch.setattr("polygpu.analysis.flow._computed", nothing)
-    dismiss()  # the next helper is a copy of this process as it is now
     with pytest.raises(isl.Error):
         dataflow(p.relation(False), p.relation(True, True), empty_union_map(), order)
 
