@@ -12,7 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polygpu.support.child import in_child, steps_for
+from polygpu.support.child import in_helper, steps_for
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
     CONTEXT,
@@ -26,14 +26,15 @@ from polygpu.support.isl_idioms import (
     tuple_name,
     union_of,
 )
-from polygpu.support.recent import Recent
+from polygpu.support.recent import Recent, Same
 
 # Dataflow of an array takes some 10,000 steps, 3 million where many statements write it; of dense
 # conflicts in 15 statements it may never end.
 _STEPS = 4_000_000
 _SECONDS = 20.0
 _RECENT = 256  # arrays of a region
-_BETWEEN = "\n;\n"  # the solutions of two problems
+_BETWEEN = "\n;\n"  # the solutions of two problems, the relations of one
+_NEXT = "\n;;\n"  # problem
 _OPEN = "?"  # no solution so far
 
 
@@ -48,6 +49,7 @@ class Flow:
 
 
 _FLOWS: Recent[Flow | None] = Recent(_RECENT)
+_TIMES: Recent[isl.UnionMap] = Recent(8)
 _TOO_FEW: Recent[float] = Recent(_RECENT)  # steps for problems to be solved in
 
 
@@ -130,7 +132,8 @@ class _Problem:
         instances = sorted({tuple_name(m, D.in_) for part in accesses for m in part} & order.keys())
         sinks, must, may = (coalesced(union_of(part)) for part in accesses)
         own = union_of([m for name in instances for m in order[name]])
-        return _Problem(str([sinks, must, may, own]), _computed, (sinks, must, may, own))
+        relations = sinks, must, may, own
+        return _Problem(_BETWEEN.join(map(str, relations)), _computed, relations)
 
     @property
     def is_doubtful(self) -> bool:
@@ -177,11 +180,12 @@ def _answers(problems: tuple[_Problem, ...], every: bool) -> Iterator[tuple[_Pro
 
 
 def _solved(problems: tuple[_Problem, ...], every: bool) -> list[str]:
-    """The answers of a child; where one ends it, each has a child of its own."""
+    """The answers of a helper; where one ends it, each is asked alone."""
     if not problems:
         return []
     try:
-        texts = in_child(lambda: _BETWEEN.join(_solutions(problems, every)), _SECONDS)
+        solutions = _all_solutions if every else _some_solutions
+        texts = in_helper(solutions, _NEXT.join(p.text for p in problems), _SECONDS)
     except TimeoutError:
         return [_OPEN] * len(problems)
     if texts is not None:
@@ -191,13 +195,24 @@ def _solved(problems: tuple[_Problem, ...], every: bool) -> list[str]:
     return [text for p in problems for text in _solved((p,), every)]
 
 
-def _solutions(problems: tuple[_Problem, ...], every: bool) -> Iterator[str]:
-    """Up to the first that is missing, where that of `every` array is needed."""
-    for problem in problems:
-        found = problem.solved()
-        yield found
-        if every and found in ("", _OPEN):
-            return
+def _some_solutions(problems: str) -> str:
+    return _BETWEEN.join(_solutions(problems))
+
+
+def _all_solutions(problems: str) -> str:
+    """Up to the first that is missing."""
+    found: list[str] = []
+    for solution in _solutions(problems):
+        found.append(solution)
+        if solution in ("", _OPEN):
+            break
+    return _BETWEEN.join(found)
+
+
+def _solutions(problems: str) -> Iterator[str]:
+    for problem in problems.split(_NEXT):
+        relations = [isl.UnionMap.read_from_str(CONTEXT, text) for text in problem.split(_BETWEEN)]
+        yield _Problem(problem, _computed, tuple(relations)).solved()
 
 
 def _computed(
@@ -266,4 +281,8 @@ def conflicts(sources: isl.UnionMap, sinks: isl.UnionMap, order: isl.UnionMap) -
 
 def _times(order: isl.UnionMap) -> isl.UnionMap:
     """The order in few pieces, for what knows which instances there are."""
+    return _TIMES.get(Same(order), lambda: _in_few_pieces(order))
+
+
+def _in_few_pieces(order: isl.UnionMap) -> isl.UnionMap:
     return order.gist_domain(order.domain()).coalesce()

@@ -137,6 +137,10 @@ class Polyhedra:
 
     def source_names(self) -> dict[str, str]:
         """The iterators of all statements, unique in the scop, as the source calls them."""
+        return self._source_names
+
+    @cached_property
+    def _source_names(self) -> dict[str, str]:
         return {
             i: self.scop.loops[number].iterator
             for s in self.statements
@@ -145,12 +149,20 @@ class Polyhedra:
 
     def names(self) -> set[str]:
         """What no loop of a kernel may be called: scalars, arrays, and the locals of statements."""
-        return {a.name for a in self.arrays} | set(names_of(self.scop))
+        return set(self._names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset((*(a.name for a in self.arrays), *names_of(self.scop)))
 
     def domain(self) -> isl.UnionSet:
         return union_set_of([s.domain for s in self.statements])
 
     def schedule(self) -> isl.UnionMap:
+        return self._schedule
+
+    @cached_property
+    def _schedule(self) -> isl.UnionMap:
         return union_of([s.schedule for s in self.statements])
 
     @property

@@ -142,13 +142,13 @@ class _Loop:
         if not any(self._comes_later(s, x, pairs.reverse()) for x, pairs in stored):
             return None
         sides = tuple(self._sides(s, a))
-        here = [(x, pairs.intersect(self._same_step(x, s))) for x, pairs in stored]
-        before = [pairs.intersect(in_order(x.schedule, s.schedule)) for x, pairs in here]
-        behind = [pairs.subtract(early) for (_, pairs), early in zip(here, before, strict=True)]
         if not sides or existing(self.p, a, a.relation.range()) is None:
             return None
+        here = [(x, pairs.intersect(self._same_step(x, s))) for x, pairs in stored]
+        before = [pairs.intersect(in_order(x.schedule, s.schedule)) for x, pairs in here]
         if all(pairs.is_empty() for pairs in before):
             return _Read(s, a, False, sides)
+        behind = (pairs.subtract(early) for (_, pairs), early in zip(here, before, strict=True))
         found = reduce(isl.Set.union, (pairs.range() for pairs in before))
         if all(pairs.is_empty() for pairs in behind) and s.domain.is_subset(found):
             return _Read(s, a, True, sides)

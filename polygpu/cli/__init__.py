@@ -81,6 +81,8 @@ def main() -> NoReturn:
     gc.set_threshold(1_000_000)
     sys.modules["islpy.version"] = _Unasked("islpy.version")
     status = invoke()
+    if child := sys.modules.get("polygpu.support.child"):
+        child.dismiss()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import islpy as isl
@@ -31,9 +31,17 @@ class Member:
         return tuple(sorted(self.rows))
 
     def relation(self) -> isl.UnionMap:
+        return self._relation
+
+    @cached_property
+    def _relation(self) -> isl.UnionMap:
         return union_of([isl.Map.from_pw_aff(self.rows[s]) for s in self.statements])
 
     def function(self) -> isl.MultiUnionPwAff:
+        return self._function
+
+    @cached_property
+    def _function(self) -> isl.MultiUnionPwAff:
         union = reduce(
             lambda u, s: u.union_add(isl.UnionPwAff.from_pw_aff(self.rows[s])),
             self.statements[1:],
@@ -278,6 +286,8 @@ def single_iterator(row: isl.PwAff) -> str | None:
 
 def has_zero_distance(dependences: isl.UnionMap, source: Member, sink: Member) -> bool:
     """Whether both ends of every dependence have the same value of the dimension."""
+    if dependences.is_empty():
+        return True
     moved = dependences.apply_domain(source.relation()).apply_range(sink.relation())
     return bool(moved.deltas().is_subset(isl.UnionSet("{ [0] }")))
 

@@ -12,16 +12,31 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
 from math import inf
+from struct import Struct
 from time import monotonic
-from typing import IO, Generic, TypeAlias, TypeVar
+from typing import IO, ClassVar, Generic, TypeAlias, TypeVar
 
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import STEPS_A_SECOND, bounded, exhausted, left, pass_by, slow, steps
+from polygpu.support.isl_idioms import (
+    STEPS_A_SECOND,
+    bounded,
+    exhausted,
+    left,
+    pass_by,
+    slow,
+    spent,
+    steps,
+    take,
+    unbounded,
+)
 
 T = TypeVar("T")
 
 _END = ContextVar("_END", default=inf)  # on the clock of steps
+_SIZE = Struct("=Q")  # of an answer, before it
 _FAR = 20  # times the time that steps should take: then the clock ends a child
 
 
@@ -66,14 +81,41 @@ def in_child(work: Callable[[], str], seconds: float) -> str | None:
     return answer.text
 
 
-class _Copy:
-    """A copy of this process that does `work`, which writes what `reader` gives, and then ends."""
+def in_helper(work: Callable[[str], str], question: str, seconds: float) -> str | None:
+    """The same of a function of a module and a text, made in a copy that stays for more questions.
 
-    def __init__(self, work: Callable[[IO[bytes]], None]) -> None:
+    Where there are many, to copy what this process has taken by then would take longer than the answers.
+    """
+    most = steps_for(seconds)
+    if most <= 0:
+        raise TimeoutError("no time is left")
+    if not hasattr(os, "fork"):
+        return _Answer.of(partial(work, question), most).text
+    answer = _Helper.of_this_process().answer(work, question, most)
+    pass_by(answer.steps)
+    if answer.late:
+        raise TimeoutError("the helper takes too long")
+    return answer.text
+
+
+def dismiss() -> None:
+    """Ends the copy that answers questions, if there is one; the next question makes another."""
+    if _Helper.one is not None and _Helper.one.owner == os.getpid():
+        _Helper.one.end()
+    _Helper.one = None
+
+
+class _Copy:
+    """A copy of this process that does `work`, which writes what `reader` gives, and then ends.
+
+    It leaves open none of the `unused` descriptors.
+    """
+
+    def __init__(self, work: Callable[[IO[bytes]], None], unused: Sequence[int] = ()) -> None:
         self.reader, writer = os.pipe()
         self.child = os.fork()
         if not self.child:
-            _end_after(work, self.reader, writer)
+            _end_after(work, (self.reader, *unused), writer)
         os.close(writer)
 
     def end(self) -> int:
@@ -82,15 +124,17 @@ class _Copy:
         return os.waitpid(self.child, 0)[1]
 
 
-def _end_after(work: Callable[[IO[bytes]], None], reader: int, writer: int) -> None:
+def _end_after(work: Callable[[IO[bytes]], None], unused: Sequence[int], writer: int) -> None:
     """In the child: works, and ends without the parent's farewells."""
     faulthandler.disable()  # if it crashes, that is for the parent to know
     try:
-        os.close(reader)
+        for descriptor in unused:
+            os.close(descriptor)
         signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
         with os.fdopen(writer, "wb") as out:
             work(out)
     finally:
+        dismiss()
         os._exit(0)
 
 
@@ -105,11 +149,15 @@ def _is_late(status: int) -> bool:
 
 @dataclass(frozen=True)
 class _Answer:
-    """Of so many `steps`; None where the work raised, or was too `late` for what is asked of it."""
+    """Of so many `steps`; None where the work raised, or was too `late` for what is asked of it.
+
+    By then the process that answers had taken so many `seconds` of the processor in all.
+    """
 
     text: str | None
     steps: float
     late: bool = False
+    seconds: float = 0.0
 
     @staticmethod
     def of(work: Callable[[], str], most: float) -> _Answer:
@@ -127,16 +175,85 @@ def _answer(work: Callable[[], str], most: float, out: IO[bytes]) -> None:
     out.write(pickle.dumps(_Answer.of(work, most)))
 
 
-def _received(reader: int, deadline: float) -> bytes:
-    parts: list[bytes] = []
-    while True:
+def _received(reader: int, deadline: float, most: float = inf) -> bytes:
+    """What comes until `reader` ends, or until there are so many bytes. Raises TimeoutError."""
+    found = bytearray()
+    while len(found) < most:
         left = deadline - monotonic()
         if left <= 0 or not select.select([reader], [], [], left)[0]:
             raise TimeoutError("the child takes too long")
-        part = os.read(reader, 1 << 16)
+        part = os.read(reader, min(1 << 16, int(min(most - len(found), 1 << 16))))
         if not part:
-            return b"".join(parts)
-        parts.append(part)
+            break
+        found += part
+    return bytes(found)
+
+
+class _Helper:
+    """A copy that answers one question after the other, of the process that made it.
+
+    Copies of that process, which know it, have helpers of their own.
+    """
+
+    one: ClassVar[_Helper | None] = None
+
+    def __init__(self) -> None:
+        self.owner, self.seconds = os.getpid(), 0.0
+        asked, self.questions = os.pipe()
+        self.copy = _Copy(partial(_answer_all, asked), (self.questions,))
+        os.close(asked)
+
+    @staticmethod
+    def of_this_process() -> _Helper:
+        if _Helper.one is None or _Helper.one.owner != os.getpid():
+            _Helper.one = _Helper()
+        return _Helper.one
+
+    def answer(self, work: Callable[[str], str], question: str, most: float) -> _Answer:
+        """None of a helper that ends over it. Raises TimeoutError."""
+        deadline, found = monotonic() + _FAR * most / STEPS_A_SECOND, b""
+        try:
+            _write(self.questions, pickle.dumps((work, question, most)))
+            if size := _received(self.copy.reader, deadline, _SIZE.size):
+                found = _received(self.copy.reader, deadline, *_SIZE.unpack(size))
+        finally:
+            if not found:
+                status = self.end()
+        answer: _Answer = pickle.loads(found) if found else _Answer(None, most, _is_late(status))
+        self._takes(answer.seconds)
+        return answer
+
+    def _takes(self, seconds: float) -> None:
+        """Counts what it takes of the processor, which the system counts when it has ended."""
+        take(seconds - self.seconds)
+        self.seconds = seconds
+
+    def end(self) -> int:
+        """Its status, after an end that comes now if it has not come."""
+        _Helper.one = None
+        self._takes(0)
+        os.close(self.questions)
+        os.close(self.copy.reader)
+        return self.copy.end()
+
+
+def _write(to: int, text: bytes) -> None:
+    with open(to, "wb", closefd=False) as out:
+        out.write(text)
+
+
+def _answer_all(questions: int, out: IO[bytes]) -> None:
+    """In the helper, until nobody is left who asks: answers, each after its size."""
+    unbounded()
+    before = spent()
+    with os.fdopen(questions, "rb") as asked, suppress(EOFError):
+        while True:
+            work, question, most = pickle.load(asked)
+            _ends_after(slow() * most / STEPS_A_SECOND)
+            made = _Answer.of(partial(work, question), most)
+            answer = pickle.dumps(replace(made, seconds=spent() - before))
+            out.write(_SIZE.pack(len(answer)) + answer)
+            out.flush()
 
 
 @dataclass(frozen=True)

@@ -73,10 +73,14 @@ _PROBED = 1 << 14, 1 << 7  # steps: what most work does not take, and what is no
 
 @dataclass
 class _Clock:
-    """`past` steps were done before isl counted from 0; there is an error at `end`."""
+    """`past` steps were done before isl counted from 0; there is an error at `end`.
+
+    So many seconds of the processor were taken `elsewhere`, by a child that goes on.
+    """
 
     past: float = 0
     end: float = inf
+    elsewhere: float = 0.0
 
 
 _CLOCK = _Clock()
@@ -133,10 +137,15 @@ def _of_a_loop() -> float:
     return process_time() - start
 
 
-def _spent() -> float:
-    """Seconds of the processor, those of children that have ended with them."""
+def spent() -> float:
+    """Seconds of the processor, with those of children that have ended, and what others say they `take`."""
     children = os.times()
-    return process_time() + children.children_user + children.children_system
+    return process_time() + children.children_user + children.children_system + _CLOCK.elsewhere
+
+
+def take(seconds: float) -> None:
+    """Counts time of the processor that a child has taken which goes on."""
+    _CLOCK.elsewhere += seconds
 
 
 @contextmanager
@@ -145,7 +154,7 @@ def hurried(seconds: float) -> Iterator[None]:
 
     `bounded` work that begins after `slow()` times as many of the processor raises TooLongError.
     """
-    token = _DEADLINE.set(min(_DEADLINE.get(), _spent() + slow() * seconds))
+    token = _DEADLINE.set(min(_DEADLINE.get(), spent() + slow() * seconds))
     try:
         yield
     finally:
@@ -160,7 +169,7 @@ def in_time() -> None:
 
 def _is_late() -> bool:
     end = _DEADLINE.get()
-    return end < inf and _spent() >= end  # it takes the system long to say what the time is
+    return end < inf and spent() >= end  # it takes the system long to say what the time is
 
 
 @contextmanager
@@ -184,6 +193,13 @@ def bounded(operations: float) -> Iterator[None]:
     finally:
         _CLOCK.end = outer
         steps()
+
+
+def unbounded() -> None:
+    """In a copy of the process that goes on beside it: what bounds that one bounds this no longer."""
+    _CLOCK.end = inf
+    _DEADLINE.set(inf)
+    pass_by(0)
 
 
 def left() -> float:

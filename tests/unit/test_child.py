@@ -15,8 +15,8 @@ import pytest
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.support import child
-from polygpu.support.child import Lost, apart, in_child
-from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, steps
+from polygpu.support.child import Lost, apart, dismiss, in_child, in_helper
+from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, spent, steps
 from polygpu.verify import certificate
 from polygpu.verify.certificate import certify
 
@@ -84,6 +84,97 @@ def test_a_bound_is_one_for_children_too() -> None:
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (child, certificate):
         monkeypatch.setattr(module, "processors", lambda: 2)
+
+
+def _who(question: str) -> str:
+    return f"{question} {os.getpid()}"
+
+
+def _long(question: str) -> str:
+    return question * 50_000
+
+
+def _many_steps(question: str) -> str:
+    for _ in range(int(question)):
+        isl.Set("{ [i] : 0 <= i < 10 }").complement()
+    return "done"
+
+
+def _busy(seconds: str) -> str:
+    end = time.process_time() + float(seconds)
+    while time.process_time() < end:
+        pass
+    return "done"
+
+
+def _in_trouble(question: str) -> str:
+    if question == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    while question == "forever":
+        pass
+    raise ValueError
+
+
+def _helper() -> int:
+    """The process of the helper."""
+    return int((in_helper(_who, "it is", 60) or "").split()[-1])
+
+
+def test_a_helper_answers_one_question_after_the_other() -> None:
+    helper = _helper()
+    assert helper != os.getpid()
+    assert in_helper(_long, "schedule ", 60) == "schedule " * 50_000
+    assert in_helper(_in_trouble, "nothing", 60) is None
+    assert _helper() == helper
+
+
+def test_another_helper_comes_after_one_that_ended() -> None:
+    first = _helper()
+    assert in_helper(_in_trouble, "crash", 60) is None
+    second = _helper()
+    with pytest.raises(TimeoutError):
+        in_helper(_in_trouble, "forever", 0.02)
+    third = _helper()
+    dismiss()
+    assert len({first, second, third, _helper()}) == 4
+
+
+def test_steps_of_a_helper_count_and_are_bounded() -> None:
+    start = steps()
+    assert in_helper(_many_steps, "1000", 60) == "done"
+    taken = steps() - start
+    assert taken > 20_000
+    with pytest.raises(TimeoutError):
+        in_helper(_many_steps, "1000", taken / 4 / STEPS_A_SECOND)
+    with pytest.raises(TooLongError), bounded(taken / 4):
+        in_helper(_many_steps, "1000", 60)
+    assert in_helper(_many_steps, "1000", 60) == "done"
+
+
+def test_the_time_of_a_helper_counts_once() -> None:
+    dismiss()
+    before = spent()
+    for _ in range(3):
+        assert in_helper(_busy, "0.1", 60) == "done"
+    while_it_goes_on = spent() - before
+    dismiss()
+    assert while_it_goes_on >= 0.3
+    assert abs(spent() - before - while_it_goes_on) < 0.1
+
+
+def test_a_helper_that_was_made_in_a_bound_is_not_bound_by_it() -> None:
+    dismiss()
+    with bounded(20_000):
+        helper = _helper()
+    assert in_helper(_many_steps, "1000", 60) == "done"
+    assert _helper() == helper
+
+
+@pytest.mark.usefixtures("copied")
+def test_a_copy_of_a_process_has_a_helper_of_its_own() -> None:
+    mine = _helper()
+    (theirs,) = apart([(_helper, 60)])
+    assert theirs != mine == _helper()
 
 
 @pytest.mark.usefixtures("copied")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import islpy as isl
@@ -12,6 +13,7 @@ from polygpu.analysis.dependences import compute
 from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
+from polygpu.support.child import dismiss
 from polygpu.support.isl_idioms import empty_union_map, maps
 from polygpu.support.recent import Recent
 from tests.unit.middle import analysed, same_map
@@ -35,6 +37,15 @@ def test_strided_accesses_are_followed() -> None:
     assert found.unsupplied.range().is_subset(isl.UnionSet("[n] -> { y[i] }"))
 
 
+@pytest.fixture
+def helper_of_its_own() -> Iterator[None]:
+    """A helper is a copy of the process as it is when somebody asks first."""
+    dismiss()
+    yield
+    dismiss()
+
+
+@pytest.mark.usefixtures("helper_of_its_own")
 def test_a_missing_source_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """An analysis that finds nothing is found out, also in a child."""
     p = analysed(VECTORS, STRIDED)
@@ -122,11 +133,11 @@ def test_what_took_too_long_is_tried_again_only_with_much_more_time(monkeypatch:
     p = analysed(VECTORS, STRIDED)
     tried: list[float] = []
 
-    def late(_work: object, seconds: float) -> str:
+    def late(_work: object, _question: str, seconds: float) -> str:
         tried.append(seconds)
         raise TimeoutError
 
-    monkeypatch.setattr(flow, "in_child", late)
+    monkeypatch.setattr(flow, "in_helper", late)
     monkeypatch.setattr(flow, "_FLOWS", Recent(8))
     monkeypatch.setattr(flow, "_TOO_FEW", Recent(8))
 

@@ -96,7 +96,12 @@ class Scope:
             scope = scope.parent
 
     def find(self, name: str) -> Symbol | None:
-        return next((s.symbols[name] for s in self.chain() if name in s.symbols), None)
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.symbols:
+                return scope.symbols[name]
+            scope = scope.parent
+        return None
 
     def typedef(self, name: str) -> CType | None:
         return next((s.typedefs[name] for s in self.chain() if name in s.typedefs), None)

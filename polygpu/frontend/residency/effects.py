@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
-from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
@@ -56,12 +56,7 @@ class Effects:
     outside: tuple[tuple[str, str], ...] = ()
 
     def __or__(self, other: Effects) -> Effects:
-        return Effects(
-            tuple(dict.fromkeys((*self.touches, *other.touches))),
-            self.unknown or other.unknown,
-            self.runs or other.runs,
-            tuple(dict.fromkeys((*self.outside, *other.outside))),
-        )
+        return together((self, other))
 
     @property
     def may_run(self) -> bool:
@@ -78,7 +73,16 @@ NONE = Effects()
 
 
 def together(effects: Iterable[Effects]) -> Effects:
-    return reduce(Effects.__or__, effects, NONE)
+    """All of them, each touch once; the first that is `unknown` names it."""
+    found = [e for e in effects if e is not NONE]
+    if not found:
+        return NONE
+    return Effects(
+        tuple(dict.fromkeys(touch for e in found for touch in e.touches)),
+        next((e.unknown for e in found if e.unknown), ""),
+        any(e.runs for e in found),
+        tuple(dict.fromkeys(called for e in found for called in e.outside)),
+    )
 
 
 @dataclass
@@ -97,6 +101,8 @@ class Program:
     private: dict[Variable, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.in_order = sorted(self.regions, key=lambda scop: scop.start)
+        self.starts = [scop.start for scop in self.in_order]
         arrays = {s.name: [a for a in s.arrays if a.extents and a.storage != "region"] for s in self.regions}
         together = [array for found in arrays.values() for array in found]
         self.types = frozenset(name for array in together for name in _element_types(array))
@@ -124,7 +130,9 @@ class Program:
         if position.file != source.path:
             return None
         offset = source.offset(position.line, position.column)
-        return next((scop for scop in self.regions if scop.start <= offset < scop.end), None)
+        index = bisect_right(self.starts, offset) - 1  # no region is in another one
+        found = self.in_order[index] if index >= 0 else None
+        return found if found is not None and offset < found.end else None
 
     def matters(self, ctype: CType | None, variable: Variable | None = None) -> bool:
         """C99 6.5p7: whether an object of that type may be an element of what regions have on the device.

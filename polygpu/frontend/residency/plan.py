@@ -73,6 +73,7 @@ class _Planner:
     opened: list[Walk] = field(default_factory=list)
     functions: dict[str, Walk | None] = field(default_factory=dict)  # None: not looked after
     running: set[str] = field(default_factory=set)
+    runs: dict[int, bool] = field(default_factory=dict)  # by the identity of nodes
 
     def __post_init__(self) -> None:
         self.program.reached = self.reached
@@ -171,7 +172,10 @@ class _Planner:
                 self._open(function, [_Placed(one, None, inner)], " {", " }")
 
     def _runs(self, node: Any, scope: Scope) -> bool:
-        return self.program.effects(node, scope.copy()).may_run
+        """Whether regions may run in a node, whose names mean what they mean there in `scope`."""
+        if id(node) not in self.runs:
+            self.runs[id(node)] = self.program.effects(node, scope.copy()).may_run
+        return self.runs[id(node)]
 
     def _is_loop(self, node: Any, scope: Scope) -> bool:
         """Whether it is a loop that runs regions, and none itself."""
@@ -231,8 +235,7 @@ class _Planner:
         if not walks and not said:
             return None
         inserted = [*_merged(walk.inserted for walk in walks), *said]
-        source = self.program.context.source
-        marks = self.text.expansion.marks(source.gaps)
+        marks = self.text.expansion.gaps
         found: dict[int, str] = {}
         for item in sorted(inserted, key=lambda i: (i.place, i.begins)):
             places = marks.get(item.place, ())

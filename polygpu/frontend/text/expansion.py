@@ -73,6 +73,11 @@ class Expansion:
     def _marks(self) -> dict[int, tuple[int, ...]]:
         return self.marks(self.source.boundaries)
 
+    @cached_property
+    def gaps(self) -> dict[int, tuple[int, ...]]:
+        """The marks between statements of the source."""
+        return self.marks(self.source.gaps)
+
     def marks(self, boundaries: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """By the offset of a token in the clean text, the `boundaries` in the source that come out before it.
 

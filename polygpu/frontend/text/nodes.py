@@ -11,6 +11,12 @@ from pycparser import c_ast
 
 T = TypeVar("T")
 
+_LEAVES = frozenset(
+    {
+        c_ast.Break, c_ast.Constant, c_ast.Continue, c_ast.EllipsisParam, c_ast.EmptyStatement, c_ast.Goto,
+        c_ast.ID, c_ast.IdentifierType,
+    }
+)  # fmt: skip
 RECENT = 16  # functions of which facts are remembered: each of their regions asks again
 
 
@@ -20,7 +26,8 @@ def nodes(node: Any) -> Iterator[Any]:
     while left:
         found = left.pop()
         yield found
-        left += [*found][::-1]
+        if type(found) not in _LEAVES:
+            left += [*found][::-1]
 
 
 def remembered(question: Callable[[Any], T]) -> Callable[[Any], T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import field, replace
 from typing import Any
 
@@ -65,7 +66,7 @@ class Positions:
         if line not in self._aligned:
             self._align(line, file, number)
         tokens, originals = self._aligned[line]
-        index = max((k for k, token in enumerate(tokens) if token.column <= column), default=0)
+        index = max(bisect_right(tokens, column, key=_column) - 1, 0)
         return originals[index] if index < len(originals) else None
 
     def _align(self, line: int, file: str, number: int) -> None:
@@ -83,6 +84,10 @@ class Positions:
         for k, part in zip(range(first, last + 1), parts, strict=True):
             self._aligned[k] = part, originals[start : start + len(part)]
             start += len(part)
+
+
+def _column(token: Token) -> int:
+    return token.column
 
 
 def parse(clean: Clean, sources: dict[str, Source]) -> Tree:

@@ -40,6 +40,7 @@ class Source:
     path: str
     text: str
     _tokens: dict[int, tuple[Token, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _ends: dict[int, int | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -87,7 +88,9 @@ class Source:
         Statements within statements, labels and blocks are followed; None where the text does not close, or
         where a conditional directive stands inside (its branches may not balance).
         """
-        return _Scanner(self.text, offset).statement()
+        if offset not in self._ends:
+            self._ends[offset] = _Scanner(self.text, offset).statement()
+        return self._ends[offset]
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
