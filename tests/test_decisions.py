@@ -31,6 +31,8 @@ CHOICES = [
     ("mm", "h100", "tile(i: 32, j: 64) threads(i: 8, j: 8) deal(cyclic) buffer(none)"),
     ("mm", "h100", "tile(i: 32, j: 64) threads(i: 8, j: 8) deal(blocked) buffer(ring: 4)"),
     ("mm", "h100", "tile(i: 64, j: 64, k: 32) threads(i: 8, j: 8) deal(grouped)"),
+    ("mm", "h100", "tile(i: 32, j: 64) threads(i: 4, j: 16) deal(grouped) buffer(ring: 3) walk(columns)"),
+    ("syrk", "h100", "tile(i: 16, j: 32, k: 4) threads(i: 4, j: 4) deal(grouped) walk(snake)"),
     ("mv", "h100", "tile(i: 128)"),
     ("mv", "h100", "tile(i: 96, j: 16) threads(i: 32) buffer(ring: 2)"),
     ("mv", "h100", "buffer(prefetch)"),

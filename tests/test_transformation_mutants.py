@@ -107,6 +107,12 @@ NESTS = {
     "registers that slide": Nest(
         SQUARES, BLURRED, "stage() tile(i: 8, j: 32) threads(i: 2) reuse(32) deal(i: blocked)"
     ),
+    "rows in a snake": Nest(
+        SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 4) threads(i: 4, j: 4) deal(grouped) walk(snake)"
+    ),
+    "columns in a snake": Nest(
+        SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 4) threads(i: 4, j: 4) deal(grouped) walk(columns)"
+    ),
     "wide copies": Nest(SQUARES, PRODUCT, "tile(i: 16, j: 16, k: 8) wide(16)"),
 }
 
@@ -146,6 +152,8 @@ FEW = [
     ("rows stored together", "another element copied"),
     ("statements of two nests", "a statement left out"),
     ("registers that slide", "another element read or written"),
+    ("rows in a snake", "another element read or written"),
+    ("columns in a snake", "a loop without its last iteration"),
     ("wide copies", "another element copied"),
 ]
 

@@ -19,6 +19,7 @@ from polygpu.lower.locals import named_apart
 from polygpu.lower.points import names_in
 from polygpu.lower.reductions import shared_parts
 from polygpu.lower.runs import EndlessError
+from polygpu.lower.snake import by_columns, wound
 from polygpu.lower.stretches import with_stretches
 from polygpu.lower.tidy import tidy, typed
 from polygpu.mapping.program import Box, Grid, Tiles
@@ -65,6 +66,8 @@ def _kernel(c: KernelContext) -> Kernel:
     if c.m.attending and not c.m.outer:  # launches that are one have as many threads as registers suffice for
         plain = loads_before_rows(plain, frozenset(box.name for box, _ in c.m.boxes))
     loaded = load_once(plain, memory, c.m.reuse)
+    loaded = by_columns(loaded, memory, c.m.reuse) if c.m.walk == "columns" else loaded
+    loaded = wound(loaded, memory) if c.m.walk != "rows" else loaded
     body = with_stretches(tidy(carry(loaded, frozenset(c.layouts), c.m.reuse)))
     body = _in_fragments(c, body) if c.m.fragments else body
     arrays = _arrays(c, body)

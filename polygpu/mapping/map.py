@@ -27,6 +27,7 @@ from polygpu.mapping.program import (
     Program,
     Run,
     Tiles,
+    Walk,
     children,
     series,
     with_children,
@@ -265,6 +266,8 @@ def _tiled(grid: Grid, t: Tiling, device: Device, asked: Wanted) -> Grid:
         grid = replace(grid, registers=t.registers)
     grid = _made(grid, _access(device, asked), device, asked, "wide")
     strip = _strip(grid, t, asked)
+    if asked.find("walk") is None and strip.buffering == t.buffering and grid.dealt_as(t.shapes):
+        grid = replace(grid, walk=t.walk)
     grid = _made(grid, strip, device, asked, "loads", "buffer")
     staged = _made(grid, stage(grid, device, asked), device, asked, "stage", "tile", "buffer")
     staged = _rings(staged)
@@ -423,11 +426,13 @@ def _access(device: Device, asked: Wanted) -> Access:
     widest = cast(int, wide.value) if wide else widest
     words = {"full": 0, "none": 1, "auto": None}
     rows = unroll.value if unroll else "auto"
+    walk = asked.find("walk")
     return Access(
         0 if asked.care >= 2 else widest,
         loads.value if loads and isinstance(loads.value, int) else 0,
         1 if asked.care >= 3 else rows if isinstance(rows, int) else words[str(rows)],
         0 if asked.care >= 3 else cast(int, reuse.value) if reuse else Access.REUSE,
+        cast(Walk, walk.value) if walk and not asked.care else "rows",
     )
 
 

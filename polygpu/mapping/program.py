@@ -38,6 +38,7 @@ from polygpu.support.dataclass import dataclass
 
 ELEMENT = "an element"  # the name of one in what is made of it: none of C
 ReferenceKey: TypeAlias = tuple[str, str, tuple[Expr, ...]]  # statement, array tuple, subscripts
+Walk: TypeAlias = Literal["rows", "snake", "columns"]
 Buffering: TypeAlias = Literal["none", "prefetch", "double", "ring"]
 
 
@@ -334,7 +335,8 @@ class Grid:
     A lane copies up to `widest` bytes at once (0: one element) and has `loads` loads in flight (0: all of a
     copy). Innermost loops run `unroll` iterations in a row: 0 all, 1 one by one, None as is usual for their
     length. Values that a thread needs at several points, or in several iterations, are loaded once as long as
-    they fit into `reuse` registers.
+    they fit into `reuse` registers. A thread goes through its points in rows, in a
+    snake of rows, or of columns.
     """
 
     p: Polyhedra
@@ -345,6 +347,7 @@ class Grid:
     loads: int = 0
     unroll: int | None = None
     reuse: int = 0
+    walk: Walk = "rows"
 
     name: str = "k"
     registers: int = 0

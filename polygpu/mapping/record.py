@@ -242,6 +242,8 @@ def _all(grid: Grid, kernel: Kernel) -> Iterator[tuple[str, Items]]:
         yield "loads", (("", grid.loads or "all"),)
         yield "unroll", (("", {None: "auto", 0: "full", 1: "none"}.get(grid.unroll, grid.unroll)),)
         yield "reuse", (("", grid.reuse),)
+        if grid.walk != "rows":
+            yield "walk", (("", grid.walk),)
         if boxes:
             yield "pad", tuple((boxes[s.name], s.padding) for s in kernel.shared if s.name in boxes)
     elif inner:

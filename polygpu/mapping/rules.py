@@ -17,7 +17,8 @@ import islpy as isl
 from polygpu.analysis.patterns import Pattern
 from polygpu.analysis.polyhedra import array_tuple
 from polygpu.mapping.owned import nest_patterns, promote, shape_of, untouched
-from polygpu.mapping.program import Box, Buffering, Grid, Tiles, reference_key
+from polygpu.mapping.program import Box, Buffering, Grid, Tiles, Walk, reference_key
+from polygpu.mapping.scaled import form_of
 from polygpu.model.device import Device
 from polygpu.model.expr import SIZES
 from polygpu.model.scop import TYPICAL_EXTENTS
@@ -224,6 +225,7 @@ class Tiling:
     sure: bool = False
     stages: int = Tiles.stages
     attending: int = 0
+    walk: Walk = "rows"
 
     def tiles(self) -> tuple[int, ...]:
         return tuple(threads * points for threads, points, _ in self.shapes)
@@ -233,10 +235,12 @@ class Tiling:
 _PRODUCT = Tiling([(8, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=4)
 _STEP = 16  # where all tiles are turned, or none: 2 to 27 % faster; with one of two 6 % slower to 5 % faster
 _LARGE_PRODUCT = Tiling([(16, 8, 4), (16, 16, 4)], 16, "double")
+_RING_PRODUCT = replace(_LARGE_PRODUCT, buffering="ring", walk="columns")
 _SQUARE_PRODUCT = Tiling([(16, 8, 4), (8, 16, 4)], 8, "prefetch", resident=2)
 _STRAIGHT_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 16, "prefetch", resident=2)  # no tile is turned
 _DOUBLE_PRODUCT = Tiling([(16, 8, 4), (16, 8, 4)], 8, "prefetch", 128, resident=2)  # of two in one sum
 _OF_DOUBLES = Tiling([(8, 8, 2), (16, 8, 2)], 8, "double")  # two fill 16 bytes, what a lane loads at once
+_OF_MANY_DOUBLES = replace(_OF_DOUBLES, step=16, buffering="ring", resident=2, walk="columns")
 # By hand, of 5500 points and 32 steps: 29 ms, with 256 threads 65, with 128 threads 171.
 _BAND = Tiling([(16, 1, 1), (32, 1, 1)], 32, "prefetch", sure=True)
 _FULL = 0.9  # share of the last wave of blocks that is not idle
@@ -255,7 +259,9 @@ def tiling(m: Grid, device: Device) -> Tiling:
         return replace(_BAND, shapes=[along if k == narrow else across for k in range(count)])
     if words == 2:
         sure = kind.rectangular and _is_busy(m, _OF_DOUBLES, device)
-        return replace(_OF_DOUBLES, shapes=[*[(1, 1, 1)] * (count - 2), *_OF_DOUBLES.shapes], sure=sure)
+        many = sure and _in_flight(m, device) and not _all_turned(m) and _fills(m, _OF_MANY_DOUBLES, device)
+        found = _OF_MANY_DOUBLES if many else _OF_DOUBLES
+        return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes], sure=sure)
     step = _PRODUCT.step if m.outer or 0 < len(_turned(m)) < operands else _STEP
     found = replace(_PRODUCT, step=step, registers=_PRODUCT.registers if operands <= 2 else 0)
     square = _DOUBLE_PRODUCT if operands > 2 else _STRAIGHT_PRODUCT if _is_straight(m) else _SQUARE_PRODUCT
@@ -263,10 +269,32 @@ def tiling(m: Grid, device: Device) -> Tiling:
     # in a loop of the host, launches are short: much of their time goes into what blocks begin and end with
     even = kind.rectangular and (operands <= 2 or larger is square)
     if not m.outer and even and _fills(m, larger, device):
-        found = replace(larger, sure=True)
+        found = replace(_as_read(m, device) if larger is _LARGE_PRODUCT else larger, sure=True)
     elif not m.outer and kind.rectangular and operands <= 2 and _is_box(m):
         found = replace(found, sure=_is_busy(m, found, device))
     return replace(found, shapes=[*[(1, 1, 1)] * (count - 2), *found.shapes])
+
+
+def _as_read(m: Grid, device: Device) -> Tiling:
+    """The tiling of large products by how tiles come to shared memory. In a ring they take no registers and
+    loads of operands have the time: then a snake through columns gains 7 %, else it loses 2 to 28. Where
+    all are turned, an element at once is too little: there a snake through rows gains 4 %.
+    """
+    if _all_turned(m):
+        return replace(_LARGE_PRODUCT, walk="snake")
+    if _in_flight(m, device) and _fills(m, _RING_PRODUCT, device):
+        return _RING_PRODUCT
+    return _LARGE_PRODUCT
+
+
+def _in_flight(m: Grid, device: Device) -> bool:
+    """Whether staged tiles can be on their way while others are used: nothing is made of their elements."""
+    read = frozenset(reference_key(p.statement, p.access.reference) for p in _read_on_the_way(m))
+    return device.asynchronous_copies and not m.outer and all(form_of(m, [key]) is None for key in read)
+
+
+def _all_turned(m: Grid) -> bool:
+    return len(_turned(m)) == _operands(m)
 
 
 def band(m: Grid) -> int | None:
@@ -346,7 +374,8 @@ def _fills(m: Grid, t: Tiling, device: Device) -> bool:
     """
     blocks, (high, wide) = _blocks(m, t), t.tiles()
     waves = blocks / (device.multiprocessors * t.resident) / (1 if _is_box(m) else 2)
-    room = 2 * SIZES["float"] * t.step * (high + wide + 4) <= device.shared_per_block - device.shared_reserved
+    slots, word = t.stages if t.buffering == "ring" else 2, SIZES["float"] * _accumulated(m)
+    room = slots * word * t.step * (high + wide + 4) <= device.shared_per_block - device.shared_reserved
     return room and waves >= _FULL * ceil(waves) > 0
 
 

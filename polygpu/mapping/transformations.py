@@ -26,6 +26,7 @@ from polygpu.mapping.program import (
     Series,
     Stored,
     Tiles,
+    Walk,
     children,
     series,
     with_children,
@@ -142,8 +143,8 @@ class Deal:
 
 @dataclass(frozen=True)
 class Access:
-    """How a lane accesses memory, how many iterations run in a row, and registers for what is loaded once:
-    see `program.Grid`.
+    """How a lane accesses memory, how many iterations run in a row, registers for what is loaded once, and in
+    which order a thread goes through its points: see `program.Grid`.
 
     before: A_s[row][column] = A[...]                  an element at once
     after:  *(float4 *)&A_s[row][4 * column] = ...     Access(16, 0, None, 0)
@@ -153,6 +154,7 @@ class Access:
     loads: int
     unroll: int | None
     reuse: int
+    walk: Walk = "rows"
     REUSE: ClassVar[int] = 32  # registers, where nobody decides
 
     def refuse(self, grid: Grid, device: Device) -> Refusal | None:
@@ -164,7 +166,14 @@ class Access:
         return None
 
     def apply(self, grid: Grid) -> Grid:
-        return replace(grid, widest=self.widest, loads=self.loads, unroll=self.unroll, reuse=self.reuse)
+        return replace(
+            grid,
+            widest=self.widest,
+            loads=self.loads,
+            unroll=self.unroll,
+            reuse=self.reuse,
+            walk=self.walk,
+        )
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Access]:

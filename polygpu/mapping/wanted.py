@@ -18,7 +18,7 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
 
 _OF_BLOCKS = frozenset(
-    {"wide", "loads", "unroll", "buffer", "reuse"}
+    {"wide", "loads", "unroll", "buffer", "reuse", "walk"}
 )  # of which one thread alone makes no use
 _NAME = re.compile(r"[A-Za-z_]\w*")  # of those in t + i
 

@@ -91,6 +91,8 @@ KEYS = {
                   least=1),
     "reuse": Key("registers of a thread for values that it loads once for all its points and iterations",
                  "reuse(32)", least=0),
+    "walk": Key("how a thread goes through its points: row by row, forth and back, or so column by column",
+                "walk(snake)", "", ("rows", "snake", "columns")),
     "pad": Key("elements of padding on the rows of staged arrays", "pad(A: 1)", "array", ("auto",), least=0),
     "registers": Key("registers of a thread, instead of the estimate", "registers(10)", "", ("auto",),
                      least=1),

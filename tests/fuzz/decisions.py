@@ -139,6 +139,7 @@ KINDS: dict[str, Draw] = {
     "loads": _one_of("1", "2", "all"),
     "unroll": _one_of("full", "none", "2", "4"),
     "reuse": _one_of("0", "3", "32", "100"),
+    "walk": _one_of("rows", "snake", "columns"),
     "pad": _padded,
     "registers": _one_of("16", "auto"),
     "attend": _by_loop((1, 4, 32, 128), ("1", "4", "32", "128")),
