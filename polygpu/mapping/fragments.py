@@ -81,10 +81,11 @@ class Fragments:
         return Refusal("PG304", why, "leave the decision out") if why else None
 
     def apply(self, grid: Grid) -> Grid:
-        """Operands are loaded by fragments: no registers hold them for points of a thread. Lanes read rows as
-        well as columns of them: boxes are as the arrays are, which are copied without a turn.
+        """Operands are loaded by fragments: no registers hold them for points of a thread, which have no
+        order. Lanes read rows as well as columns of them: boxes are as the arrays are, which are copied
+        without a turn.
         """
-        return replace(grid, fragments=self.policy, reuse=0, block=_unturned(grid.block))
+        return replace(grid, fragments=self.policy, reuse=0, walk="rows", block=_unturned(grid.block))
 
     @staticmethod
     def space(grid: Grid, device: Device) -> Iterator[Fragments]:

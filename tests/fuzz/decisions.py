@@ -105,7 +105,7 @@ def _statements(random: Random, names: Names) -> str:
 def _staged(random: Random, names: Names) -> str:
     """Nothing, arrays, or references, in a tile of a loop or of the block."""
     found = _some(random, names.references if random.random() < 0.6 else names.arrays, 2)
-    levels = ["", ": block", *(f": {name}" for name in names.loops)]
+    levels = ["", "", ": block", *(f": {name}" for name in names.loops)]
     return ", ".join(dict.fromkeys(f"{name}{random.choice(levels)}" for name in found))
 
 

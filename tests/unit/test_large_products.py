@@ -50,3 +50,8 @@ def test_other_tiles_and_buffers_than_those_of_the_rule_go_in_rows(tmp_path: Pat
     assert grid(FIRST, 4096, "float", tmp_path, "buffer(double)").walk == "rows"
     assert grid(FIRST, 4096, "float", tmp_path, "threads(i: 8)").walk == "rows"
     assert grid(FIRST, 4096, "float", tmp_path, "threads(i: 8) walk(snake)").walk == "snake"
+
+
+def test_fragments_have_no_order_of_points(tmp_path: Path) -> None:
+    found = grid(FIRST, 4096, "float", tmp_path, "tensor(tf32) walk(snake)")
+    assert (found.fragments, found.walk) == ("tf32", "rows")
