@@ -11,7 +11,8 @@ from polygpu.compilation import Options
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import Decision, parse
 from polygpu.pipeline import File
-from polygpu.search.choose import Chooser, Effort
+from polygpu.search.choose import Chooser
+from polygpu.search.found import Effort
 from polygpu.search.price import price
 from polygpu.search.proposals import overlapping
 from polygpu.search.space import Nest, nests_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
 from functools import reduce
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -286,19 +286,17 @@ def _kinds(threads: Integers) -> _Kinds:
 def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
     """The codes that occur, and how often each does in each warp; (axes..., warps or 1) and (axes...)."""
     shape = fitting(code.shape, (*weight.shape, warps))
+    values, length = None, (int(code.max()) + 1) * warps if code.size else 0
+    if length > max(_DENSE, 4 * prod(shape)):  # there are fewer codes than numbers below the largest one
+        spend(SORTED * code.size)
+        values = distinct(code)
+        code, length = np.searchsorted(values, code), len(values) * warps
+    spend(length)
     places = np.broadcast_to(code * warps + np.arange(warps), shape).reshape(-1)
     weights = np.broadcast_to(weight[..., None], shape).reshape(-1)
-    length = (int(code.max()) + 1) * warps if code.size else 0
-    if length > max(_DENSE, 4 * len(places)):
-        spend(SORTED * len(places))
-        values, places = np.unique(places // warps, return_inverse=True)
-        found = np.zeros((len(values), warps), np.int64)
-        np.add.at(found, (places, np.broadcast_to(np.arange(warps), shape).reshape(-1)), weights)
-        return values, found
-    spend(length)
     found = np.bincount(places, weights, length).astype(np.int64).reshape(-1, warps)
-    values = np.flatnonzero(found.any(1))
-    return values, found[values]
+    some = np.flatnonzero(found.any(1))
+    return some if values is None else values[some], found[some]
 
 
 def _folded(

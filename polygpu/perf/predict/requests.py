@@ -36,8 +36,9 @@ def costs(
     """
 
     def made() -> Integers:
+        by_lane, on = np.ascontiguousarray(addresses.T), np.ascontiguousarray(active.T)
         parts = [
-            _Warps(addresses[k : k + _ROWS], active[k : k + _ROWS], size, by, memory).costs()
+            _Warps(by_lane[:, k : k + _ROWS], on[:, k : k + _ROWS], size, by, memory).costs()
             for k in range(0, len(addresses), _ROWS)
         ]
         found = np.concatenate(parts) if parts else np.zeros((0, len(OF_ACCESSES)), np.int64)
@@ -50,6 +51,8 @@ def costs(
 
 @dataclass(frozen=True)
 class _Warps:
+    """Lanes come first, (lanes of a warp, n): what goes over all of them goes over many warps at once."""
+
     addresses: Integers
     active: npt.NDArray[np.bool_]
     size: int
@@ -57,64 +60,69 @@ class _Warps:
     memory: Memory
 
     def costs(self) -> Integers:
-        found = np.zeros((len(self.addresses), len(OF_ACCESSES)), np.int64)
+        number = self.addresses.shape[1]
+        found = np.zeros((len(OF_ACCESSES), number), np.int64)
         before: Integers | None = None
         opened: npt.NDArray[np.bool_] | None = None
         for start in range(0, WARP, self.by.lanes):
             lanes = slice(start, start + self.by.lanes)
-            on = self.active[:, lanes]
-            some = on.any(1)
-            first = self.addresses[np.arange(len(on)), start + on.argmax(1)]
-            taken = np.where(on, self.addresses[:, lanes], first[:, None])
-            request = self._cc10(taken, on, first) if self.by.rule == "cc10" else self._sectors(taken, on)
-            request["requests"] = np.ones(len(on), np.int64)
+            on, some = self.active[lanes], self.active[lanes].any(0)
+            leading = on.argmax(0)
+            first = self.addresses[start + leading, np.arange(number)]
+            taken = self.addresses[lanes] if on.all() else np.where(on, self.addresses[lanes], first)
+            base = first - leading * self.size
+            request = self._cc10(taken, on, base) if self.by.rule == "cc10" else self._sectors(taken, on)
+            request["requests"] = np.ones(number, np.int64)
             coalesced = request["coalesced"].astype(bool) & some
             if self.memory.row and before is not None and opened is not None:
                 distance = np.minimum(self.memory.row, np.abs(first - before))
                 request["hops"] = np.where(coalesced & opened, distance, 0)
             for name, values in request.items():
-                found[:, _PLACE[name]] += np.where(some, values, 0)
+                found[_PLACE[name]] += np.where(some, values, 0)
             before = first if before is None else np.where(coalesced, first, before)
             opened = coalesced if opened is None else opened | coalesced
-        found[:, _PLACE["lane_accesses"]] = self.active.sum(1)
-        return found
+        found[_PLACE["lane_accesses"]] = self.active.sum(0)
+        return found.T
 
-    def _cc10(self, taken: Integers, on: npt.NDArray[np.bool_], first: Integers) -> dict[str, Integers]:
+    def _cc10(self, taken: Integers, on: npt.NDArray[np.bool_], base: Integers) -> dict[str, Integers]:
+        """`base` is where lane 0 would access, from where the first active one does."""
         by, size = self.by, self.size
-        segment, number = by.lanes * size, on.sum(1)
-        bases = taken - np.arange(by.lanes) * size
-        base = bases[np.arange(len(on)), on.argmax(1)]
-        ordered = (np.where(on, bases, base[:, None]) == base[:, None]).all(1) & (base % segment == 0)
+        segment, number = by.lanes * size, on.sum(0)
+        bases = taken - (np.arange(by.lanes) * size)[:, None]
+        ordered = ((bases == base) | ~on).all(0) & (base % segment == 0)
         length = min(segment, by.largest)
         if not by.narrowest <= size <= by.widest:
-            ordered, length = np.zeros(len(on), bool), by.smallest
-        near, far, spread = self._fetches(taken)
+            ordered, length = np.zeros(len(base), bool), by.smallest
+        single = f"transactions_{by.smallest}"
         found = {
             "coalesced": ordered.astype(np.int64),
             f"transactions_{length}": np.where(ordered, segment // length, 0),
             "wide_bytes": np.where(ordered, segment, 0),
             "bytes": np.where(ordered, segment, by.smallest * number),
             "lanes": np.where(ordered, 0, number),
-            "near": np.where(ordered, 0, near),
-            "far": np.where(ordered, 0, far),
-            "spread": np.where(ordered, 0, spread),
         }
-        single = f"transactions_{by.smallest}"
-        found[single] = found.get(single, np.zeros_like(number)) + np.where(ordered, 0, number)
+        found[single] = found.get(single, np.zeros_like(number)) + found["lanes"]
+        scattered = np.flatnonzero(~ordered)
+        for name, values in self._fetches(np.take(taken, scattered, 1)).items() if len(scattered) else ():
+            found[name] = np.zeros_like(number)
+            found[name][scattered] = values
         return found
 
-    def _fetches(self, taken: Integers) -> tuple[Integers, Integers, Integers]:
+    def _fetches(self, taken: Integers) -> dict[str, Integers]:
         """As `coalescing.split_fetches` has them."""
-        distinct = _distinct(taken)
+        ordered = _ordered(taken)
+        distinct = _distinct(ordered)
         if not self.memory.row:
-            return distinct, np.zeros_like(distinct), np.zeros_like(distinct)
-        steps = np.diff(np.sort(taken // self.memory.row, axis=1), axis=1)
-        far = (steps > 0).sum(1)
-        return distinct - far, far, np.minimum(self.memory.page, self.memory.row * steps).sum(1)
+            return {"near": distinct}
+        steps = np.diff(ordered // self.memory.row, axis=0)
+        far = (steps > 0).sum(0)
+        spread = np.minimum(self.memory.page, self.memory.row * steps).sum(0)
+        return {"near": distinct - far, "far": far, "spread": spread}
 
     def _sectors(self, taken: Integers, on: npt.NDArray[np.bool_]) -> dict[str, Integers]:
-        by, number = self.by, on.sum(1)
-        sectors, lines = _distinct(taken // by.smallest), _distinct(taken // by.largest)
+        by, number = self.by, on.sum(0)
+        ordered = _ordered(taken)
+        sectors, lines = _distinct(ordered // by.smallest), _distinct(ordered // by.largest)
         coalesced = sectors <= -(-number * self.size // by.smallest) + by.spare
         return {
             "coalesced": coalesced.astype(np.int64),
@@ -125,7 +133,16 @@ class _Warps:
         }
 
 
-def _distinct(values: Integers) -> Integers:
-    """How many different values each row has."""
-    found: Integers = 1 + (np.diff(np.sort(values, axis=1), axis=1) != 0).sum(1)
+def _ordered(taken: Integers) -> Integers:
+    """The addresses of each request in order, as most of them are."""
+    if (taken[1:] >= taken[:-1]).all():
+        return taken
+    if (taken[1:] <= taken[:-1]).all():
+        return taken[::-1]
+    return np.sort(taken, axis=0)
+
+
+def _distinct(ordered: Integers) -> Integers:
+    """How many different values each request has, which has them in order."""
+    found: Integers = 1 + (ordered[1:] != ordered[:-1]).sum(0)
     return found
