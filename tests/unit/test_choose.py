@@ -186,12 +186,10 @@ def test_what_rules_choose_makes_their_kernels(kernel: str) -> None:
         assert is_taken(nest, own)
         made = realiser.realise(choose._decisions(nest, own)).region.kernels[nest.kernel]
         assert made == rules.region.kernels[nest.kernel]
-        for key, other in (
-            ("stage", (("nothing", None),)),
-            ("order", own["order"] * 2),
-            ("unroll", ((3, 3),)),
-        ):
-            assert not is_taken(nest, own | {key: other})
+        others: dict[str, Items] = {"stage": (("nothing", None),), "order": own["order"] * 2}
+        others["unroll"] = (("", 3),)
+        for key, other in others.items():
+            assert not is_taken(nest, {**own, key: other})
 
 
 def test_programs_find_the_threads_that_they_are_asked_for() -> None:

@@ -1,7 +1,4 @@
-"""What many requests to global memory cost at once: the rules of `perf.coalescing` on arrays.
-
-The rule of CC 1.3, which takes segments one by one, is not among them.
-"""
+"""What many requests to global memory cost at once: the rules of `perf.coalescing` on arrays."""
 
 from __future__ import annotations
 
@@ -19,13 +16,9 @@ from polygpu.support.recent import Recent
 
 _PLACE = {name: place for place, name in enumerate(OF_ACCESSES)}
 _ROWS = 1 << 14  # warps looked at together
+_NONE = np.int64(-(1 << 62))  # below all rows of a memory
 _DIGEST = 32  # bytes that stand for all addresses of an access
 _RECENT: Recent[Integers] = Recent(256)  # accesses: kernels that are compared have many in common
-
-
-def has_rule(by: Coalescing) -> bool:
-    """Whether the rule is one of these."""
-    return by.rule in ("cc10", "sector")
 
 
 def costs(
@@ -71,7 +64,13 @@ class _Warps:
             first = self.addresses[start + leading, np.arange(number)]
             taken = self.addresses[lanes] if on.all() else np.where(on, self.addresses[lanes], first)
             base = first - leading * self.size
-            request = self._cc10(taken, on, base) if self.by.rule == "cc10" else self._sectors(taken, on)
+            match self.by.rule:
+                case "cc10":
+                    request = self._cc10(taken, on, base)
+                case "cc13":
+                    request = self._cc13(_ordered(taken))
+                case _:
+                    request = self._sectors(_ordered(taken), on)
             request["requests"] = np.ones(number, np.int64)
             coalesced = request["coalesced"].astype(bool) & some
             if self.memory.row and before is not None and opened is not None:
@@ -103,25 +102,54 @@ class _Warps:
         }
         found[single] = found.get(single, np.zeros_like(number)) + found["lanes"]
         scattered = np.flatnonzero(~ordered)
-        for name, values in self._fetches(np.take(taken, scattered, 1)).items() if len(scattered) else ():
-            found[name] = np.zeros_like(number)
-            found[name][scattered] = values
+        if len(scattered):
+            places = _ordered(np.take(taken, scattered, 1))
+            for name, values in self._fetches(places, _first(places)).items():
+                found[name] = np.zeros_like(number)
+                found[name][scattered] = values
         return found
 
-    def _fetches(self, taken: Integers) -> dict[str, Integers]:
-        """As `coalescing.split_fetches` has them."""
-        ordered = _ordered(taken)
-        distinct = _distinct(ordered)
+    def _cc13(self, ordered: Integers) -> dict[str, Integers]:
+        """The last lane of each segment stands for it: halved as long as one half has all of its bytes."""
+        by, size = self.by, self.size
+        widest = min(by.largest, by.smallest * size)
+        first = _first(ordered // widest)
+        last = np.concatenate([first[1:], np.ones_like(first[:1])])
+        begins = np.maximum.accumulate(np.where(first, np.arange(len(first))[:, None], 0), axis=0)
+        low, high = np.take_along_axis(ordered, begins, 0), ordered + (size - 1)
+        length = np.full_like(ordered, widest)
+        shorter = widest // 2
+        while shorter >= by.smallest:
+            length[low // shorter == high // shorter] = shorter
+            shorter //= 2
+        number, small = last.sum(0), last & (length == by.smallest)
+        coalesced = number <= 1 + by.spare
+        found = {
+            "coalesced": coalesced.astype(np.int64),
+            "wide_bytes": (length * (last & ~small)).sum(0),
+            "bytes": (length * last).sum(0),
+            "lanes": np.where(coalesced, 0, number),
+            **self._fetches(low, small),
+        }
+        while widest >= by.smallest:
+            found[f"transactions_{widest}"] = (last & (length == widest)).sum(0)
+            widest //= 2
+        return found
+
+    def _fetches(self, ordered: Integers, some: npt.NDArray[np.bool_]) -> dict[str, Integers]:
+        """As `coalescing.split_fetches` has them, of `some` of the addresses."""
+        number = some.sum(0)
         if not self.memory.row:
-            return {"near": distinct}
-        steps = np.diff(ordered // self.memory.row, axis=0)
+            return {"near": number}
+        rows = ordered // self.memory.row
+        reached = np.maximum.accumulate(np.where(some, rows, _NONE), axis=0)
+        steps = np.where(some[1:] & (reached[:-1] > _NONE), rows[1:] - reached[:-1], 0)
         far = (steps > 0).sum(0)
         spread = np.minimum(self.memory.page, self.memory.row * steps).sum(0)
-        return {"near": distinct - far, "far": far, "spread": spread}
+        return {"near": number - far, "far": far, "spread": spread}
 
-    def _sectors(self, taken: Integers, on: npt.NDArray[np.bool_]) -> dict[str, Integers]:
+    def _sectors(self, ordered: Integers, on: npt.NDArray[np.bool_]) -> dict[str, Integers]:
         by, number = self.by, on.sum(0)
-        ordered = _ordered(taken)
         sectors, lines = _distinct(ordered // by.smallest), _distinct(ordered // by.largest)
         coalesced = sectors <= -(-number * self.size // by.smallest) + by.spare
         return {
@@ -142,7 +170,12 @@ def _ordered(taken: Integers) -> Integers:
     return np.sort(taken, axis=0)
 
 
+def _first(ordered: Integers) -> npt.NDArray[np.bool_]:
+    """Where each request, which has them in order, has a value for the first time."""
+    return np.concatenate([np.ones((1, ordered.shape[1]), np.bool_), ordered[1:] != ordered[:-1]])
+
+
 def _distinct(ordered: Integers) -> Integers:
-    """How many different values each request has, which has them in order."""
-    found: Integers = 1 + (ordered[1:] != ordered[:-1]).sum(0)
+    """How many different values each request has."""
+    found: Integers = _first(ordered).sum(0)
     return found
