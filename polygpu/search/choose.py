@@ -34,7 +34,7 @@ from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
 from polygpu.support.recent import parts
 
-BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**22)  # tens of milliseconds
+BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
 _MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
 LEFT = 6 * 10**7  # effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
