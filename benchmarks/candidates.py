@@ -30,7 +30,8 @@ from polygpu.offload.seconds import Ledger
 from polygpu.offload.typical import typical
 from polygpu.perf.effort import THOROUGH
 from polygpu.pipeline import File
-from polygpu.search.choose import BRIEF, LEFT, Chooser, Effort
+from polygpu.search.choose import BRIEF, LEFT, Chooser
+from polygpu.search.found import Effort
 from polygpu.search.price import alone, price
 from polygpu.search.space import Choice, Nest, Space, nests_of
 from polygpu.support.diagnostics import Diagnosed

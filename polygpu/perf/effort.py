@@ -31,7 +31,7 @@ class Patience:
     """How many `blocks` and `launches` are looked at before iterations of host loops are left out, all but so
     many, and how many `elements` of arrays, all kernels together, before those of the kernels' loops are;
     `least` of them for an attempt in any case. Of kernels' loops `most` iterations are looked at, None: all
-    if they are not too many.
+    if they are not too many. What each of the memory's `partitions` moves is counted, or left open.
     """
 
     blocks: int
@@ -40,6 +40,7 @@ class Patience:
     iterations: int = ITERATIONS
     least: int = 1 << 25
     most: int | None = None
+    partitions: bool = True
 
 
 QUICK = Patience(2**17, 2**13, 2 * 10**8)  # where nobody asked for sizes: a second or two
@@ -78,7 +79,7 @@ def _look(called: Called, device: Device, most: int | None, patience: Patience) 
         predict_calls,
     )
 
-    work = Work(patience.elements, least=patience.least, most=patience.most)
+    work = Work(patience.elements, 0, patience.least, patience.most, patience.partitions)
     return [predict_calls(region, device, calls, most, work) for region, calls in called]
 
 

@@ -24,14 +24,15 @@ from polygpu.offload.typical import typical
 from polygpu.perf.effort import Patience
 from polygpu.perf.launches import fewest
 from polygpu.search.courses import courses
+from polygpu.search.found import Effort, Found, Looked, faster
 from polygpu.search.fusions import fusions
 from polygpu.search.price import Price, alone, price
 from polygpu.search.proposals import Changes, launches_differ, overlapping, shaped, staged
-from polygpu.search.space import Nest, Space, nests_of
+from polygpu.search.space import Nest, Space, is_taken, nests_of
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import D
-from polygpu.support.recent import Same, parts
+from polygpu.support.recent import parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
 _MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
@@ -39,7 +40,6 @@ LEFT = 6 * 10**7  # effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
-_COARSE = 0.9  # of what was looked at more closely
 _WHILE = 4  # times as many, which differ from more in nothing but how many they are
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
 _SPARE = 0.4  # of that effort, for nests less deep
@@ -91,52 +91,8 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
             yield nest
 
 
-@dataclass(frozen=True)
-class Found:
-    """What is better than what rules choose, and which of each group of proposals `won`, -1: none.
-
-    It takes so many seconds; where it is nothing, less would have to. `most` iterations of its loops were
-    looked at, `sizes` were enough.
-    """
-
-    changes: Changes = field(default_factory=dict)
-    decisions: tuple[Decision, ...] = ()
-    won: tuple[int, ...] = ()
-    seconds: float = inf
-    most: int | None = None
-    sizes: Mapping[str, int] | None = None
-
-
 _NOTHING = Found()
 Chosen: TypeAlias = tuple[Nest, Found]
-
-
-@dataclass(frozen=True)
-class Looked:
-    """The `sizes` at which a nest's choices are compared, and the `seconds` of what rules choose: inf where
-    that is not known. In `most` iterations of each kernel's loops (None: all) it was looked at, and those
-    choices that were before: what was too much for them is not tried again.
-    """
-
-    sizes: Mapping[str, int]
-    seconds: float
-    most: int | None = None
-
-
-@dataclass
-class Effort:
-    """What may still be spent on making and pricing choices, in parts of some 20 ns: counted by what is done,
-    so that it is the same on all machines. What is `known` costs nothing again; `prices` are not asked again.
-    """
-
-    left: float = inf
-    known: set[Hashable] = field(default_factory=set)
-    prices: dict[Hashable, Price] = field(default_factory=dict)
-
-    def spend(self, effort: int, what: Hashable) -> None:
-        if self.left < inf and what not in self.known:
-            self.known.add(what)
-            self.left -= effort
 
 
 @dataclass(frozen=True)
@@ -208,7 +164,7 @@ class Chooser:
     def _is_less(self, a: CompiledRegion, b: CompiledRegion, share: float) -> bool:
         """Whether the kernels that only `a` has take less than a `share` of those that only `b` has."""
         before = self._sum(b, _unlike(b, a))
-        return before < inf and self._sum(a, _unlike(a, b)) < share * before
+        return before < inf and self._sum(a, _unlike(a, b), share * before) < share * before
 
     def _beside(self, more: tuple[Decision, ...]) -> Chooser:
         """That for the region with more decisions."""
@@ -234,12 +190,17 @@ class Chooser:
     def _gains(self, r: CompiledRegion, made: CompiledRegion, share: float) -> bool:
         """Whether the kernels that only `made` has take a `share` at most of those that only `r` has."""
         before = self._sum(r, _others(r, made))
-        return before < inf and self._sum(made, _others(made, r)) <= share * before
+        return before < inf and self._sum(made, _others(made, r), share * before) <= share * before
 
-    def _sum(self, r: CompiledRegion, kernels: list[int]) -> float:
+    def _sum(self, r: CompiledRegion, kernels: list[int], limit: float = inf) -> float:
+        """What kernels take together; those behind the limit are not looked at."""
         total = 0.0 if kernels and self.effort.left > 0 else inf
         for kernel in kernels:
-            total = total + self._seconds(r, kernel, self.sizes) if total < inf else inf
+            total = (
+                total + self._seconds(r, kernel, self.sizes, limit - total)
+                if total < inf and total <= limit
+                else inf
+            )
         return total
 
     def _of_nests(self, r: CompiledRegion, known: Sequence[Chosen] = ()) -> list[Chosen]:
@@ -288,14 +249,14 @@ class Chooser:
         best = Found(seconds=(1 - self.device.margin) * before, most=at.most, sizes=at.sizes)
         for step, propose in enumerate((staged, shaped)):
             changes = list(propose(r, nest, best.changes, self.device.rule))
-            found = [best]
+            start, fastest = best, best
             for k in range(len(changes)) if like is None else like.won[step : step + 1]:
-                found.append(self._tried(nest, best, changes, k, at))
-                at = replace(at, most=fewest(at.most, found[-1].most))
-            best = _fastest(found)
-            best = replace(best, won=(*best.won, -1)[: step + 1])
+                found = self._tried(nest, start, changes, k, at, fastest.seconds)
+                fastest = faster(fastest, found)
+                at = replace(at, most=fewest(at.most, found.most))
+            best = replace(fastest, won=(*fastest.won, -1)[: step + 1])
         for choice in self._drawn(nest):
-            seconds = self._price(nest, choice, at).seconds
+            seconds = self._price(nest, choice, at, best.seconds).seconds
             best = min(best, replace(best, changes={}, decisions=choice, seconds=seconds), key=_time)
         sure = best.seconds < _SURE * before or self._is_robust(r, nest, best, at.sizes)
         return best if sure else Found(won=best.won, most=at.most, sizes=at.sizes)
@@ -308,16 +269,22 @@ class Chooser:
         small = {name: max(size // _SMALLER, 1) for name, size in sizes.items()}
         if made is None or max(small.values(), default=0) < _SMALL:
             return True
-        kernel = nest.kernel
-        return self._seconds(made, kernel, small) <= _LOSS * self._seconds(r, kernel, small)
+        limit = _LOSS * self._seconds(r, nest.kernel, small)
+        return self._seconds(made, nest.kernel, small, limit) <= limit
 
-    def _tried(self, nest: Nest, best: Found, changes: list[Changes], k: int, at: Looked) -> Found:
-        """The k-th of the changes beside those that are best so far."""
+    def _tried(
+        self, nest: Nest, best: Found, changes: list[Changes], k: int, at: Looked, limit: float
+    ) -> Found:
+        """The k-th of the changes beside those that are best so far; seconds beyond the limit are not told
+        exactly. What changes nothing takes as long as what rules choose.
+        """
         if not 0 <= k < len(changes):
             return best
         both = {**best.changes, **changes[k]}
         decisions = _decisions(nest, both)
-        made = self._price(nest, decisions, at)
+        if is_taken(nest, both):
+            return Found(both, decisions, (*best.won, k), inf, at.most, at.sizes)
+        made = self._price(nest, decisions, at, limit)
         return Found(both, decisions, (*best.won, k), made.seconds, made.most, at.sizes)
 
     def proposed(self, r: CompiledRegion, nest: Nest) -> Iterator[tuple[Decision, ...]]:
@@ -351,11 +318,11 @@ class Chooser:
             sizes = {name: min(size, max(busy, size // 2)) for name, size in sizes.items()}
         return Looked(sizes, found.seconds, found.most)
 
-    def _price(self, nest: Nest, more: tuple[Decision, ...], at: Looked) -> Price:
+    def _price(self, nest: Nest, more: tuple[Decision, ...], at: Looked, limit: float) -> Price:
         made = self._made(more)
         if made is None:
             return Price(inf, 0, 0, self.device)
-        return self._priced(made, nest.kernel, at.sizes, at.most)
+        return self._priced(made, nest.kernel, at.sizes, at.most, limit)
 
     def _made(self, more: tuple[Decision, ...]) -> CompiledRegion | None:
         """The region with more decisions; None without effort left, or where it cannot be."""
@@ -370,19 +337,27 @@ class Chooser:
             self.effort.spend(_MADE, parts(kernel, "name"))
         return made
 
-    def _seconds(self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int]) -> float:
-        return self._priced(made, kernel, sizes).seconds
+    def _seconds(
+        self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int], limit: float = inf
+    ) -> float:
+        return self._priced(made, kernel, sizes, None, limit).seconds
 
     def _priced(
-        self, made: CompiledRegion, kernel: int, sizes: Mapping[str, int], most: int | None = None
+        self,
+        made: CompiledRegion,
+        kernel: int,
+        sizes: Mapping[str, int],
+        most: int | None = None,
+        limit: float = inf,
     ) -> Price:
         code, at = made.region.kernels[kernel], (most, *sizes.items())
-        asked = Same(code), alone(made.region, code.name).body, at
-        if asked not in self.effort.prices:
-            found = price(made, kernel, self.device, sizes, replace(BRIEF, most=most))
-            self.effort.spend(found.looked_at // _AT_ONCE, (Same(code), at))
-            self.effort.prices[asked] = found
-        return self.effort.prices[asked]
+        asked = replace(code, name=""), alone(made.region, code.name, "").body, at
+        known = self.effort.prices.get(asked)
+        if known is None or (known.more and known.seconds <= limit):
+            known = price(made, kernel, self.device, sizes, replace(BRIEF, most=most), limit)
+            self.effort.spend(known.looked_at // _AT_ONCE, asked[::2])
+            self.effort.prices[asked] = known
+        return known
 
 
 def _taken(chosen: Iterable[Chosen]) -> tuple[Decision, ...]:
@@ -417,16 +392,6 @@ def _decided_by_persons(r: CompiledRegion, nest: Nest) -> bool:
 
 def _time(found: Found) -> float:
     return found.seconds
-
-
-def _fastest(found: Sequence[Found]) -> Found:
-    """Of several that which takes least; by more than a sample may err if fewer iterations stand for all."""
-    best = found[0]
-    for other in found[1:]:
-        sampled = fewest(other.most, best.most) != best.most
-        if other.seconds < (_COARSE if sampled else 1) * best.seconds:
-            best = other
-    return best
 
 
 def _alike(a: Nest, b: Nest) -> bool:

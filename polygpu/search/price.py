@@ -19,7 +19,8 @@ from polygpu.support.dataclass import dataclass
 @dataclass(frozen=True)
 class Price:
     """Seconds of all launches of a kernel; `blocks` are resident on a multiprocessor. So many elements of
-    arrays were `looked_at` to know, and `most` iterations of the kernel's loops, None: all.
+    arrays were `looked_at` to know, and `most` iterations of the kernel's loops, None: all. Where `more`
+    that is not all of it, but more than was asked for.
     """
 
     kernels: float
@@ -28,6 +29,7 @@ class Price:
     device: Device
     looked_at: int = 0
     most: int | None = None
+    more: bool = False
 
     @property
     def seconds(self) -> float:
@@ -36,9 +38,15 @@ class Price:
 
 
 def price(
-    r: CompiledRegion, kernel: int, device: Device, sizes: Mapping[str, int], patience: Patience = QUICK
+    r: CompiledRegion,
+    kernel: int,
+    device: Device,
+    sizes: Mapping[str, int],
+    patience: Patience = QUICK,
+    limit: float = inf,
 ) -> Price:
-    """The price of kernel number `kernel` in one call of its region.
+    """The price of kernel number `kernel` in one call of its region, if it is not more than `limit` seconds
+    even where all partitions of the memory move as much: finding that out takes as long as all the rest.
 
     A kernel that the device cannot hold, registers spilled to memory included, or that takes more than
     `patience` to look at, costs inf seconds.
@@ -48,14 +56,24 @@ def price(
     if not blocks or spills(code, device):
         return Price(inf, 0, blocks, device)
     only = alone(r.region, code.name)
+
+    def found(patience: Patience) -> Price:
+        (made,), _ = look([(only, (Calls(1, sizes),))], device, patience)
+        (record,) = made.kernels
+        launches = record["launches"]
+        seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
+        return Price(seconds, launches, blocks, device, made.looked_at, made.most)
+
     try:
-        (found,), _ = look([(only, (Calls(1, sizes),))], device, patience)
+        if limit == inf or device.costs["partitions"] <= 1:
+            return found(patience)
+        least = found(replace(patience, partitions=False))
+        if least.seconds > limit:
+            return replace(least, more=True)
+        whole = found(replace(patience, most=least.most))
+        return replace(whole, looked_at=max(whole.looked_at, least.looked_at))
     except MemoryError:
         return Price(inf, 0, blocks, device, 4 * patience.least)  # attempts fail one after another
-    (record,) = found.kernels
-    launches = record["launches"]
-    seconds = from_profile(record, device, blocks).seconds * launches if launches else 0.0
-    return Price(seconds, launches, blocks, device, found.looked_at, found.most)
 
 
 def alone(region: Region, name: str, named: str | None = None) -> Region:

@@ -58,6 +58,24 @@ class Nest:
         return str(self.taken["tensor"].value) if "tensor" in self.taken else ""
 
 
+def is_taken(nest: Nest, changes: Mapping[str, Items]) -> bool:
+    """Whether rules choose these: all that is staged, and the order of the axes. How points are dealt says
+    nothing of axes of which a thread has one.
+    """
+    alone = {*nest.taken["tile"].items} & {*nest.taken["threads"].items}
+
+    def is_so(key: str, items: Items) -> bool:
+        taken = nest.taken[key].items if key in nest.taken else ()
+        match key:
+            case "order" | "stage":
+                return items == taken
+            case "deal":
+                return {name for name, _ in {*items} - {*taken}} <= {name for name, _ in alone}
+        return {*items} <= {*taken}
+
+    return all(is_so(key, items) for key, items in changes.items())
+
+
 def nests_of(r: CompiledRegion) -> Iterator[Nest]:
     """The nests of a region that have parallel loops. Of those at one place the first: decisions for a place
     are for all of them.

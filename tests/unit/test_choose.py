@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -17,11 +20,11 @@ from polygpu.compiler import compile_certified
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import Decision, listing
 from polygpu.model.device import Device
-from polygpu.perf.effort import Patience
 from polygpu.search import choose
-from polygpu.search.choose import Chooser, Effort, Found
+from polygpu.search.choose import Chooser
+from polygpu.search.found import Effort, Found, faster
 from polygpu.search.price import Price, price
-from polygpu.search.space import nests_of
+from polygpu.search.space import Items, is_taken, nests_of
 
 SIZES = {"n": 4096, "m": 4096, "p": 4096, "steps": 100}  # at which choices are made
 
@@ -91,9 +94,7 @@ def test_shallower_nests_are_chosen_for_where_the_deepest_are_too_much(
     def looked_at(too_much: bool) -> set[int]:
         found: set[int] = set()
 
-        def priced(
-            r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience
-        ) -> Price:
+        def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *_: Any) -> Price:
             nest = next(n for n in nests_of(r) if n.kernel == k)
             found.add(choose._depth(r, nest))
             return Price(inf if too_much and choose._depth(r, nest) == deepest else 1.0, 1, 1, device)
@@ -122,8 +123,8 @@ def test_kernels_are_fused_whatever_others_take(monkeypatch: pytest.MonkeyPatch)
     assert [str(d) for d in by(made, "model") if d.key == "fuse"] == fused
     assert seconds(made)[0] < (1 - made.device.margin) * sum(seconds(rules)[:2])
 
-    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
-        found = price(r, k, device, sizes, how)
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
+        found = price(r, k, device, sizes, *how)
         nest = next(n for n in nests_of(r) if n.kernel == k)
         too_much = choose._depth(r, nest) > 2 and max(sizes.values()) > 2048
         return replace(found, kernels=inf) if too_much else found
@@ -151,7 +152,7 @@ def test_prices_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     (r,) = known("mm", 1).regions
     asked: list[int] = []
 
-    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
         asked.append(sizes["n"])
         return Price(inf if sizes["n"] > 512 else 1.0, 0, 1, device)
 
@@ -162,12 +163,53 @@ def test_prices_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [4096, 512]
 
 
+def test_seconds_beyond_a_limit_are_a_bound() -> None:
+    """What partitions of the memory move is counted for what does not take more without."""
+    (r,) = (r for r in known("symm", 1).regions if "kernel" in r.region.name)
+    it, at = known("symm", 1).device, {"n": 256, "m": 256}
+    whole = price(r, 0, it, at)
+    bound = price(r, 0, it, at, limit=0.0)
+    assert not whole.more and bound.more and 0 < bound.seconds < whole.seconds
+    assert price(r, 0, it, at, limit=whole.seconds).seconds == whole.seconds
+
+
+@pytest.mark.parametrize("kernel", ["adi", "gemver", "mm"])
+def test_what_rules_choose_makes_their_kernels(kernel: str) -> None:
+    """Decisions that say what rules choose anyway, which are not tried, and others, which are."""
+    (r,) = (r for r in known(kernel, 1).regions if "kernel" in r.region.name)
+    realiser = Realiser(r.prepared, known(kernel, 1).device)
+    rules = realiser.realise()
+    for nest in nests_of(rules):
+        keys = ("order", "tile", "threads", "unroll", "stage")
+        own: dict[str, Items] = {key: nest.taken[key].items for key in keys}
+        own |= {"deal": tuple((a.removeprefix("-"), "cyclic") for a in nest.axes)}
+        assert is_taken(nest, own)
+        made = realiser.realise(choose._decisions(nest, own)).region.kernels[nest.kernel]
+        assert made == rules.region.kernels[nest.kernel]
+        others: dict[str, Items] = {"stage": (("nothing", None),), "order": own["order"] * 2}
+        others["unroll"] = (("", 3),)
+        for key, other in others.items():
+            assert not is_taken(nest, {**own, key: other})
+
+
+def test_programs_find_the_threads_that_they_are_asked_for() -> None:
+    """As many as are asked for, or as the library takes: not the one with which numbers are predicted."""
+    script = "import os, polygpu.perf.predict; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
+    for asked in ("7", None):
+        left = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+        left |= {"OPENBLAS_NUM_THREADS": asked} if asked else {}
+        found = subprocess.run(
+            (sys.executable, "-c", script), env=left, capture_output=True, text=True, check=True
+        )
+        assert found.stdout.strip() == str(asked)
+
+
 def test_samples_have_to_be_faster_than_they_may_err() -> None:
     whole, coarse = Found(seconds=1.0), Found(seconds=0.91, most=4)
-    assert choose._fastest([whole, coarse]) is whole
-    assert choose._fastest([coarse, whole]) is coarse
-    assert choose._fastest([whole, replace(coarse, seconds=0.89)]).seconds == 0.89
-    assert choose._fastest([replace(coarse, most=16), replace(coarse, most=16, seconds=0.9)]).seconds == 0.9
+    assert faster(whole, coarse) is whole
+    assert faster(coarse, whole) is coarse
+    assert faster(whole, replace(coarse, seconds=0.89)).seconds == 0.89
+    assert faster(replace(coarse, most=16), replace(coarse, most=16, seconds=0.9)).seconds == 0.9
 
 
 def test_lines_are_no_longer_than_keeps_a_device_busy() -> None:
@@ -182,8 +224,8 @@ def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPa
     """What was too much for rules, or for the choice before, is not tried again; at other sizes it is."""
     asked: list[int | None] = []
 
-    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
-        asked.append(how.most)
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
+        asked.append(how[0].most)
         return Price(1.0 / len(asked), 1, 1, device, 1, (16, None, 4, 16)[min(len(asked) - 1, 3)])
 
     monkeypatch.setattr(choose, "price", priced)
@@ -194,7 +236,7 @@ def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPa
 def test_where_nothing_was_better_nests_alike_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[int] = []
 
-    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
         looked_at.append(k)
         return Price(1.0, 1, 1, device, 1)
 
@@ -219,9 +261,9 @@ def test_of_nests_alike_in_other_regions_only_the_best_is_looked_at(
 ) -> None:
     looked_at: list[str] = []
 
-    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], how: Patience) -> Price:
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
         looked_at.append(r.scop.function)
-        return price(r, k, device, sizes, how)
+        return price(r, k, device, sizes, *how)
 
     monkeypatch.setattr(choose, "price", priced)
     other, turned = {"a": "x", "b": "y", "c": "z", "first": 1, "of": ""}, {"of": " - i"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
 from functools import reduce
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from polygpu.model.device import WARP, Device
 from polygpu.perf.banks import Banks, access_steps
 from polygpu.perf.cached_reads import CachedReads
-from polygpu.perf.coalescing import Address, Coalescing, Memory, request_cost
+from polygpu.perf.coalescing import Address, Coalescing, Memory
 from polygpu.perf.elements import Space
 from polygpu.perf.predict import requests
 from polygpu.perf.predict.counters import OF_ACCESSES
@@ -34,8 +34,8 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.recent import Recent, Same
 
 _DENSE = 1 << 22  # codes that a histogram may have
-# Elements looked at in the time of one of each; requests of global memory are searched for their segments.
-_ACCESS, _SEARCHED, _REQUEST, _CODE = 1 << 14, 1 << 14, 1 << 12, 1 << 7
+# Elements looked at in the time of one of each; requests of global memory are looked at together.
+_ACCESS, _REQUEST, _CODE = 1 << 14, 1 << 12, 1 << 7
 _LARGE = 1 << 14  # elements of an array that are not compared
 _RECENT = 32  # accesses
 _NOTHING = np.zeros(len(OF_ACCESSES), np.int64)
@@ -149,7 +149,7 @@ class Costs:
 
     def _each(self, distances: Integers, lanes: Bits, phase: Integers, size: int, space: Space) -> Integers:
         """The counters of each kind of request."""
-        if space == "global" and requests.has_rule(self.coalescing):
+        if space == "global":
             spend(WARP * len(phase))
             active = (lanes[:, None] >> np.arange(WARP, dtype=lanes.dtype) & 1) != 0
             return requests.costs(phase[:, None] + distances, active, size, self.coalescing, self.memory)
@@ -163,7 +163,7 @@ class Costs:
             return _NOTHING
         key = distances.tobytes(), bits, phase, size, space
         if key not in self.known:
-            spend(_SEARCHED if space == "global" else _REQUEST)
+            spend(_REQUEST)
             # Distances may be negative: a multiple of the period keeps the addresses positive.
             period = self._period(space)
             start = phase - int(distances.min()) // period * period
@@ -177,33 +177,16 @@ class Costs:
 
     def _counted(self, lanes: list[Address], size: int, space: Space) -> Iterator[tuple[str, int]]:
         width = self.device.request_lanes
-        before: int | None = None
         for start in range(0, WARP, width):
             request = lanes[start : start + width]
-            first = next((a for a in request if a is not None), None)
-            if first is None:
+            if all(a is None for a in request):
                 continue
             if space in ("constant", "texture"):
                 yield from self._parts(request, space)
                 continue
-            if space == "shared":
-                steps = access_steps(request, size, self.banks)
-                yield "shared_requests", steps.requests
-                yield "conflict_steps", steps.steps - steps.requests
-                continue
-            cost = request_cost(request, size, self.coalescing, self.memory)
-            yield "requests", 1
-            yield "coalesced", int(cost.coalesced)
-            yield from ((f"transactions_{length}", count) for length, count in cost.transactions)
-            yield "lanes", cost.passes
-            yield "wide_bytes", cost.wide_bytes
-            yield "near", cost.near
-            yield "far", cost.far
-            yield "spread", cost.spread
-            if cost.coalesced and self.memory.row:
-                yield "hops", 0 if before is None else min(self.memory.row, abs(first - before))
-                before = first
-            yield "bytes", cost.bytes
+            steps = access_steps(request, size, self.banks)
+            yield "shared_requests", steps.requests
+            yield "conflict_steps", steps.steps - steps.requests
 
     def _parts(self, request: list[Address], space: Space) -> Iterator[tuple[str, int]]:
         parts = self._cache(space).parts(request)
@@ -286,19 +269,17 @@ def _kinds(threads: Integers) -> _Kinds:
 def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
     """The codes that occur, and how often each does in each warp; (axes..., warps or 1) and (axes...)."""
     shape = fitting(code.shape, (*weight.shape, warps))
+    values, length = None, (int(code.max()) + 1) * warps if code.size else 0
+    if length > max(_DENSE, 4 * prod(shape)):  # there are fewer codes than numbers below the largest one
+        spend(SORTED * code.size)
+        values = distinct(code)
+        code, length = np.searchsorted(values, code), len(values) * warps
+    spend(length)
     places = np.broadcast_to(code * warps + np.arange(warps), shape).reshape(-1)
     weights = np.broadcast_to(weight[..., None], shape).reshape(-1)
-    length = (int(code.max()) + 1) * warps if code.size else 0
-    if length > max(_DENSE, 4 * len(places)):
-        spend(SORTED * len(places))
-        values, places = np.unique(places // warps, return_inverse=True)
-        found = np.zeros((len(values), warps), np.int64)
-        np.add.at(found, (places, np.broadcast_to(np.arange(warps), shape).reshape(-1)), weights)
-        return values, found
-    spend(length)
     found = np.bincount(places, weights, length).astype(np.int64).reshape(-1, warps)
-    values = np.flatnonzero(found.any(1))
-    return values, found[values]
+    some = np.flatnonzero(found.any(1))
+    return some if values is None else values[some], found[some]
 
 
 def _folded(

@@ -119,7 +119,7 @@ class _Launches:
 @dataclass
 class _Counted:
     """What a kernel counts, the sum over calls; the bytes of its `arrays`, the most of a call where they are
-    known; whether that is exact, and whether loops were sampled.
+    known; whether that is exact, and whether loops were sampled; what is known of its requests' `costs`.
     """
 
     counts: Counts
@@ -132,6 +132,7 @@ class _Counted:
     exact: bool = True
     sampled: bool = False
     most: int | None = None
+    costs: Costs | None = None
 
     def add(self, other: _Counted, times: int) -> None:
         self.counts.add_all(other.counts, times)
@@ -161,7 +162,9 @@ class _Counted:
         }
 
 
-_RECENT: Recent[tuple[_Counted, int]] = Recent(256)  # kernels, and the elements that were looked at for each
+# Of kernels, and the elements that were looked at for each:
+_RECENT: Recent[tuple[_Counted, int]] = Recent(256)
+_MOVED: Recent[tuple[dict[str, int], int]] = Recent(256)
 
 
 def predict(
@@ -225,11 +228,11 @@ def _kernel(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> 
         blocks, most = efforts.pop(0)
         try:
             return _within(work, tree, device, launched, blocks, most)
-        except TooMuchError:
+        except TooMuchError as problem:
             if not _has_loops(tree.kernel):
                 break
             if most is None:
-                found = _as_many_as_fit(tree, device, launched, work)
+                found = _as_many_as_fit(tree, device, launched, work, problem.longest)
                 if found is not None:
                     return found
                 efforts = [effort for effort in efforts if effort[1] == 1]
@@ -245,24 +248,36 @@ def _has_loops(kernel: Kernel) -> bool:
     return any(isinstance(s, For) for s in statements(kernel.body))
 
 
-def _as_many_as_fit(tree: Lockstep, device: Device, launched: _Launches, work: Work) -> _Counted | None:
-    """With several iterations of its loops, from the fewest on; None where these are too much. Four times as
-    many take half as long again, at least.
+def _as_many_as_fit(
+    tree: Lockstep, device: Device, launched: _Launches, work: Work, longest: int
+) -> _Counted | None:
+    """With several iterations of its loops, from the fewest on; None where these are too much, as they are
+    where no loop has more: the `longest` one. Four times as many take half as long again, at least.
     """
-    found, left = None, work.left
+    fitting: list[tuple[int, int, int]] = []
     for blocks, most in reversed(_SEVERAL):
-        attempt = replace(work, spent=0)
+        if longest <= most:
+            break
+        attempt = replace(work, spent=0, partitions=False)
         try:
-            found = _within(attempt, tree, device, launched, blocks, most)
-            left = attempt.left
+            _within(attempt, tree, device, launched, blocks, most)
+            fitting.append((blocks, most, attempt.spent))
         except TooLargeError:
             break
         finally:
             work.spent += attempt.spent
         if work.left is not None and 3 * attempt.spent > max(2 * work.least, work.left):
             break
-    work.left = left
-    return found
+    for blocks, most, spent in reversed(fitting):
+        attempt = replace(work, spent=-spent)  # which is counted above
+        try:
+            return _within(attempt, tree, device, launched, blocks, most)
+        except TooLargeError:
+            continue
+        finally:
+            work.spent += attempt.spent
+            work.left = attempt.left
+    return None
 
 
 def _within(
@@ -272,24 +287,30 @@ def _within(
     same = parts(tree, "kernel"), parts(tree.kernel, "name")
     key = same, Same(device), launched.key, blocks, most
     with half_of(work):
-        return remembered(_RECENT, key, lambda: _counted(tree, device, launched, blocks, most))
+        found = remembered(_RECENT, key, lambda: _counted(tree, device, launched, blocks, most))
+        if not (work.partitions and found.exact and launched.waves and device.costs["partitions"]):
+            return found
+        moved = remembered(_MOVED, key, lambda: _partitions(tree, launched, found))
+        return replace(found, partitions=Counter(moved))
 
 
 def _counted(tree: Lockstep, device: Device, launched: _Launches, blocks: int, most: int | None) -> _Counted:
     runs, arrays = launched.runs, tree.kernel.arrays
     walk = Walk(tree, Places(tree.kernel, launched.starts), Costs(device), most)
-    for chunk in _chunks(runs, blocks) if runs else [[]]:
-        _run(walk, chunk)
+    try:
+        for chunk in _chunks(runs, blocks) if runs else [[]]:
+            _run(walk, chunk)
+    except TooMuchError as problem:
+        problem.longest = walk.longest
+        raise
     made = sum(r.times for r in runs)
     number = sum(r.times * prod(r.grid) for r in runs)
     found = _Counted(walk.counts, made, number, launched.last, exact=walk.exact, sampled=walk.sampled)
-    found.most = most
+    found.most, found.costs = most, walk.costs
     found.arrays = {a.name: launched.bytes[a.name] for a in arrays if launched.bytes[a.name]}
     found.textures["bytes"] = made * sum(launched.bytes[a.name] for a in arrays if a.space == "texture")
     if walk.exact and launched.waves:
-        waves = Counter(launched.waves)
-        found.partitions.update(_partitions(walk, waves))
-        for early, times in waves.items():
+        for early, times in Counter(launched.waves).items():
             found.textures.update({name: times * n for name, n in _textures(walk, early).items()})
     return found
 
@@ -309,12 +330,11 @@ def _textures(walk: Walk, launched: _Launched) -> dict[str, int]:
     return {"lines": walk.counts.total("texture_lines"), "distinct": distinct}
 
 
-def _partitions(walk: Walk, waves: Mapping[_Launched, int]) -> dict[str, int]:
-    """What the first waves of launches' blocks move from the partitions of the memory, so many of each."""
-    device = walk.costs.device
-    if not device.costs["partitions"]:
-        return {}
-    blocks = wave(walk.tree.kernel, device)
+def _partitions(tree: Lockstep, launched: _Launches, found: _Counted) -> dict[str, int]:
+    """What the first waves of launches' blocks move from the partitions of the memory."""
+    assert found.costs is not None, "it is what was counted of one kernel"
+    walk = Walk(tree, Places(tree.kernel, launched.starts), found.costs, found.most)
+    waves, blocks = Counter(launched.waves), wave(tree.kernel, walk.costs.device)
     runs = [_Launched(w.arguments, _first_wave(w.grid, blocks), 1) for w in waves]
     moved, times = _moved(walk, runs), np.fromiter(waves.values(), np.int64)
     return {"bytes": int(times @ moved.sum(1)), "fullest": int(times @ moved.max(1)) * moved.shape[1]}

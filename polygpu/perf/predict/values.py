@@ -41,19 +41,25 @@ class TooLargeError(Exception):
 
 
 class TooMuchError(TooLargeError):
-    """The arrays looked at have more elements together than the work around allows."""
+    """The arrays looked at have more elements together than the work around allows. No loop that was looked
+    at until then has more than the `longest` iterations.
+    """
+
+    longest = LARGEST
 
 
 @dataclass
 class Work:
     """Elements of arrays that may be looked at, some 10 ns each, None: any number; how many have been; the
-    `least` that an attempt may look at; and how many iterations of loops at `most`, None: any number.
+    `least` that an attempt may look at; how many iterations of loops at `most`, None: any number; and
+    whether it is counted what each of the memory's `partitions` moves.
     """
 
     left: int | None
     spent: int = 0
     least: int = LEAST
     most: int | None = None
+    partitions: bool = True
 
 
 _work: ContextVar[Work | None] = ContextVar("_work", default=None)

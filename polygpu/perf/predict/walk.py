@@ -57,13 +57,13 @@ _INDEX = " index"  # no name of the kernel
 
 class Walk:
     """Passes over a kernel; `exact` becomes False where data decide what happens, `sampled` True where
-    `most` iterations of a loop, if that is not None, stand for more.
+    `most` iterations of a loop, if that is not None, stand for more; `longest` is the most that a loop has.
     """
 
     def __init__(self, tree: Lockstep, places: Places, costs: Costs, most: int | None = None) -> None:
         self.tree, self.places, self.costs, self.most = tree, places, costs, most
         self.counts = Counts(tree)
-        self.exact, self.sampled = True, False
+        self.exact, self.sampled, self.longest = True, False, 0
         self.values: ChainMap[str, Value | None] = ChainMap()
 
     def run(
@@ -176,6 +176,7 @@ class Walk:
             return context.repeated(np.ones(1, np.int64)), None, None
         span = plus(upper, lower, -1)
         trips = -(-span.extreme(np.max) // s.step)
+        self.longest = max(self.longest, trips)
         places, times = self.looked_at(s, lower, max(1, trips), context)
         self.sampled = self.sampled or len(places) < trips
         inner = context.repeated(times)
