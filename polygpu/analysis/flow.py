@@ -7,12 +7,13 @@ something out or ends the process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from functools import reduce
 
 import islpy as isl
 
-from polygpu.support.child import in_helper, steps_for
+from polygpu.support.child import in_child, in_helper, steps_for
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
     CONTEXT,
@@ -190,9 +191,15 @@ def _solved(problems: tuple[_Problem, ...], every: bool) -> list[str]:
         return [_OPEN] * len(problems)
     if texts is not None:
         return texts.split(_BETWEEN)
-    if len(problems) == 1:
-        return [""]
+    if len(problems) == 1:  # isl knows more of relations than their texts say
+        return [_solved_exactly(*problems)]
     return [text for p in problems for text in _solved((p,), every)]
+
+
+def _solved_exactly(problem: _Problem) -> str:
+    with suppress(TimeoutError):
+        return in_child(problem.solved, _SECONDS) or ""
+    return _OPEN
 
 
 def _some_solutions(problems: str) -> str:

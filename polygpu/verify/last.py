@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import reduce
 from itertools import chain, permutations
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polygpu.support.child import in_helper
+from polygpu.support.child import in_child
 from polygpu.support.isl_idioms import (
     D,
     TooLongError,
@@ -33,7 +33,6 @@ _MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes fo
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
-_BETWEEN = "\n"  # texts of isl
 _LAST: Recent[list[isl.Map]] = Recent(256)
 _FOUND: Recent[str] = Recent(256)
 
@@ -77,7 +76,8 @@ def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
     in_time()
     if not is_doubtful(pairs):
         return latest(pairs, time)
-    return isl.Map(_in_helper(_text_of_latest, (pairs, time), "the last of some writes"))
+    key = str(pairs), str(time)
+    return isl.Map(_in_child(key, lambda: str(latest(pairs, time)), "the last of some writes"))
 
 
 def _floors(pairs: isl.Map) -> int:
@@ -97,7 +97,8 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     floors, many = _most_floors(others), items.n_basic_set() > _MANY_PIECES
     if floors < _MANY_FLOORS and not ((floors or many) and any(map(_has_long_floors, (items, others)))):
         return items.subtract(others)
-    return isl.Set(_in_helper(_text_of_difference, (items, others), "a difference"))
+    key = str(items), str(others)
+    return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
 
 
 def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
@@ -105,7 +106,8 @@ def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
     floors = max((b.dim(D.div) for b in basic_maps(pairs)), default=0)
     if floors < _MANY_FLOORS:
         return pairs.subtract(others)
-    return isl.Map(_in_helper(_text_of_pairs_left, (pairs, others), "a difference"))
+    key = str(pairs), str(others)
+    return isl.Map(_in_child(key, lambda: str(pairs.subtract(others.gist(pairs))), "a difference"))
 
 
 def _has_long_floors(item: isl.Set) -> bool:
@@ -113,41 +115,20 @@ def _has_long_floors(item: isl.Set) -> bool:
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
-def _in_helper(work: Callable[[str], str], of: Sequence[isl.Set | isl.Map], what: str) -> str:
-    """What `work` makes of the text of these, be it in another region's certificate."""
-    question = _BETWEEN.join(map(str, of))
-    return _FOUND.get((what, question), lambda: _made_in_helper(work, question, what))
+def _in_child(key: Hashable, work: Callable[[], str], what: str) -> str:
+    """What `work` makes of what the key says, be it in another region's certificate."""
+    return _FOUND.get((what, key), lambda: _made_in_child(work, what))
 
 
-def _made_in_helper(work: Callable[[str], str], question: str, what: str) -> str:
+def _made_in_child(work: Callable[[], str], what: str) -> str:
     in_time()
     try:
-        found = in_helper(work, question, _DOUBTFUL_SECONDS)
+        found = in_child(work, _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
         raise TooLongError(f"isl takes too long for {what}")
     return found
-
-
-def _text_of_latest(question: str) -> str:
-    return str(latest(*map(isl.Map, question.split(_BETWEEN))))
-
-
-def _text_of_difference(question: str) -> str:
-    items, others = map(isl.Set, question.split(_BETWEEN))
-    items = items.detect_equalities()  # which what was read does not know of; else it takes 40 times as long
-    return str(items.subtract(others.gist(items)))
-
-
-def _text_of_pairs_left(question: str) -> str:
-    pairs, others = map(isl.Map, question.split(_BETWEEN))
-    pairs = pairs.detect_equalities()
-    return str(pairs.subtract(others.gist(pairs)))
-
-
-def _text_of_maximum(question: str) -> str:
-    return str(isl.Map(question).lexmax())
 
 
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
@@ -181,7 +162,7 @@ def _maximum(times: isl.Map) -> isl.Map:
         if _floors(times) <= _FLOORS:
             with bounded(_SEARCHED):
                 return times.lexmax()
-        found = in_helper(_text_of_maximum, str(times), _SECONDS)
+        found = in_child(lambda: str(times.lexmax()), _SECONDS)
     except (isl.Error, TimeoutError):
         return nothing
     return isl.Map(found) if found else nothing
