@@ -244,7 +244,8 @@ def _stays(rows: list[isl.PwAff], depth: int) -> bool:
 
     Copies of what a loop stores have fewer iterators than that loop is deep.
     """
-    return not any(row.involves_dims(D.in_, 0, row.dim(D.in_)) for row in rows[2 * depth + 1 :: 2])
+    values = (value for row in rows[2 * depth + 1 :: 2] for _, value in pieces(row))
+    return not any(value.involves_dims(D.in_, 0, value.dim(D.in_)) for value in values)
 
 
 def _constant(row: isl.PwAff) -> int:

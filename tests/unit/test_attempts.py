@@ -18,18 +18,21 @@ _MOST = 1000  # elements of an attempt
 @pytest.mark.parametrize(
     ("elements", "tried", "taken"),
     [
-        (lambda most: 200 + most, [None, 4, 16, 64], 64),
-        (lambda most: 200 + 15 * most, [None, 4, 16, 64], 16),
-        (lambda most: 200 + 100 * most, [None, 4, 16], 4),
-        (lambda most: 600 + 5 * most, [None, 4, 16], 16),  # four times as many could not do
-        (lambda most: 500 + 75 * most, [None, 4], 4),
+        (lambda most: 200 + most, [None, 4, 16, 64, 64], 64),
+        (lambda most: 200 + 15 * most, [None, 4, 16, 64, 16], 16),
+        (lambda most: 200 + 100 * most, [None, 4, 16, 4], 4),
+        (lambda most: 600 + 5 * most, [None, 4, 16, 16], 16),  # four times as many could not do
+        (lambda most: 500 + 75 * most, [None, 4, 4], 4),
         (lambda most: 600 + 200 * most, [None, 4, 1], 1),
     ],
 )
 def test_iterations_are_tried_from_the_fewest_on(
     monkeypatch: pytest.MonkeyPatch, elements: Callable[[int], int], tried: list[int | None], taken: int
 ) -> None:
-    """Attempts that fail take as much as any: there is one at most after that for all iterations."""
+    """Attempts that fail take as much as any: there is one at most after that for all iterations.
+
+    Of the one that counts, the last that fits, what partitions of the memory move is asked for besides.
+    """
     asked = watched(monkeypatch, elements)
     assert (attempted("mm").most, asked) == (taken, tried)
 

@@ -178,8 +178,8 @@ def test_products_on_a_current_device_are_register_tiled() -> None:
 @pytest.mark.parametrize(
     ("size", "body", "tile", "buffering"),
     [
-        (4096, PRODUCT, [128, 256], "double"),
-        (2000, PRODUCT, [128, 256], "double"),
+        (4096, PRODUCT, [128, 256], "ring"),
+        (2000, PRODUCT, [128, 256], "ring"),
         (4097, PRODUCT, [64, 128], "prefetch"),  # a fifth wave, nearly empty
         (1000, PRODUCT, [64, 128], "prefetch"),  # blocks for a third of the chip
         (4096, PRODUCT.replace("j < m", "j <= i"), [128, 128], "prefetch"),
