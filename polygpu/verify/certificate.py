@@ -169,8 +169,8 @@ def _together(found: Sequence[Certificate], region: Region) -> Certificate:
         unproved,
         sum((Counter(c.counts) for c in found), Counter()),
         max(c.seconds for c in found),
-        ChainMap(*(dict(c.reassociated) for c in found)),
-        ChainMap(*(dict(c.rounded) for c in found)),
+        dict(ChainMap(*(dict(c.reassociated) for c in found))),
+        dict(ChainMap(*(dict(c.rounded) for c in found))),
     )
 
 
