@@ -33,9 +33,7 @@ from polygpu.support.recent import Recent, Same
 
 T = TypeVar("T")
 
-_STEPS = (
-    100_000  # of isl, to find that writes cover an array, or its last element; ordinary ones take hundreds
-)
+_STEPS = 100_000  # of isl, for whether writes cover an array, and for its ends; ordinary ones take hundreds
 
 PITCH = 32  # elements a device row is a multiple of: keeps wide accesses aligned
 

@@ -213,7 +213,8 @@ class _Helper:
         """None of a helper that ends over it. Raises TimeoutError."""
         deadline, found = monotonic() + _FAR * most / STEPS_A_SECOND, b""
         try:
-            _write(self.questions, pickle.dumps((work, question, most)))
+            with suppress(BrokenPipeError):  # of a helper that has been ended: it has no answer
+                _write(self.questions, pickle.dumps((work, question, most)))
             if size := _received(self.copy.reader, deadline, _SIZE.size):
                 found = _received(self.copy.reader, deadline, *_SIZE.unpack(size))
         finally:

@@ -139,6 +139,14 @@ def test_another_helper_comes_after_one_that_ended() -> None:
     assert len({first, second, third, _helper()}) == 4
 
 
+def test_a_helper_that_was_ended_between_questions_has_no_answer() -> None:
+    first = _helper()
+    os.kill(first, signal.SIGKILL)
+    time.sleep(0.1)
+    assert in_helper(_who, "it is", 60) is None
+    assert _helper() != first
+
+
 def test_steps_of_a_helper_count_and_are_bounded() -> None:
     start = steps()
     assert in_helper(_many_steps, "1000", 60) == "done"
