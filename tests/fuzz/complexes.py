@@ -48,7 +48,8 @@ def _written(part: Any, chosen: set[str], random: Random) -> Any:
             return tuple(_written(item, chosen, random) for item in part)
         case Assign(Read(array, subscripts), template, value) if array in chosen:
             target = replace(part.target, subscripts=_written(subscripts, chosen, random))
-            mine = () if set("<>") & set(template) else (template,)  # complex numbers have no order
+            # complex numbers have no order, neither here nor as a term in front of the comparison of a value
+            mine = () if set("<>") & set(template) else (template.replace("{1}", "({1})"),)
             made = random.choice((*mine, *_STORES))
             return Assign(target, made, _written(value, chosen, random))
         case Read(array, subscripts) if array in chosen:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import held
+from tests.fuzz import complexes, held
+from tests.fuzz.complexes import has_complex
 from tests.fuzz.examine import CHECKED, Batch, gcc, run
 from tests.fuzz.generate import program
 from tests.fuzz.kinds import forms_of
@@ -412,6 +413,15 @@ def test_failures_of_one_kind_differ_in_what_fails() -> None:
         "signed integer overflow",
     )
     assert what("traceback", "Traceback\n  File\nKeyError: 'n'\n") == ("traceback", "KeyError")
+
+
+def test_programs_of_complex_numbers_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are complex by force among many: whatever a template and a value come to together."""
+    monkeypatch.setattr(complexes, "SHARE", 1)
+    some = [p for k in range(150) if has_complex(p := program(f"complex:{k}"))]
+    assert len(some) > 50
+    (tmp_path / "complex.c").write_text(source(some, pragmas=False))
+    gcc(tmp_path, "complex", ("-w", "-fsyntax-only"), ["complex.c"])
 
 
 def test_sizes_and_arrays_are_held_elsewhere() -> None:
