@@ -114,6 +114,7 @@ SOURCES = {
     "parses": PARSES,
 }
 WIDTH = 8
+_realised: dict[tuple[str, int], CompiledRegion] = {}
 
 
 def made(source: str, directory: Path) -> Realiser:
@@ -121,8 +122,12 @@ def made(source: str, directory: Path) -> Realiser:
 
 
 def ahead(source: str, directory: Path, width: int = WIDTH) -> CompiledRegion:
-    loop = "r" if source is TREE else "k"
-    return made(source, directory).realise(parse(f"ahead({loop}: {width})"))
+    """Once for all tests that look at it, with its file left in the directory."""
+    region = made(source, directory)
+    if (source, width) not in _realised:
+        loop = "r" if source is TREE else "k"
+        _realised[source, width] = region.realise(parse(f"ahead({loop}: {width})"))
+    return _realised[source, width]
 
 
 @pytest.mark.parametrize("name", SOURCES)
