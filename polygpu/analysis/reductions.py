@@ -74,7 +74,7 @@ def _by_functions(scop: Scop) -> set[tuple[int, str]]:
 
 
 def _names(d: Decision, array: Array) -> bool:
-    return not d.items or array.name in d.names
+    return not d.items or not {array.name, array.source.partition(".")[0]}.isdisjoint(d.names)
 
 
 def _is_of(place: Place | None, loop: Loop, scop: Scop) -> bool:

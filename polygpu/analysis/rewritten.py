@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from polygpu.analysis.folds import folded, searched
 from polygpu.analysis.histograms import privatised
+from polygpu.analysis.members import separated
 from polygpu.analysis.reductions import chained, gathered, permitted, selected
 from polygpu.model.decisions import Decision
 from polygpu.model.scop import Scop
@@ -14,7 +15,7 @@ from polygpu.support.position import Position
 
 def rewritten(scop: Scop, decisions: Sequence[Decision], reassociate: bool) -> Scop:
     """`scop` with its searches, extremes and sums as updates, and with what is decided about these."""
-    plain = searched(permitted(scop, decisions, reassociate))
+    plain = searched(separated(permitted(scop, decisions, reassociate), decisions))
     return gathered(chained(selected(plain)), decisions)
 
 

@@ -59,7 +59,7 @@ class Wanted:
                 return False  # of kernels before there are nests
             case "array":
                 names = set(map(array_of, decision.names))
-                return not names or decision.value is not None or bool(names & self._arrays())
+                return not names or decision.value is not None or bool(names & self.known(decision))
             case "loop" if decision.key == "steps" and self.nest.steps is None:
                 none = {name for name, value in decision.items if value == 0}
                 return bool(none & {"", *self.known(decision)})
@@ -74,6 +74,10 @@ class Wanted:
     def _arrays(self) -> frozenset[str]:
         mine = (a for s in self.nest.statements for a in self.p.statement(s).accesses)
         return frozenset(name for a in mine for name in array_names(a))
+
+    def _structures(self) -> set[str]:
+        """Those of the source whose members are arrays of the region."""
+        return {a.source.partition(".")[0] for a in self.p.scop.arrays if "." in a.source}
 
     def _loops(self, key: str) -> Iterator[Member]:
         """Those that a decision can be about: the parallel ones, of tiles those that are strip-mined too."""
@@ -102,7 +106,7 @@ class Wanted:
         """The loops, or the arrays, that such a decision could name."""
         mine = [self.p.statement(s) for s in self.nest.statements]
         if KEYS[decision.key].named == "array":
-            return self._arrays()
+            return self._arrays() | (self._structures() if decision.key == "reassociate" else set())
         sources = self.p.source_names()
         return frozenset(sources.get(i, i) for s in mine for i in s.iterators)
 

@@ -68,6 +68,11 @@ class Hoisted:
                 text = f"&{text}"
         return self._guarded(text)
 
+    @property
+    def value(self) -> str:
+        """What the region has it for: of a place, what the host has there at the region's start."""
+        return self._guarded(self.path.text) if self.kind == "place" else self.host
+
     def address_of(self, path: Path) -> str:
         """The C expression for where an object on the way is."""
         text = f"&{path.text}"

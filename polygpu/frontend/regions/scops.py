@@ -173,7 +173,7 @@ def _lifted(
         labels(extract.function),
         jumped_to(extract.function),
         promises(context.root, items),
-        hosts={name: h.host for name, h in hoisted.items()},
+        hosts={name: h.value for name, h in hoisted.items()},
         reasons={name: (reason.text, reason.help) for name, reason in reasons.items()},
         around=around,
     )
@@ -249,7 +249,9 @@ def _scop(
         end=span[1],
         position=extract.position,
         scalars=scalars,
-        arrays=tuple(_array(array, shaped, extract, changed, hoisted.get(array.name)) for array in arrays),
+        arrays=tuple(
+            _array(array, shaped, extract, changed, hoisted.get(array.variable.name)) for array in arrays
+        ),
         loops=tuple(region.loops),
         statements=tuple(shaped.statements),
         context=(
