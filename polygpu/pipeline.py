@@ -1,7 +1,7 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-rewritten (search, select, chain, gather), cluster, shareable (fold)      a region
+rewritten (search, select, chain, gather), measure, cluster, shareable (fold)      a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
@@ -16,11 +16,13 @@ from functools import partial
 from typing import TypeAlias
 
 from polygpu.analysis.assume import check_known, parse_assumptions
+from polygpu.analysis.measured import measured
 from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
 from polygpu.lower.buffers import check_extents
+from polygpu.lower.measured import measurable
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.scop import Scop
@@ -121,6 +123,7 @@ class File:
             scop = self.passes.run("cluster", lambda: clustered(plain, decisions))
             return prepare(scop, self.values, budget, self.passes, check_extents)
 
+        scop = self.passes.run("measure", lambda: measurable(measured(scop), scop))
         first = prepared(scop)
         alone = first.alone if self.options.level else frozenset()
         made = self.passes.run("fold", lambda: shareable(scop, alone))

@@ -16,6 +16,7 @@ from polygpu.model.rewrite import rewrite, substitute
 from polygpu.model.scop import Array, Exposed, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
+from polygpu.printing.measured import REACH, Measured, Measuring, chosen_reason
 from polygpu.printing.printer import Names, print_expr
 from polygpu.printing.rows import PROTOTYPES, Packed
 from polygpu.support.dataclass import dataclass
@@ -92,6 +93,7 @@ class HostCall:
     packed: tuple[Packed, ...] = ()
     listed: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()
+    measured: tuple[Measured, ...] = ()
 
 
 def host_call(
@@ -122,6 +124,7 @@ def host_call(
         packed=tuple(rows.values()),
         listed=() if scop.no_alias else tuple(_listed(scop, region, rows)),
         stored=tuple(passed_as[b.name] for b in hosts if b.copy_out and not b.rows),
+        measured=tuple(map(Measuring(scop, {b.name: b for b in hosts}, _plain, _span).of, scop.measures)),
     )
 
 
@@ -344,7 +347,8 @@ def emit_host(
     mark = "\ufeff" if body.startswith("\ufeff") else ""
     said = {name for _, insertion in kept.inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept for call in calls) else set()
-    said |= {"polygpu_host_reads"} if any(call.kept and call.packed for call in calls) else set()
+    reads = any(call.kept and (call.packed or call.measured) for call in calls)
+    said |= {"polygpu_host_reads"} if reads else set()
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
     return mark + prologue(path or scops[0].file, calls, keeping + _marks(kept)) + body.removeprefix(mark)
 
@@ -363,6 +367,7 @@ def prologue(path: str, calls: Iterable[HostCall], keeping: str = "") -> str:
     """What the replacements of the regions of the file at `path` need before them."""
     file, calls = basename(path), tuple(calls)
     helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
+    helpers += REACH if any(call.measured for call in calls) else ""
     if any(call.packed for call in calls):
         helpers += PROTOTYPES
     if any(call.conditions or call.overlaps or call.packed for call in calls):
@@ -393,8 +398,8 @@ def replacement(text: str, scop: Scop, call: HostCall, updates: bool = False) ->
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
     said = [(call.gain, "")] if call.gain else []
     said += [(test, says + reason) for test, reason in tests]
-    reasons = " :\n        ".join(f'!({test}) ?\n            "{_escaped(why)}"' for test, why in said)
-    chosen = f"    const char *polygpu_reason =\n        {reasons} : 0;\n" if tests else ""
+    quoted = [(test, f'"{_escaped(why)}"') for test, why in said]
+    chosen = chosen_reason(quoted, call.measured, _escaped(says), call.kept) if tests else ""
     loud = f"polygpu_reason && {'*polygpu_reason && ' if call.gain else ''}!polygpu_said"
     if call.kept:
         says_so = _escaped(f"line {scop.position.line} runs on the host")
