@@ -20,6 +20,7 @@ from polygpu.model.fragments import multiply_add
 from polygpu.model.kernel import Buffer
 from polygpu.model.structures import size_of
 from polygpu.offload.instances import Count, Sizes, counter, operations
+from polygpu.offload.measuring import Measuring
 from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values, launches
 from polygpu.printing.transfers import transfers
@@ -30,7 +31,9 @@ _LAUNCHES = 2  # iterations of a loop of the host that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Seconds of a call. `bytes` are those of the arrays of the device, which the first call allocates."""
+    """Seconds of a call. `bytes` are those of the arrays of the device, which the first call allocates. The
+    host takes so long for `measuring` how large they have to be.
+    """
 
     host: float
     kernels: float
@@ -38,10 +41,11 @@ class Price:
     copies: float
     allocations: float
     bytes: float
+    measuring: float = 0.0
 
     @property
     def device(self) -> float:
-        return self.kernels + self.launches + self.copies + self.allocations
+        return self.kernels + self.launches + self.copies + self.allocations + self.measuring
 
     @property
     def gains(self) -> bool:
@@ -110,7 +114,13 @@ class Ledger:
             copies / self.calls,
             costs["allocation"] / self.calls,
             sum(held.values()),
+            sum(m.at(sizes, held, self.device) for m in self._measuring),
         )
+
+    @cached_property
+    def _measuring(self) -> tuple[Measuring, ...]:
+        p = self.region.polyhedra
+        return tuple(Measuring.of(p, m) for m in p.scop.measures)
 
     @cached_property
     def _kernels(self) -> tuple[tuple[str, tuple[PolyStatement, ...], str], ...]:
