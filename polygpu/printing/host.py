@@ -37,6 +37,7 @@ _KEEPING = {
     "polygpu_release": "void polygpu_release(const char *why);\n",
     "polygpu_host_reads": f"void polygpu_host_reads{_TOUCHES};\n",
     "polygpu_host_writes": f"void polygpu_host_writes{_TOUCHES};\n",
+    "polygpu_host_inspects": f"int polygpu_host_inspects{_TOUCHES};\n",
     "polygpu_forget": "void polygpu_forget(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
@@ -347,8 +348,8 @@ def emit_host(
     mark = "\ufeff" if body.startswith("\ufeff") else ""
     said = {name for _, insertion in kept.inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept for call in calls) else set()
-    reads = any(call.kept and (call.packed or call.measured) for call in calls)
-    said |= {"polygpu_host_reads"} if reads else set()
+    said |= {"polygpu_host_reads"} if any(call.kept and call.packed for call in calls) else set()
+    said |= {"polygpu_host_inspects"} if any(call.kept and call.measured for call in calls) else set()
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
     return mark + prologue(path or scops[0].file, calls, keeping + _marks(kept)) + body.removeprefix(mark)
 

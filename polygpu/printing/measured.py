@@ -32,13 +32,13 @@ from polygpu.support.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`lines` that set the variables `names`, what brings back the arrays that they read where these are
-    newer on the device, and `tests` of what they found, each with the clause that says what fails.
+    """`lines` that set the variables `names`, and `tests` of what they found, each with the clause that says
+    what fails. That the arrays which they read are `inspected` brings those back that the device has newer.
     """
 
     names: tuple[str, ...]
     lines: tuple[str, ...]
-    synchronised: tuple[str, ...]
+    inspected: str
     tests: tuple[tuple[str, str], ...]
 
 
@@ -61,8 +61,10 @@ def chosen_reason(
         unknown -= {*m.names}
         now = [(test, f'"{says}{why}"') for test, why in m.tests]
         now += [t for t in left if unknown.isdisjoint(_words(t[0]))]
-        reasons = f"polygpu_reason =\n    {_first(now, '    ')};".split("\n")
-        lines = [*(m.synchronised if kept else ()), *m.lines, *reasons]
+        lines = [*m.lines, *f"polygpu_reason =\n    {_first(now, '    ')};".split("\n")]
+        if kept and m.inspected:
+            why = f"{says}a pragma maps what tells how much of an array is read"
+            text += f'    if (!polygpu_reason && !({m.inspected}))\n        polygpu_reason = "{why}";\n'
         text += "".join(f"    {line}\n" for line in braced("if (!polygpu_reason)", lines))
     return text
 
@@ -106,7 +108,7 @@ class Measuring:
         return Measured(
             tuple(names.values()),
             (*map(_pointer, arrays), *map(_copy, copies), *scanned),
-            tuple(map(self._synchronised, arrays)),
+            " && ".join(map(self._inspected, arrays)),
             tuple(_test(name, a.shown) for a in self.scop.arrays if (name := names.get(a.name))),
         )
 
@@ -114,10 +116,10 @@ class Measuring:
     def _sources(self) -> dict[str, str]:
         return {s.name: s.source for s in self.scop.scalars}
 
-    def _synchronised(self, array: Array) -> str:
+    def _inspected(self, array: Array) -> str:
         buffer = self.buffers.get(array.name)
         start, size = self.span(array, buffer) if buffer is not None else ("0", "0")
-        return f'polygpu_host_reads({start}, {size}, "subscripts tell how much of an array is read");'
+        return f'polygpu_host_inspects({start}, {size}, "subscripts tell how much of an array is read")'
 
     def _scanned(self, tree: Scan, statements: Mapping[str, Statement]) -> list[str]:
         match tree:
