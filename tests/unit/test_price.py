@@ -106,6 +106,19 @@ def test_the_price_of_a_vector_sum(tmp_path: Path) -> None:
     assert not price.gains
 
 
+def test_the_host_measures_at_each_call(tmp_path: Path) -> None:
+    """Of 1000 subscripts that data tell: 4000 bytes, or a load and two comparisons each, four at once."""
+    gather = "int n, const int *restrict c, const float *restrict x, float *restrict y"
+    for bandwidth, seconds in ((1e9, 4e-6), (1e12, 0.75e-6)):
+        found = offer(
+            tmp_path, gather, "for (int i = 0; i < n; i++) y[i] = x[c[i]];", device(host_bandwidth=bandwidth)
+        )
+        price = replace(found, calls=100).ledger.at({"n": 1000, "x_extent": 50})
+        assert price.measuring == pytest.approx(seconds)
+        assert price.device > price.measuring
+        assert price.bytes == 8000 + 50 * 4
+
+
 def test_a_thread_computes_one_operation_after_the_other(tmp_path: Path) -> None:
     """256 threads, one operation in 10 ns each: 64 rows of 100 elements, 6 operations an element."""
     rows = "int n, int m, float A[restrict n][m], float x[restrict n]"
