@@ -54,7 +54,7 @@ from polygpu.model.scop import (
 )
 
 WIDE = "long long"
-_EXACT = frozenset({"min", "max", "abs", "labs", "llabs"})  # functions that hosts compute as devices do
+_EXACT = frozenset({"min", "max", "floord", "abs", "labs", "llabs"})  # on hosts as on devices
 
 Body = tuple[Action, ...]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from polygpu.analysis.measured import read_by
 from polygpu.lower.measured import loops
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
-from polygpu.model.expr import Cast, Expr, Name, Reference
+from polygpu.model.expr import Binary, Cast, Expr, Name, Reference
 from polygpu.model.kernel import ArrayArgument, Buffer
 from polygpu.model.rewrite import action_expressions, actions, rewrite, substitute, walk
 from polygpu.model.scop import (
@@ -124,8 +124,8 @@ class Measuring:
     def _scanned(self, tree: Scan, statements: Mapping[str, Statement]) -> list[str]:
         match tree:
             case ScanFor(index, lower, upper, step, body):
-                low, high = self._bound(lower), self._bound(upper)
-                head = f"for (int {index} = {low}; {index} < {high}; {index} += {step})"
+                low, test = self._bound(lower), self._bound(Binary("<", Name(index), upper))
+                head = f"for (int {index} = {low}; {test}; {index} += {step})"
                 return braced(head, self._inside(body, statements))
             case ScanIf(test, then, otherwise):
                 lines = braced(f"if ({self._bound(test)})", self._inside(then, statements))
