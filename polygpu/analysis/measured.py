@@ -138,7 +138,7 @@ def _measure(scop: Scop, extents: Mapping[str, str]) -> Measure:
     return Measure(
         tuple(extents.items()),
         tuple(replace(s, body=body, accesses=()) for s, body in left),
-        tuple(sorted(stored - {*extents.values()})),
+        tuple(a for a in scop.arrays if a.name in stored),
     )
 
 
@@ -147,7 +147,8 @@ def _is_exact(m: Measure, known: Collection[str]) -> bool:
     be the same in the region, and computed by hosts as by devices.
     """
     expressions = [e for s in m.statements for a in actions(s.body) for e in _reads(a)]
-    return all(_is_the_same(part, {*known, *m.copies}) for e in expressions for part in walk(e))
+    same = {*known, *(a.name for a in m.copies)}
+    return all(_is_the_same(part, same) for e in expressions for part in walk(e))
 
 
 def _read_in(body: Body) -> Iterator[Reference]:
@@ -291,4 +292,5 @@ def _grows(value: Expr, counter: Name) -> bool:
 
 def read_by(m: Measure) -> tuple[str, ...]:
     """The arrays whose elements the host reads for it, by name."""
-    return tuple(sorted({r.array for s in m.statements for r in _read_in(s.body)} - {*m.copies}))
+    read = {r.array for s in m.statements for r in _read_in(s.body)}
+    return tuple(sorted(read - {a.name for a in m.copies}))

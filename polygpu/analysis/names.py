@@ -110,7 +110,8 @@ class _Renaming:
 
     def measure(self, m: Measure) -> Measure:
         extents = tuple((self.name(array), self.name(scalar)) for array, scalar in m.extents)
-        return Measure(extents, tuple(map(self.statement, m.statements)), self.names(m.copies))
+        copies = (replace(a, name=self.name(a.name)) for a in m.copies)
+        return Measure(extents, tuple(map(self.statement, m.statements)), tuple(copies))
 
     def scop(self, scop: Scop) -> Scop:
         scop = map_scop(scop, self.expr, self.expr)

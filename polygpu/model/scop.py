@@ -318,12 +318,13 @@ class Measure:
 
     `statements` are those of the region without all that does not matter for it: they store each subscript
     in the scalar, which is one more than the largest of these. What they read is of known extent, or measured
-    by an earlier one; of what else they store to, scalars of the region, the host has `copies`.
+    by an earlier one; of what else they store to, scalars that the region may have as locals, the host has
+    `copies`.
     """
 
     extents: tuple[tuple[str, str], ...]
     statements: tuple[Statement, ...]
-    copies: tuple[str, ...] = ()
+    copies: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,12 +102,11 @@ class Measuring:
     def of(self, m: Measure) -> Measured:
         names = {array: self._sources[scalar] for array, scalar in m.extents}
         arrays = [a for a in self.scop.arrays if a.name in read_by(m)]
-        copies = [a for a in self.scop.arrays if a.name in m.copies]
         statements = {s.name: s for s in m.statements}
         scanned = self._scanned(loops(self.scop, m), statements)
         return Measured(
             tuple(names.values()),
-            (*map(_pointer, arrays), *map(_copy, copies), *scanned),
+            (*map(_pointer, arrays), *map(_copy, m.copies), *scanned),
             " && ".join(map(self._inspected, arrays)),
             tuple(_test(name, a.shown) for a in self.scop.arrays if (name := names.get(a.name))),
         )
