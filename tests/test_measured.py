@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import programs
+from polygpu.printing import host, measured
 from tests.test_resident_programs import GPU, built, output, profile, require
 
 TARGETS = ["emulator", pytest.param("opencl", marks=pytest.mark.slow), GPU]
@@ -90,14 +91,14 @@ int main(void)
     int row[N + 1] = {0}, length[N], next[4 * N], by[N], taken[N];
     long from[N];
     unsigned short kind[N];
-    float x[N], y[N];
+    float x[N + 1], y[N];
     int *column = room(4 * N * sizeof *column), *table = room(N * sizeof *table);
     float *value = room(4 * N * sizeof *value), (*p)[3] = room(7 * sizeof *p);
     struct cell *c = room(11 * sizeof *c);
     for (int i = 0; i < N; i++) {
         length[i] = i * 7 % 5;
         row[i + 1] = row[i] + length[i];
-        x[i] = i % 9 + 1;
+        x[i] = i % 9 + 1, x[N] = 5;
         kind[i] = i % 11;
         by[i] = i % 5 - 1;
         from[i] = 3 * i;
@@ -203,6 +204,54 @@ def test_the_host_reads_subscripts_that_the_device_has_stored(tmp_path: Path, ta
     }
     because = "subscripts tell how much of an array is read"
     assert {c["array"] for c in found["copies"] if c["because"] == because} == {"place"}
+
+
+SOLVER = """\
+static void grow(int n, const float *y, float *x)
+{
+    for (int i = 0; i < n; i++)
+        x[i] += 0.01f * y[i];
+}
+int main(void)
+{
+    int *row = room(256), *column = room(1024);
+    float *value = room(1024), *x = room(256), *y = room(256);
+    struct matrix m = {40, row, column, value};
+    row[0] = 0;
+    for (int i = 0; i < 40; i++) {
+        row[i + 1] = row[i] + 1 + i % 5;
+        x[i] = i % 9 + 1;
+        if (i == 7) printf("%d\\n", row[i]);
+    }
+    for (int k = 0; k < 160; k++) column[k] = k * 13 % 31, value[k] = k % 8;
+    for (int t = 0; t < 10; t++) {
+        if (t == 5) column[77] = 39;
+        sparse(&m, x, y);
+        grow(40, y, x);
+    }
+    show("x", 40, x);
+    return 0;
+}
+"""
+COUNTED = """\
+#include <stdio.h>
+static int reached;
+__attribute__((destructor)) static void tell(void) { fprintf(stderr, "reached %d\\n", reached); }
+"""
+
+
+def test_the_host_measures_again_what_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the first call, and at the second, when arrays are on the device: by both ends of 40 rows of two
+    arrays, and by 120 columns; twice again as the host has changed one through a pointer.
+    """
+    counting = measured.HELPERS.replace("{\n", "{\n    ++reached;\n", 1)
+    monkeypatch.setattr(host, "HELPERS", COUNTED + counting)
+    text = KERNELS.replace("#pragma scop\n", "").replace("#pragma endscop\n", "") + SOLVER
+    original, compiled = built(tmp_path, "emulator", text)
+    assert output(compiled) == output(original)
+    calls = {r["name"]: r["calls"] for r in profile(compiled)["regions"]}
+    assert calls["polygpu_sparse_0"] == calls["polygpu_file0_grow_0"] == 10
+    assert programs.call((compiled,)).stderr == f"reached {4 * (4 * 40 + 120)}\n"
 
 
 def test_what_pragmas_map_is_not_measured_on_the_host(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from polygpu.model.rewrite import rewrite, substitute
 from polygpu.model.scop import Array, Exposed, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
-from polygpu.printing.measured import REACH, Measured, Measuring, chosen_reason
+from polygpu.printing.measured import HELPERS, KEPT_HELPERS, Measured, Measuring, chosen_reason
 from polygpu.printing.printer import Names, print_expr
 from polygpu.printing.rows import PROTOTYPES, Packed
 from polygpu.support.dataclass import dataclass
@@ -38,6 +38,8 @@ _KEEPING = {
     "polygpu_host_reads": f"void polygpu_host_reads{_TOUCHES};\n",
     "polygpu_host_writes": f"void polygpu_host_writes{_TOUCHES};\n",
     "polygpu_host_inspects": f"int polygpu_host_inspects{_TOUCHES};\n",
+    "polygpu_host_knows": "long long polygpu_host_knows"
+    "(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_forget": "void polygpu_forget(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
@@ -349,7 +351,8 @@ def emit_host(
     said = {name for _, insertion in kept.inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept for call in calls) else set()
     said |= {"polygpu_host_reads"} if any(call.kept and call.packed for call in calls) else set()
-    said |= {"polygpu_host_inspects"} if any(call.kept and call.measured for call in calls) else set()
+    measuring = any(call.kept and call.measured for call in calls)
+    said |= {"polygpu_host_inspects", "polygpu_host_knows"} if measuring else set()
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
     return mark + prologue(path or scops[0].file, calls, keeping + _marks(kept)) + body.removeprefix(mark)
 
@@ -368,7 +371,8 @@ def prologue(path: str, calls: Iterable[HostCall], keeping: str = "") -> str:
     """What the replacements of the regions of the file at `path` need before them."""
     file, calls = basename(path), tuple(calls)
     helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
-    helpers += REACH if any(call.measured for call in calls) else ""
+    helpers += HELPERS if any(call.measured for call in calls) else ""
+    helpers += KEPT_HELPERS if any(call.kept and call.measured for call in calls) else ""
     if any(call.packed for call in calls):
         helpers += PROTOTYPES
     if any(call.conditions or call.overlaps or call.packed or call.measured for call in calls):

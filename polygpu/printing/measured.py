@@ -10,9 +10,9 @@ from functools import cached_property
 from polygpu.analysis.measured import read_by
 from polygpu.lower.measured import loops
 from polygpu.lower.scan import Scan, ScanBlock, ScanFor, ScanIf, ScanLeaf
-from polygpu.model.expr import Binary, Cast, Expr, Name, Reference
+from polygpu.model.expr import Binary, Cast, Expr, Name, Reference, is_floating
 from polygpu.model.kernel import ArrayArgument, Buffer
-from polygpu.model.rewrite import action_expressions, actions, rewrite, substitute, walk
+from polygpu.model.rewrite import action_expressions, actions, rewrite, scalars_in, substitute, walk
 from polygpu.model.scop import (
     LARGEST_SIZE,
     Action,
@@ -33,13 +33,33 @@ from polygpu.support.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Measured:
     """`lines` that set the variables `names`, and `tests` of what they found, each with the clause that says
-    what fails. That the arrays which they read are `inspected` brings those back that the device has newer.
+    what fails. Where arrays may stay on the device, that those which they read are `inspected` brings back
+    what is newer there, and `contents` are numbers for what is in them: what was found with these and the
+    numbers `given` is found again. None are given where it takes more than integers.
     """
 
     names: tuple[str, ...]
     lines: tuple[str, ...]
     inspected: str
     tests: tuple[tuple[str, str], ...]
+    contents: tuple[str, ...] = ()
+    given: tuple[str, ...] | None = None
+
+    def kept(self) -> list[str]:
+        """The lines where arrays may stay on the device."""
+        if self.given is None or not self.contents:
+            return [*self.lines]
+        now, found = [*self.contents, *self.given], [v for n in self.names for v in (n, f"{n}_first")]
+        places = [(f"polygpu_known[{k}]", v) for k, v in enumerate(found, len(now))]
+        return [
+            f"static __thread long long polygpu_known[{len(now) + len(found)}];",
+            f"const long long polygpu_now[] = {{{', '.join(now)}}};",
+            *braced(
+                f"if (!polygpu_is_known(polygpu_known, polygpu_now, {len(self.contents)}, {len(now)}))",
+                [*self.lines, *(f"{place} = {value};" for place, value in places)],
+            ),
+            *(f"{value} = {place};" for place, value in places),
+        ]
 
 
 def chosen_reason(
@@ -61,7 +81,8 @@ def chosen_reason(
         unknown -= {*m.names}
         now = [(test, f'"{says}{why}"') for test, why in m.tests]
         now += [t for t in left if unknown.isdisjoint(_words(t[0]))]
-        lines = [*m.lines, *f"polygpu_reason =\n    {_first(now, '    ')};".split("\n")]
+        reason = f"polygpu_reason =\n    {_first(now, '    ')};"
+        lines = [*(m.kept() if kept else m.lines), *reason.split("\n")]
         if kept and m.inspected:
             why = f"{says}a pragma maps what tells how much of an array is read"
             text += f'    if (!polygpu_reason && !({m.inspected}))\n        polygpu_reason = "{why}";\n'
@@ -73,11 +94,22 @@ def _words(test: str) -> list[str]:
     return re.findall(r"\w+", test)
 
 
-REACH = """\
+HELPERS = """\
 static inline void polygpu_reach(long long subscript, long long *first, long long *extent)
 {
     *first = subscript < *first ? subscript : *first;
     *extent = subscript < *extent ? *extent : subscript + 1;
+}
+"""
+KEPT_HELPERS = """\
+static inline int polygpu_is_known(long long *known, const long long *now, int contents, int count)
+{
+    int k, same = 1;
+    for (k = 0; k < count; k++) {
+        same &= known[k] == now[k] && (k >= contents || now[k]);
+        known[k] = now[k];
+    }
+    return same;
 }
 """
 
@@ -104,21 +136,39 @@ class Measuring:
         arrays = [a for a in self.scop.arrays if a.name in read_by(m)]
         statements = {s.name: s for s in m.statements}
         scanned = self._scanned(loops(self.scop, m), statements)
+        pointers = [f"(long long)(unsigned long)({a.host or a.name})" for a in arrays]
+        numbers = self._numbers(m, arrays)
         return Measured(
             tuple(names.values()),
             (*map(_pointer, arrays), *map(_copy, m.copies), *scanned),
             " && ".join(map(self._inspected, arrays)),
             tuple(_test(name, a.shown) for a in self.scop.arrays if (name := names.get(a.name))),
+            tuple(f"polygpu_host_knows({', '.join(self._place(a))})" for a in arrays),
+            None if numbers is None else (*pointers, *numbers),
         )
+
+    def _numbers(self, m: Measure, arrays: Iterable[Array]) -> list[str] | None:
+        """The scalars that it depends on; None where others than integers of the region are among these."""
+        bodies = [e for s in m.statements for a in actions(s.body) for e in action_expressions(a)]
+        sizes = [e for a in arrays for e in a.extents[1:] if e is not None]
+        names = scalars_in(*sizes, *(e for s in m.statements for e in s.domain), *bodies)
+        found = [s for s in self.scop.scalars if s.name in names]
+        if any(a.host for a in m.copies) or any(is_floating(s.type) for s in found):
+            return None
+        return [f"(long long)({s.source})" for s in found]
 
     @cached_property
     def _sources(self) -> dict[str, str]:
         return {s.name: s.source for s in self.scop.scalars}
 
     def _inspected(self, array: Array) -> str:
-        buffer = self.buffers.get(array.name)
-        start, size = self.span(array, buffer) if buffer is not None else ("0", "0")
+        start, size = self._place(array)
         return f'polygpu_host_inspects({start}, {size}, "subscripts tell how much of an array is read")'
+
+    def _place(self, array: Array) -> tuple[str, str]:
+        """Where the elements are that the region touches, and their bytes; all memory where it has none."""
+        buffer = self.buffers.get(array.name)
+        return self.span(array, buffer) if buffer is not None else ("0", "0")
 
     def _scanned(self, tree: Scan, statements: Mapping[str, Statement]) -> list[str]:
         match tree:

@@ -113,8 +113,9 @@ def test_the_host_measures_at_each_call(tmp_path: Path) -> None:
         found = offer(
             tmp_path, gather, "for (int i = 0; i < n; i++) y[i] = x[c[i]];", device(host_bandwidth=bandwidth)
         )
-        price = replace(found, calls=100).ledger.at({"n": 1000, "x_extent": 50})
-        assert price.measuring == pytest.approx(seconds)
+        for settled, times in ((False, 1), (True, 2 / 100)):
+            price = replace(found, calls=100, settled=settled).ledger.at({"n": 1000, "x_extent": 50})
+            assert price.measuring == pytest.approx(times * seconds)
         assert price.device > price.measuring
         assert price.bytes == 8000 + 50 * 4
 
