@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 
+from polygpu.analysis.aliasing import may_alias, may_change, may_overlap, types_in
 from polygpu.analysis.in_step import in_step
 from polygpu.frontend import Kept
 from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Name, Select
 from polygpu.model.kernel import Buffer, Region, Rows, Span
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import rewrite, substitute
-from polygpu.model.scop import Array, Exposed, Scop
+from polygpu.model.scop import Array, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
 from polygpu.printing.measured import HELPERS, KEPT_HELPERS, Measured, Measuring, chosen_reason
@@ -144,15 +145,15 @@ def _listed(scop: Scop, region: Region, rows: Mapping[str, Packed]) -> Iterator[
     together: dict[str, None] = {}
     for a, b in product(tables, arrays):
         written = buffers[a.name].copy_out or buffers[b.name].copy_out
-        if written and (a is b or _may_overlap(a, b)):
+        if written and (a is b or may_overlap(a, b)):
             together[a.name] = None
             (together if b.name in rows else others)[b.name] = None
     for a, e in product(tables, scop.exposed):
-        if buffers[a.name].copy_out and _may_alias({e.type}, _types(a)):
+        if buffers[a.name].copy_out and may_alias({e.type}, types_in(a)):
             others[e.name] = None
     for name in together:
         yield from rows[name].listing
-        if buffers[name].copy_out and "char" in next(_types(a) for a in tables if a.name == name):
+        if buffers[name].copy_out and "char" in next(types_in(a) for a in tables if a.name == name):
             yield from rows[name].pointers
     for array in arrays:
         if array.name in others:
@@ -215,55 +216,16 @@ def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
         )
         for a, b in combinations(arrays, 2)
         if not (a.pointers or b.pointers)
-        and _may_overlap(a, b)
+        and may_overlap(a, b)
         and (buffers[a.name].copy_out or buffers[b.name].copy_out)
     )
     # What is only read is read once: no store may change it meanwhile.
     of_copies = (
         _overlap(e.name, (e.address, e.size), a.shown, _span(a, buffers[a.name]))
         for e, a in product(scop.exposed, arrays)
-        if not a.pointers and _may_change(e, a) and buffers[a.name].copy_out
+        if not a.pointers and may_change(e, a) and buffers[a.name].copy_out
     )
     return (*of_arrays, *of_copies)
-
-
-def _may_change(e: Exposed, array: Array) -> bool:
-    """Whether a store to an element may be one to the object."""
-    if not _may_alias({e.type}, _types(array)) or array.name == e.root:
-        return False
-    if array.restrict and not e.derived:  # C99 6.7.3.1
-        return False
-    return _is_pointer(array) or (e.pointed and (array.storage != "local" or array.escapes))
-
-
-def _may_overlap(a: Array, b: Array) -> bool:
-    """Whether one is a pointer that may point into the other; two declared arrays never overlap."""
-    if not _may_alias(_types(a), _types(b)) or _kept_apart(a, b):
-        return False
-    declared = [array for array in (a, b) if not _is_pointer(array)]
-    return not declared or (len(declared) == 1 and (declared[0].storage != "local" or declared[0].escapes))
-
-
-def _kept_apart(a: Array, b: Array) -> bool:
-    """C99 6.7.3.1: what changes through a restricted pointer is accessed only by pointers made from it."""
-    return (a.restrict and (b.restrict or not b.derived)) or (b.restrict and not a.derived)
-
-
-def _may_alias(a: set[str], b: set[str]) -> bool:
-    """C99 6.5p7: an object is accessed by its own type, by a structure with it inside, or by characters."""
-    a, b = ({t.removeprefix("unsigned ").removeprefix("signed ") for t in types} for types in (a, b))
-    return bool(a & b) or "char" in a | b
-
-
-def _types(array: Array) -> set[str]:
-    if array.structure is None:
-        return {array.element}
-    pointers = ("pointer",) if array.structure.pointers else ()
-    return {array.element, *(ctype for _, ctype in array.structure.fields), *pointers}
-
-
-def _is_pointer(array: Array) -> bool:
-    return array.storage == "parameter" or array.extents[:1] == (None,)
 
 
 def _overlap(a: str, first: tuple[str, str], b: str, second: tuple[str, str]) -> Overlap:
