@@ -75,6 +75,27 @@ void cells(int n, const unsigned short *kind, const struct cell *c, const float 
         r[i] = c[kind[i]].a * p[c[kind[i]].next][i % 3];
 #pragma endscop
 }
+void chains(int n, const int *head, const int *next, const float *w, float *r)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        float s = 0;
+        for (int k = head[i]; k >= 0; k = next[k])
+            s += w[k];
+        r[i] = s;
+    }
+#pragma endscop
+}
+void rows(int n, const int *which, const float *a, float *r)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        r[i] = 0;
+        for (int j = 0; j < n - 10; j++)
+            r[i] += a[which[i] * n + j];
+    }
+#pragma endscop
+}
 void take(int n, const long *from, const int *by, const int *table, int *r)
 {
 #pragma scop
@@ -94,6 +115,7 @@ int main(void)
     float x[N + 1], y[N];
     int *column = room(4 * N * sizeof *column), *table = room(N * sizeof *table);
     float *value = room(4 * N * sizeof *value), (*p)[3] = room(7 * sizeof *p);
+    float *wide = room((4 * N + 60) * sizeof *wide);
     struct cell *c = room(11 * sizeof *c);
     for (int i = 0; i < N; i++) {
         length[i] = i * 7 % 5;
@@ -108,6 +130,7 @@ int main(void)
     for (int k = 0; k < 4 * N; k++) {
         column[k] = k * 13 % N;
         value[k] = k % 8;
+        wide[k] = k % 6, wide[k % 60 + 4 * N] = 3;
         next[k] = k % 13 == 0 ? -1 : k % 17 == 3 ? -2 : k * 5 % N;
     }
     for (int k = 0; k < 11; k++) c[k].a = k, c[k].next = k % 7;
@@ -117,6 +140,9 @@ int main(void)
     neighbours(N, next, value, x, y), show("neighbours", N, y);
     ragged(N, length, row, value, y), show("ragged", N, y);
     cells(N, kind, c, (const float (*)[3])p, y), show("cells", N, y);
+    for (int k = 0; k < 4 * N; k++) next[k] = k % 7 ? k / 2 - 1 : -1;
+    chains(N, table, next, value, y), show("chains", N, y);
+    rows(N, length, wide, y), show("rows", N, y);
     take(N, from, by, table, taken);
     for (int i = 0; i < N; i++) printf("%d\\n", taken[i]);
 OTHER
@@ -133,10 +159,12 @@ def test_arrays_are_copied_up_to_the_last_element_that_is_read(tmp_path: Path, t
     assert output(compiled) == output(original)
     regions = {r["name"]: r for r in profile(compiled)["regions"]}
     assert {name: r["calls"] for name, r in regions.items()} == {
-        f"polygpu_{name}_0": 1 for name in ("sparse", "neighbours", "ragged", "cells", "take")
+        f"polygpu_{name}_0": 1
+        for name in ("sparse", "neighbours", "ragged", "cells", "chains", "rows", "take")
     }
     assert regions["polygpu_sparse_0"]["bytes_in"] == 4 * (71 + 140 + 140 + 70)
     assert regions["polygpu_cells_0"]["bytes_in"] == 70 * 2 + 11 * 8 + 7 * 3 * 4
+    assert regions["polygpu_rows_0"]["bytes_in"] == 70 * 4 + (4 * 70 + 60) * 4
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
+from polygpu.analysis.aliasing import may_overlap
 from polygpu.analysis.names import names_of
 from polygpu.model.expr import (
     SIZES,
@@ -67,17 +68,29 @@ def measured(scop: Scop) -> Scop:
     if not left or any(s.ends for s in scop.statements):
         return scop
     written = {a.reference.array for s in scop.statements for a in s.accesses if a.write}
+    apart = _apart(scop, left, written)
     names = _extents(scop, left)
     measures: list[Measure] = []
     while left:
         known = {a.name for a in scop.arrays if _is_readable(a)} - {a.name for a in left} - written
         alone = [(a, _measure(scop, {a.name: names[a.name]})) for a in left if a.name not in written]
         ready = [a for a, made in alone if _is_exact(made, known)]
+        ready = ready or [a for a, made in alone if _is_exact(made, known | apart)]
         if not ready:
             return scop
         measures.append(_measure(scop, {a.name: names[a.name] for a in ready}))
         left = [a for a in left if a not in ready]
     return _with_measures(scop, names, measures)
+
+
+def _apart(scop: Scop, arrays: Iterable[Array], written: Collection[str]) -> set[str]:
+    """Those that no store can reach: nothing has to be known of them to read them before the region."""
+    stored = [a for a in scop.arrays if a.name in written and a.storage != "region" and not scop.no_alias]
+    return {
+        a.name
+        for a in arrays
+        if _is_readable(a) and a.name not in written and not any(may_overlap(a, b) for b in stored)
+    }
 
 
 def is_unbounded(scop: Scop, array: Array) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -134,6 +134,9 @@ class Measuring:
     def of(self, m: Measure) -> Measured:
         names = {array: self._sources[scalar] for array, scalar in m.extents}
         arrays = [a for a in self.scop.arrays if a.name in read_by(m)]
+        unknown = {
+            array for later in self.scop.measures[self.scop.measures.index(m) :] for array, _ in later.extents
+        }
         statements = {s.name: s for s in m.statements}
         scanned = self._scanned(loops(self.scop, m), statements)
         pointers = [f"(long long)(unsigned long)({a.host or a.name})" for a in arrays]
@@ -141,9 +144,9 @@ class Measuring:
         return Measured(
             tuple(names.values()),
             (*map(_pointer, arrays), *map(_copy, m.copies), *scanned),
-            " && ".join(map(self._inspected, arrays)),
+            " && ".join(_inspected(self._place(a, unknown)) for a in arrays),
             tuple(_test(name, a.shown) for a in self.scop.arrays if (name := names.get(a.name))),
-            tuple(f"polygpu_host_knows({', '.join(self._place(a))})" for a in arrays),
+            tuple(f"polygpu_host_knows({', '.join(self._place(a, unknown))})" for a in arrays),
             None if numbers is None else (*pointers, *numbers),
         )
 
@@ -161,14 +164,12 @@ class Measuring:
     def _sources(self) -> dict[str, str]:
         return {s.name: s.source for s in self.scop.scalars}
 
-    def _inspected(self, array: Array) -> str:
-        start, size = self._place(array)
-        return f'polygpu_host_inspects({start}, {size}, "subscripts tell how much of an array is read")'
-
-    def _place(self, array: Array) -> tuple[str, str]:
-        """Where the elements are that the region touches, and their bytes; all memory where it has none."""
+    def _place(self, array: Array, unknown: Container[str]) -> tuple[str, str]:
+        """Where the elements are that the region touches, and their bytes; all memory where it has none, or
+        how many is `unknown`.
+        """
         buffer = self.buffers.get(array.name)
-        return self.span(array, buffer) if buffer is not None else ("0", "0")
+        return self.span(array, buffer) if buffer and array.name not in unknown else ("0", "0")
 
     def _scanned(self, tree: Scan, statements: Mapping[str, Statement]) -> list[str]:
         match tree:
@@ -239,6 +240,11 @@ class Measuring:
     def _names(self) -> Names:
         arrays = {a.name: _argument(a) for a in self.scop.arrays if a.extents}
         return Names(C, arrays, "long long", constants={name: _own(name) for name in arrays})
+
+
+def _inspected(place: tuple[str, str]) -> str:
+    why = "subscripts tell how much of an array is read"
+    return f'polygpu_host_inspects({", ".join(place)}, "{why}")'
 
 
 def _own(name: str) -> str:
