@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeAlias
 
 from polygpu.analysis.assume import check_known, parse_assumptions
-from polygpu.analysis.measured import measured
+from polygpu.analysis.measured import extent_of, is_unbounded, measured
 from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
@@ -94,7 +94,9 @@ class File:
     def _lift(self) -> Lifted:
         read = self.again or partial(lift, self.path, self.options.frontend())
         lifted = read(self.vetoed)
-        check_known({**self.values, **self.typical}, lifted.scops)
+        measured_too = {extent_of(a) for scop in lifted.scops for a in scop.arrays if is_unbounded(scop, a)}
+        sizes = {name: value for name, value in self.typical.items() if name not in measured_too}
+        check_known({**self.values, **sizes}, lifted.scops)
         return lifted
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:

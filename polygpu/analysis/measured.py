@@ -111,6 +111,11 @@ def _is_readable(array: Array) -> bool:
     return bool(array.extents) and not array.pointers and not (s is not None and (s.complex or s.pointers))
 
 
+def extent_of(array: Array) -> str:
+    """What an extent that is measured is called, if nothing else is."""
+    return f"{array.name}_extent"
+
+
 def _extents(scop: Scop, arrays: Iterable[Array]) -> dict[str, str]:
     """The names that those of the arrays get."""
     taken = {*names_of(scop), *(i for s in scop.statements for i in s.iterators)}
@@ -118,7 +123,7 @@ def _extents(scop: Scop, arrays: Iterable[Array]) -> dict[str, str]:
     taken |= {loop.iterator for loop in scop.loops}
     found: dict[str, str] = {}
     for a in arrays:
-        names = (f"{a.name}_extent{number or ''}" for number in count())
+        names = (f"{extent_of(a)}{number or ''}" for number in count())
         found[a.name] = next(n for n in names if n not in taken)
         taken.add(found[a.name])
     return found

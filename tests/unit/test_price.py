@@ -19,6 +19,7 @@ from polygpu.pipeline import compile_file
 from polygpu.printing.printer import print_expr
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text
+from polygpu.support.diagnostics import Diagnosed
 from tests.unit.middle import analysed
 
 VECTORS = "int n, float a, float x[restrict n], float y[restrict n]"
@@ -118,6 +119,16 @@ def test_the_host_measures_at_each_call(tmp_path: Path) -> None:
             assert price.measuring == pytest.approx(times * seconds)
         assert price.device > price.measuring
         assert price.bytes == 8000 + 50 * 4
+
+
+def test_extents_that_the_host_measures_have_typical_sizes(tmp_path: Path) -> None:
+    gather = "int n, const int *restrict c, const float *restrict x, float *restrict y"
+    loop = "for (int i = 0; i < n; i++) y[i] = x[c[i]];"
+    made = compiled(tmp_path, gather, loop, assume_typical=("x_extent=50",))
+    (region,) = explain(made).regions
+    assert region.price is not None and region.price.sizes == {"n": 1 << 22, "x_extent": 50}
+    with pytest.raises(Diagnosed, match="x_extent"):
+        compiled(tmp_path, gather, loop, assume=("x_extent=50",))
 
 
 def test_a_thread_computes_one_operation_after_the_other(tmp_path: Path) -> None:
