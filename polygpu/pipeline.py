@@ -1,7 +1,8 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-rewritten (search, select, chain, gather), measure, cluster, shareable (fold)      a region
+rewritten (search, select, chain, gather), measure                        a region
+cluster, shareable (fold)                                                 a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search

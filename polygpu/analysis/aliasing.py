@@ -34,6 +34,7 @@ def may_alias(a: set[str], b: set[str]) -> bool:
 
 
 def types_in(array: Array) -> set[str]:
+    """The types that its elements have, or have inside."""
     if array.structure is None:
         return {array.element}
     pointers = ("pointer",) if array.structure.pointers else ()
