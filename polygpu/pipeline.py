@@ -1,8 +1,8 @@
 """The compiler as one visible list of passes: C text to host and device files.
 
 lift                                                                      a file
-rewritten (separate, search, select, chain, gather), cluster,
-shareable (fold)                                                          a region
+rewritten (separate, search, select, chain, gather), measure              a region
+cluster, shareable (fold)                                                 a region
 polyhedra, conditions, dependences, dead, expand, split, schedule         a region    schedule.prepare
 share, map, lower, pad                                                    a region    lower.realise
 choose, and these three again                                             a region    search
@@ -17,11 +17,13 @@ from functools import partial
 from typing import TypeAlias
 
 from polygpu.analysis.assume import check_known, parse_assumptions
+from polygpu.analysis.measured import extent_of, is_unbounded, measured
 from polygpu.analysis.rewritten import rewritten, shareable
 from polygpu.analysis.straight import clustered
 from polygpu.compilation import Compilation, Options
 from polygpu.frontend import Lifted, lift
 from polygpu.lower.buffers import check_extents
+from polygpu.lower.measured import measurable
 from polygpu.lower.realise import CompiledRegion, Realiser
 from polygpu.model.decisions import CARE, Decision, Place, diagnosed, parse, ranked, read
 from polygpu.model.scop import Scop
@@ -93,7 +95,9 @@ class File:
     def _lift(self) -> Lifted:
         read = self.again or partial(lift, self.path, self.options.frontend())
         lifted = read(self.vetoed)
-        check_known({**self.values, **self.typical}, lifted.scops)
+        measured_too = {extent_of(a) for scop in lifted.scops for a in scop.arrays if is_unbounded(scop, a)}
+        sizes = {name: value for name, value in self.typical.items() if name not in measured_too}
+        check_known({**self.values, **sizes}, lifted.scops)
         return lifted
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
@@ -122,6 +126,7 @@ class File:
             scop = self.passes.run("cluster", lambda: clustered(plain, decisions))
             return prepare(scop, self.values, budget, self.passes, check_extents)
 
+        scop = self.passes.run("measure", lambda: measurable(measured(scop), scop))
         first = prepared(scop)
         alone = first.alone if self.options.level else frozenset()
         made = self.passes.run("fold", lambda: shareable(scop, alone))

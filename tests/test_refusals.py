@@ -38,7 +38,7 @@ REFUSED = [
     ),
     (
         "void f(int n, float *a, int k[n], float b[n])\n{\n#pragma scop\n"
-        "    for (int i = 0; i < n; i++)\n        b[i] = a[k[i]];\n#pragma endscop\n}\n",
+        "    for (int i = 0; i < n; i++)\n        b[i] = a[k[(int)b[i]]];\n#pragma endscop\n}\n",
         "PG301",
         5,
     ),

@@ -10,7 +10,7 @@ from itertools import count
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import BUILT_IN
 from polygpu.model.rewrite import actions, map_scop, rewrite, sides, with_sides
-from polygpu.model.scop import Access, Action, Let, Scop, Statement
+from polygpu.model.scop import Access, Action, Let, Measure, Scop, Statement
 from polygpu.support.dataclass import dataclass
 
 # What lowering calls its own values: after an array, an iterator or another of these names.
@@ -108,6 +108,11 @@ class _Renaming:
             body=tuple(map(self.action, s.body)),
         )
 
+    def measure(self, m: Measure) -> Measure:
+        extents = tuple((self.name(array), self.name(scalar)) for array, scalar in m.extents)
+        copies = (replace(a, name=self.name(a.name)) for a in m.copies)
+        return Measure(extents, tuple(map(self.statement, m.statements)), tuple(copies))
+
     def scop(self, scop: Scop) -> Scop:
         scop = map_scop(scop, self.expr, self.expr)
         return replace(
@@ -117,4 +122,5 @@ class _Renaming:
             loops=tuple(replace(loop, iterator=self.name(loop.iterator)) for loop in scop.loops),
             statements=tuple(map(self.statement, scop.statements)),
             conversions=tuple(replace(c, iterators=self.names(c.iterators)) for c in scop.conversions),
+            measures=tuple(map(self.measure, scop.measures)),
         )

@@ -280,7 +280,7 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
 
     Nothing says that the caller's memory goes on behind it.
     """
-    if len(array.extents) < 2 or array.extents[0] is not None or any(o != Int(0) for o in origin[1:]):
+    if len(array.extents) < 2 or not _is_open(p, array) or any(o != Int(0) for o in origin[1:]):
         return ()
     together = coalesced(reduce(isl.Set.union, touched))
     if together.is_empty():
@@ -295,6 +295,12 @@ def _last(p: Polyhedra, array: Array, touched: list[isl.Set], origin: list[Expr]
     found = tuple(value_of(side, context) for side in sides)
     ends = all(add(at, 1) == size for at, size in zip(found[1:], array.extents[1:], strict=True))
     return () if ends else found
+
+
+def _is_open(p: Polyhedra, array: Array) -> bool:
+    """Whether what is accessed says how many rows there are."""
+    first = array.extents[0]
+    return first is None or (isinstance(first, Name) and first.name in p.scop.measured)
 
 
 def _rows(p: Polyhedra, array: Array, touched: list[isl.Set]) -> Rows:

@@ -107,6 +107,7 @@ class PriceFact:
     launches_s: float
     copies_s: float
     allocations_s: float
+    measuring_s: float
     faster: Literal["always", "never", "from"]
     test: str = ""
     calls: int = 1

@@ -252,6 +252,7 @@ def map_scop(scop: Scop, value: Change, affine: Change) -> Scop:
         conversions=tuple(
             replace(c, domain=all_of(c.domain), value=affine(c.value)) for c in scop.conversions
         ),
+        measures=tuple(replace(m, statements=tuple(map(statement, m.statements))) for m in scop.measures),
     )
 
 

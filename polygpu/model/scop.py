@@ -312,6 +312,22 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """The host finds out before the region how much of arrays there is to read: their `extents`, as pairs of
+    an array and the scalar that is its outermost one.
+
+    `statements` are those of the region without all that does not matter for it: they store each subscript
+    in the scalar, which is one more than the largest of these. What they read is of known extent, or measured
+    by an earlier one; of what else they store to, scalars that the region may have as locals, the host has
+    `copies`.
+    """
+
+    extents: tuple[tuple[str, str], ...]
+    statements: tuple[Statement, ...]
+    copies: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """A value that becomes a `type`, in C or as what a kernel counts (int).
 
@@ -348,7 +364,8 @@ class Scop:
     `value` at the region's start where that is a constant. Loops of the host around the region change the
     scalars that are `varying`. Pointers of the source are `moved`: each by its name, and by how many elements
     once the region is done. A pragma for the region that stands apart from it has its place in `pragmas`: it
-    cannot be in front of a call. Functions that it calls have `named` variables of the file.
+    cannot be in front of a call. Functions that it calls have `named` variables of the file. `measures` are
+    made one after the other.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -376,6 +393,12 @@ class Scop:
     moved: tuple[tuple[str, Expr], ...] = ()
     pragmas: tuple[tuple[int, int], ...] = ()
     named: frozenset[str] = frozenset()
+    measures: tuple[Measure, ...] = ()
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """The scalars that the host measures."""
+        return frozenset(scalar for m in self.measures for _, scalar in m.extents)
 
 
 def promised(scop: Scop) -> tuple[Access, ...]:

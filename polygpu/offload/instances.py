@@ -76,7 +76,7 @@ def operations(s: PolyStatement) -> int:
     """Of an instance: its operators, its accesses to arrays, and so many for a call of a function."""
     accesses = sum(a.exposed for a in s.accesses)
     once = accesses + sum(_operators(reads_of(a)[0]) for a in actions(s.body))
-    return once + sum((turns - 1) * _all_of(a) for turns, a in _turning(s) if turns > 1)
+    return once + sum((turns - 1) * all_of(a) for turns, a in _turning(s) if turns > 1)
 
 
 def _turning(s: PolyStatement) -> Iterator[tuple[int, Action]]:
@@ -84,7 +84,7 @@ def _turning(s: PolyStatement) -> Iterator[tuple[int, Action]]:
     return ((TURNS ** number[1::2].count(BODY), a) for number, a in s.actions.items())
 
 
-def _all_of(action: Action) -> int:
+def all_of(action: Action) -> int:
     """Operators and accesses of an action."""
     return sum(_operators(e) + len(references(e)) for e in reads_of(action))
 

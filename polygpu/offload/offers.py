@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import replace
 from functools import cached_property
 from math import prod, sqrt
 from typing import Literal
 
+from polygpu.analysis.measured import read_by
 from polygpu.frontend import HostScope
 from polygpu.lower.realise import CompiledRegion
 from polygpu.lower.work import box
@@ -29,7 +30,7 @@ _HALVINGS = 6  # of the ratio 2 between two scales of sizes: 1 %
 class Offer:
     """A region that may go to `device`. Of the sizes that are known at run time only, some are `stated`.
 
-    The names of sizes are those of the region's kernels; `calls` and `beside` those of Ledger.
+    The names of sizes are those of the region's kernels; `calls`, `beside` and `settled` those of Ledger.
     """
 
     region: CompiledRegion
@@ -37,10 +38,11 @@ class Offer:
     stated: Mapping[str, int]
     calls: int = 1
     beside: bool = False
+    settled: bool = False
 
     @cached_property
     def ledger(self) -> Ledger:
-        return Ledger(self.region, self.device, self.calls, self.beside)
+        return Ledger(self.region, self.device, self.calls, self.beside, self.settled)
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -133,7 +135,9 @@ def offers(
     """
     found = {r.scop.name: Offer(r, device, _renamed(r, stated)) for r in regions}
     for scope in scopes:
-        staying = [_staying(found[name], scope) for name in sorted(scope.regions & found.keys())]
+        together = [found[name] for name in sorted(scope.regions & found.keys())]
+        stored = {b.type for o in together for b in o.region.region.buffers if b.copy_out}
+        staying = [_staying(offer, scope, stored) for offer in together]
         if any(offer.faster != "never" for offer in staying):
             staying = [o if o.faster != "never" else replace(o, beside=True) for o in staying]
             if all(offer.faster != "never" for offer in staying):
@@ -141,8 +145,12 @@ def offers(
     return tuple(found.values())
 
 
-def _staying(offer: Offer, scope: HostScope) -> Offer:
-    return replace(offer, calls=max(offer.calls, scope.times * STEPS**scope.unknown))
+def _staying(offer: Offer, scope: HostScope, stored: Set[str]) -> Offer:
+    """The offer in a scope whose regions store to arrays of these types."""
+    scop = offer.region.scop
+    names = {name for m in scop.measures for name in read_by(m)}
+    settled = stored.isdisjoint(a.element for a in scop.arrays if a.name in names)
+    return replace(offer, calls=max(offer.calls, scope.times * STEPS**scope.unknown), settled=settled)
 
 
 def _renamed(r: CompiledRegion, stated: Mapping[str, int]) -> dict[str, int]:

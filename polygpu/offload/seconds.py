@@ -20,17 +20,21 @@ from polygpu.model.fragments import multiply_add
 from polygpu.model.kernel import Buffer
 from polygpu.model.structures import size_of
 from polygpu.offload.instances import Count, Sizes, counter, operations
+from polygpu.offload.measuring import Measuring
 from polygpu.perf.lanes import uniform
 from polygpu.perf.launches import host_values, launches
 from polygpu.printing.transfers import transfers
 from polygpu.support.dataclass import dataclass
 
+_MEASURED = 2  # calls at which the host measures what does not change
 _LAUNCHES = 2  # iterations of a loop of the host that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Seconds of a call. `bytes` are those of the arrays of the device, which the first call allocates."""
+    """Seconds of a call. `bytes` are those of the arrays of the device, which the first call allocates. The
+    host takes so long for `measuring` how large they have to be.
+    """
 
     host: float
     kernels: float
@@ -38,10 +42,11 @@ class Price:
     copies: float
     allocations: float
     bytes: float
+    measuring: float = 0.0
 
     @property
     def device(self) -> float:
-        return self.kernels + self.launches + self.copies + self.allocations
+        return self.kernels + self.launches + self.copies + self.allocations + self.measuring
 
     @property
     def gains(self) -> bool:
@@ -62,13 +67,15 @@ class Ledger:
     """What prices of a region are made of, at any sizes: values of its polyhedral parameters.
 
     Arrays stay on the device for so many `calls`. Where others that are `beside` it have them there, the host
-    has to get them, and to give them back.
+    has to get them, and to give them back. Where what it measures others by is `settled` for all of these
+    calls, it does so at the first, and at the second, when all that is on the device.
     """
 
     region: CompiledRegion
     device: Device
     calls: int = 1
     beside: bool = False
+    settled: bool = False
 
     @cached_property
     def work(self) -> tuple[Work, ...]:
@@ -110,7 +117,18 @@ class Ledger:
             copies / self.calls,
             costs["allocation"] / self.calls,
             sum(held.values()),
+            sum(m.at(sizes, held, self.device) for m in self._measuring) * self._times,
         )
+
+    @property
+    def _times(self) -> float:
+        """How often the host measures arrays, for a call."""
+        return min(1.0, _MEASURED / self.calls) if self.settled else 1.0
+
+    @cached_property
+    def _measuring(self) -> tuple[Measuring, ...]:
+        p = self.region.polyhedra
+        return tuple(Measuring.of(p, m) for m in p.scop.measures)
 
     @cached_property
     def _kernels(self) -> tuple[tuple[str, tuple[PolyStatement, ...], str], ...]:

@@ -96,7 +96,7 @@ def _host_test(test: Expr, r: CompiledRegion, wide: bool) -> str:
 def _fitting(scop: Scop) -> Iterator[tuple[str, str]]:
     """Tests that parameters of wider types are int's: kernels count in these."""
     for s in scop.scalars:
-        if s.affine and not s.fits:
+        if s.affine and not s.fits and s.name not in scop.measured:
             least = "" if s.type.startswith("unsigned") else f" && {s.source} >= -{LARGEST_SIZE}"
             reason = f"'{s.source}' is beyond the range of int, in which kernels count"
             yield f"{s.source} <= {LARGEST_SIZE}{least}", reason

@@ -7,15 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 
+from polygpu.analysis.aliasing import may_alias, may_change, may_overlap, types_in
 from polygpu.analysis.in_step import in_step
 from polygpu.frontend import Kept
 from polygpu.model.expr import SIZES, Binary, Call, Cast, Expr, Int, Literal, Name, Select
 from polygpu.model.kernel import Buffer, Region, Rows, Span
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import rewrite, substitute
-from polygpu.model.scop import Array, Exposed, Scop
+from polygpu.model.scop import Array, Scop
 from polygpu.printing.dialects import C
 from polygpu.printing.layout import pointer_type, region_parameters
+from polygpu.printing.measured import HELPERS, KEPT_HELPERS, Measured, Measuring, chosen_reason
 from polygpu.printing.printer import Names, print_expr
 from polygpu.printing.rows import PROTOTYPES, Packed
 from polygpu.support.dataclass import dataclass
@@ -36,6 +38,9 @@ _KEEPING = {
     "polygpu_release": "void polygpu_release(const char *why);\n",
     "polygpu_host_reads": f"void polygpu_host_reads{_TOUCHES};\n",
     "polygpu_host_writes": f"void polygpu_host_writes{_TOUCHES};\n",
+    "polygpu_host_inspects": f"int polygpu_host_inspects{_TOUCHES};\n",
+    "polygpu_host_knows": "long long polygpu_host_knows"
+    "(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_forget": "void polygpu_forget(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
@@ -92,6 +97,7 @@ class HostCall:
     packed: tuple[Packed, ...] = ()
     listed: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()
+    measured: tuple[Measured, ...] = ()
 
 
 def host_call(
@@ -122,6 +128,7 @@ def host_call(
         packed=tuple(rows.values()),
         listed=() if scop.no_alias else tuple(_listed(scop, region, rows)),
         stored=tuple(passed_as[b.name] for b in hosts if b.copy_out and not b.rows),
+        measured=tuple(map(Measuring(scop, {b.name: b for b in hosts}, _plain, _span).of, scop.measures)),
     )
 
 
@@ -138,15 +145,15 @@ def _listed(scop: Scop, region: Region, rows: Mapping[str, Packed]) -> Iterator[
     together: dict[str, None] = {}
     for a, b in product(tables, arrays):
         written = buffers[a.name].copy_out or buffers[b.name].copy_out
-        if written and (a is b or _may_overlap(a, b)):
+        if written and (a is b or may_overlap(a, b)):
             together[a.name] = None
             (together if b.name in rows else others)[b.name] = None
     for a, e in product(tables, scop.exposed):
-        if buffers[a.name].copy_out and _may_alias({e.type}, _types(a)):
+        if buffers[a.name].copy_out and may_alias({e.type}, types_in(a)):
             others[e.name] = None
     for name in together:
         yield from rows[name].listing
-        if buffers[name].copy_out and "char" in next(_types(a) for a in tables if a.name == name):
+        if buffers[name].copy_out and "char" in next(types_in(a) for a in tables if a.name == name):
             yield from rows[name].pointers
     for array in arrays:
         if array.name in others:
@@ -209,55 +216,16 @@ def overlap_tests(scop: Scop, region: Region) -> tuple[Overlap, ...]:
         )
         for a, b in combinations(arrays, 2)
         if not (a.pointers or b.pointers)
-        and _may_overlap(a, b)
+        and may_overlap(a, b)
         and (buffers[a.name].copy_out or buffers[b.name].copy_out)
     )
     # What is only read is read once: no store may change it meanwhile.
     of_copies = (
         _overlap(e.name, (e.address, e.size), a.shown, _span(a, buffers[a.name]))
         for e, a in product(scop.exposed, arrays)
-        if not a.pointers and _may_change(e, a) and buffers[a.name].copy_out
+        if not a.pointers and may_change(e, a) and buffers[a.name].copy_out
     )
     return (*of_arrays, *of_copies)
-
-
-def _may_change(e: Exposed, array: Array) -> bool:
-    """Whether a store to an element may be one to the object."""
-    if not _may_alias({e.type}, _types(array)) or array.name == e.root:
-        return False
-    if array.restrict and not e.derived:  # C99 6.7.3.1
-        return False
-    return _is_pointer(array) or (e.pointed and (array.storage != "local" or array.escapes))
-
-
-def _may_overlap(a: Array, b: Array) -> bool:
-    """Whether one is a pointer that may point into the other; two declared arrays never overlap."""
-    if not _may_alias(_types(a), _types(b)) or _kept_apart(a, b):
-        return False
-    declared = [array for array in (a, b) if not _is_pointer(array)]
-    return not declared or (len(declared) == 1 and (declared[0].storage != "local" or declared[0].escapes))
-
-
-def _kept_apart(a: Array, b: Array) -> bool:
-    """C99 6.7.3.1: what changes through a restricted pointer is accessed only by pointers made from it."""
-    return (a.restrict and (b.restrict or not b.derived)) or (b.restrict and not a.derived)
-
-
-def _may_alias(a: set[str], b: set[str]) -> bool:
-    """C99 6.5p7: an object is accessed by its own type, by a structure with it inside, or by characters."""
-    a, b = ({t.removeprefix("unsigned ").removeprefix("signed ") for t in types} for types in (a, b))
-    return bool(a & b) or "char" in a | b
-
-
-def _types(array: Array) -> set[str]:
-    if array.structure is None:
-        return {array.element}
-    pointers = ("pointer",) if array.structure.pointers else ()
-    return {array.element, *(ctype for _, ctype in array.structure.fields), *pointers}
-
-
-def _is_pointer(array: Array) -> bool:
-    return array.storage == "parameter" or array.extents[:1] == (None,)
 
 
 def _overlap(a: str, first: tuple[str, str], b: str, second: tuple[str, str]) -> Overlap:
@@ -345,6 +313,8 @@ def emit_host(
     said = {name for _, insertion in kept.inserted for name in _KEEPING if name in insertion}
     said |= {"polygpu_host_writes"} if any(call.kept for call in calls) else set()
     said |= {"polygpu_host_reads"} if any(call.kept and call.packed for call in calls) else set()
+    measuring = any(call.kept and call.measured for call in calls)
+    said |= {"polygpu_host_inspects", "polygpu_host_knows"} if measuring else set()
     keeping = "".join(prototype for name, prototype in _KEEPING.items() if name in said)
     return mark + prologue(path or scops[0].file, calls, keeping + _marks(kept)) + body.removeprefix(mark)
 
@@ -363,9 +333,11 @@ def prologue(path: str, calls: Iterable[HostCall], keeping: str = "") -> str:
     """What the replacements of the regions of the file at `path` need before them."""
     file, calls = basename(path), tuple(calls)
     helpers = _DISJOINT if any(call.overlaps for call in calls) else ""
+    helpers += HELPERS if any(call.measured for call in calls) else ""
+    helpers += KEPT_HELPERS if any(call.kept and call.measured for call in calls) else ""
     if any(call.packed for call in calls):
         helpers += PROTOTYPES
-    if any(call.conditions or call.overlaps or call.packed for call in calls):
+    if any(call.conditions or call.overlaps or call.packed or call.measured for call in calls):
         helpers += "void polygpu_assumption_failed(const char *message);\n"
     prototypes = "".join(f"int {c.scop}({', '.join(c.parameters) or 'void'});\n" for c in calls)
     return f"/* Generated by polygpu from {file}. */\n{helpers}{keeping}{prototypes}{_line(1, file)}"
@@ -393,8 +365,9 @@ def replacement(text: str, scop: Scop, call: HostCall, updates: bool = False) ->
     says = f"polygpu: {file}:{scop.position.line}: the loop runs on the host: "
     said = [(call.gain, "")] if call.gain else []
     said += [(test, says + reason) for test, reason in tests]
-    reasons = " :\n        ".join(f'!({test}) ?\n            "{_escaped(why)}"' for test, why in said)
-    chosen = f"    const char *polygpu_reason =\n        {reasons} : 0;\n" if tests else ""
+    quoted = [(test, f'"{_escaped(why)}"') for test, why in said]
+    asks = bool(tests or call.measured)
+    chosen = chosen_reason(quoted, call.measured, _escaped(says), call.kept) if asks else ""
     loud = f"polygpu_reason && {'*polygpu_reason && ' if call.gain else ''}!polygpu_said"
     if call.kept:
         says_so = _escaped(f"line {scop.position.line} runs on the host")
@@ -407,13 +380,13 @@ def replacement(text: str, scop: Scop, call: HostCall, updates: bool = False) ->
         "            polygpu_said = 1;\n            polygpu_assumption_failed(polygpu_reason);\n        }\n"
     )
     behind = _moves(scop) + (_back(scop, call, original) if updates else "")
-    left = "polygpu_reason || " if tests else f"!({call.gain}) || " if call.gain else ""
+    left = "polygpu_reason || " if asks else f"!({call.gain}) || " if call.gain else ""
     if scop.team or call.packed:
         if call.packed:
             chosen = (chosen or f"    const char *polygpu_reason = {_quiet(call)};\n") + _staged(call, says)
         head = _attempt(call, chosen, run, spoken if chosen else "", scop.team) + kept
     else:
-        head = f"{chosen}    if ({left}{run}) {{\n{spoken if tests else ''}{kept}"
+        head = f"{chosen}    if ({left}{run}) {{\n{spoken if asks else ''}{kept}"
     return (
         f"{{\n{head}"
         f"{_line(first, file)}{' ' * column}{_PRAGMA.sub('', original)}\n"

@@ -78,6 +78,7 @@ def _price(offer: Offer) -> PriceFact:
         price.launches,
         price.copies,
         price.allocations,
+        price.measuring,
         offer.faster,
         test if offer.faster == "from" else "",
         offer.calls,

@@ -60,6 +60,7 @@ def _price(price: PriceFact | None) -> Iterator[Line]:
         "kernels": price.kernels_s,
         "launches": price.launches_s,
     }
+    parts |= {"measuring arrays": price.measuring_s} if price.measuring_s else {}
     once = {"copies": f" (once in {price.calls:,} calls)"} if price.calls > 1 else {}
     device = ", ".join(f"{name} {duration(seconds)}{once.get(name, '')}" for name, seconds in parts.items())
     faster = {"always": "always", "never": "never", "from": f"where {price.test}"}[price.faster]

@@ -40,6 +40,7 @@ from tests.fuzz.sizes import chosen_sizes, constant_size, in_memory
 from tests.fuzz.style import Style, random_style
 from tests.fuzz.sums import sums
 from tests.fuzz.turns import turning
+from tests.fuzz.unsized import with_unsized
 from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
 from tests.fuzz.wrapping import within_bounds
 
@@ -76,7 +77,7 @@ def _program(seed: str, sums: bool) -> Program:
         return complex_made
     carried = Random(f"{seed}:carried").random() < CARRIED and not made.held and not author.vectors
     made = replace(made, carried=seed) if carried else made
-    return with_pointers(made, Random(f"{seed}:pointing"))
+    return with_unsized(with_pointers(made, Random(f"{seed}:pointing")), Random(f"{seed}:unsized"))
 
 
 class Author(Values):

@@ -12,6 +12,7 @@ from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import PARAMETERS, RECORD, Declare, If, Loop, Node, Program, Turn, Value
 from tests.fuzz.ranges import goes_round, read_in
 from tests.fuzz.text import TOOLS, source
+from tests.fuzz.unsized import has_unsized
 
 SUMS, STAYING = "sums", "staying"  # that a batch has or has not
 _JUMP = re.compile(r"\b(continue|goto|switch)\b")
@@ -110,6 +111,7 @@ FORMS = {
     "stepping": Form("outermost loops that step by a parameter", lambda p: bool(p.step)),
     "kinds": Form("stores that depend on what a parameter is", lambda p: bool(p.kinds)),
     "rows": Form("rows behind pointers", lambda p: any(a.storage == ROWS for a in p.arrays)),
+    "unsized": Form("arrays of unknown size that data choose elements of", has_unsized),
     "pointers": Form("loops over pointers, while and do", lambda p: bool(p.pointing)),
     "openacc": Form("pragmas of OpenACC", lambda p: _somewhere(p, _has_acc)),
     SUMS: Form("sums and the like whose terms may come in another order", None),

@@ -147,7 +147,7 @@ Node: TypeAlias = Loop | If | Assign | Declare | Turn | Leave
 @dataclass(frozen=True, slots=True)
 class Array:
     """`storage`: "restrict" or "plain" (a parameter with its extents), "flat" (a pointer), "rows" (to
-    pointers to rows), "global".
+    pointers to rows), "open" (a parameter without its first extent), "global".
 
     A `constant` array has the extents of the largest size as numbers, and rows `padding` longer than they
     need to be.

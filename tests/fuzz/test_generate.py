@@ -38,6 +38,7 @@ from tests.fuzz.ranges import at, declared, extents, goes_round, read_in, reads_
 from tests.fuzz.shrink import shrink
 from tests.fuzz.sizes import tried_at
 from tests.fuzz.text import source
+from tests.fuzz.unsized import OPEN, has_unsized
 from tests.fuzz.work import Job, what
 from tests.fuzz.wrapping import within_bounds
 
@@ -431,6 +432,17 @@ def test_sizes_and_arrays_are_held_elsewhere() -> None:
     some = next(p for p in programs if ("n", "arrow") in p.held)
     assert "< h->n" in source([some])
     assert "< h->n" not in source([replace(some, held=())])
+
+
+def test_arrays_of_unknown_size_are_only_read() -> None:
+    """Most by subscripts that data tell."""
+    found = [p for p in (program(f"unsized:{k}") for k in range(150)) if has_unsized(p)]
+    assert len(found) > 2
+    for p in found:
+        unsized = {a.name for a in p.arrays if a.storage == OPEN}
+        assert not any(unsized & _arrays(region)[0] for region in p.regions)
+        assert re.search(r"\bU0\[\]", source([p]))
+    assert any(re.search(r"\bA\d\[\(U0\[.*\] & 7\)\]", source([p])) for p in found)
 
 
 def test_stores_depend_on_a_kind() -> None:

@@ -33,6 +33,7 @@ from tests.fuzz.program import (
 )
 from tests.fuzz.ranges import declared
 from tests.fuzz.spellings import Spelling, types_of
+from tests.fuzz.unsized import OPEN
 
 PRELUDE = """\
 #include <complex.h>
@@ -214,7 +215,8 @@ def _parameters(k: int, p: Program) -> list[str]:
         elif a.storage != "global":
             first, *rest = sizes[a.name]
             qualifier = "restrict " if a.storage == "restrict" else ""
-            found.append(f"{a.type} {a.name}[{qualifier}{first}]{''.join(f'[{e}]' for e in rest)}")
+            size = "" if a.storage == OPEN else f"{qualifier}{first}"
+            found.append(f"{a.type} {a.name}[{size}]{''.join(f'[{e}]' for e in rest)}")
     return [*found, *held.parameters(k, p), *chosen.parameters(p)]
 
 

@@ -253,3 +253,38 @@ def test_variables_that_only_the_region_used_make_no_warning(tmp_path: Path) -> 
     (tmp_path / "user_host.c").write_text(host)
     flags = ("-O2", "-Wall", "-Wextra", "-Werror", "-c", "-o", "/dev/null")
     subprocess.run(["gcc", *flags, str(tmp_path / "user_host.c")], check=True)
+
+
+MEASURED = """\
+    long long polygpu_x_extent = 0, polygpu_x_extent_first = 0;
+    const char *polygpu_reason =
+        !(polygpu_disjoint(c, 8LL * n, y, 1LL * n)) ?
+            "polygpu: in.c:3: the loop runs on the host: 'c' and 'y' overlap, or may by their sizes" : 0;
+    if (!polygpu_reason) {
+        const long *const polygpu_the_c = (c);
+        for (int polygpu_1 = 0; polygpu_1 < n; polygpu_1 += 1) {
+            const int polygpu_the_i = polygpu_1;
+            if (polygpu_the_c[polygpu_the_i] > 0) {
+                polygpu_reach(polygpu_the_c[polygpu_the_i] - 1, &polygpu_x_extent_first, &polygpu_x_extent);
+            }
+        }
+        polygpu_reason =
+            !(polygpu_x_extent_first >= 0 && polygpu_x_extent <= 2147418112) ?
+                "polygpu: in.c:3: the loop runs on the host: a subscript of 'x' is below 0, or beyond what kernels count to" : 0;
+    }
+    if (polygpu_reason || !polygpu_f_0(n, polygpu_x_extent, (const long *)c, (char *)y, (const float *)x)) {
+"""  # noqa: E501 - as it is printed
+
+
+def test_arrays_are_measured_by_what_is_sure_to_stay(tmp_path: Path) -> None:
+    """Behind the test that no store reaches what tells the subscripts."""
+    file = tmp_path / "in.c"
+    file.write_text("""\
+void f(int n, const float *restrict x, const long *c, char *y)
+{
+    for (int i = 0; i < n; i++)
+        if (c[i] > 0) y[i] = x[c[i] - 1];
+}
+""")
+    made = compile_file(str(file), Options(target="emulator")).files["_host.c"]
+    assert MEASURED in made

@@ -19,6 +19,7 @@ from polygpu.pipeline import compile_file
 from polygpu.printing.printer import print_expr
 from polygpu.report.explain import explain
 from polygpu.report.text import inspect_text
+from polygpu.support.diagnostics import Diagnosed
 from tests.unit.middle import analysed
 
 VECTORS = "int n, float a, float x[restrict n], float y[restrict n]"
@@ -104,6 +105,30 @@ def test_the_price_of_a_vector_sum(tmp_path: Path) -> None:
     assert price.kernels == pytest.approx(8e-6)
     assert price.device == pytest.approx(33e-6)
     assert not price.gains
+
+
+def test_the_host_measures_at_each_call(tmp_path: Path) -> None:
+    """Of 1000 subscripts that data tell: 4000 bytes, or a load and two comparisons each, four at once."""
+    gather = "int n, const int *restrict c, const float *restrict x, float *restrict y"
+    for bandwidth, seconds in ((1e9, 4e-6), (1e12, 0.75e-6)):
+        found = offer(
+            tmp_path, gather, "for (int i = 0; i < n; i++) y[i] = x[c[i]];", device(host_bandwidth=bandwidth)
+        )
+        for settled, times in ((False, 1), (True, 2 / 100)):
+            price = replace(found, calls=100, settled=settled).ledger.at({"n": 1000, "x_extent": 50})
+            assert price.measuring == pytest.approx(times * seconds)
+        assert price.device > price.measuring
+        assert price.bytes == 8000 + 50 * 4
+
+
+def test_extents_that_the_host_measures_have_typical_sizes(tmp_path: Path) -> None:
+    gather = "int n, const int *restrict c, const float *restrict x, float *restrict y"
+    loop = "for (int i = 0; i < n; i++) y[i] = x[c[i]];"
+    made = compiled(tmp_path, gather, loop, assume_typical=("x_extent=50",))
+    (region,) = explain(made).regions
+    assert region.price is not None and region.price.sizes == {"n": 1 << 22, "x_extent": 50}
+    with pytest.raises(Diagnosed, match="x_extent"):
+        compiled(tmp_path, gather, loop, assume=("x_extent=50",))
 
 
 def test_a_thread_computes_one_operation_after_the_other(tmp_path: Path) -> None:

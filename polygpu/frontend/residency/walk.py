@@ -242,7 +242,8 @@ class Walk:
         """The host passes scalars by value; those that pointers reach may be on the device."""
         self.regions.add(scop.name)
         reader, place = Reader(self.program, scope), statement.nodes[0].coord
-        hosts = [*(s.source for s in scop.scalars), *(a.host for a in scop.arrays if a.source)]
+        hosts = [*(s.source for s in scop.scalars if s.name not in scop.measured)]
+        hosts += [*(a.host for a in scop.arrays if a.source)]
         read = (e for text in hosts for e in reader.value(expression(text, place)))
         self._touched(statement.start, together(read), scope)
 
