@@ -20,8 +20,18 @@ def within(scop: Scop, s: Statement, level: int) -> Iterator[Statement]:
     )
 
 
-def written(statements: Iterable[Statement]) -> set[str]:
-    return {a.reference.array for x in statements for a in x.accesses if a.write}
+def named(scop: Scop, name: str) -> Statement:
+    """A statement where it is now: what was made of others may have moved it."""
+    return next(s for s in scop.statements if s.name == name)
+
+
+def member(r: Reference) -> tuple[str, str]:
+    """The array, and the member of its elements: what overlaps with nothing else."""
+    return r.array, r.field
+
+
+def written(statements: Iterable[Statement]) -> set[tuple[str, str]]:
+    return {member(a.reference) for x in statements for a in x.accesses if a.write}
 
 
 def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statement | None:
@@ -33,7 +43,7 @@ def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statem
     inside = [x for x in within(scop, s, level) if x.name != s.name]
     for _ in inside:
         changed = written(inside) - (kept(inside, s, level) if after else set())
-        read = next((a for a in s.accesses if not a.write and a.reference.array in changed), None)
+        read = next((a for a in s.accesses if not a.write and member(a.reference) in changed), None)
         if read is None:
             return s
         found = _supplying(inside, s, read.reference)
@@ -43,17 +53,17 @@ def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statem
     return s
 
 
-def kept(inside: Sequence[Statement], s: Statement, level: int) -> set[str]:
-    """The arrays of which `s` reads what was stored in the same iteration, and no other one of its loops from
-    `level` on stores: behind these loops it is there still.
+def kept(inside: Sequence[Statement], s: Statement, level: int) -> set[tuple[str, str]]:
+    """The arrays, or members, of which `s` reads what was stored in the same iteration, and no other one of
+    its loops from `level` on stores: behind these loops it is there still.
     """
     own = {*s.iterators[level:]}
     reads = [a.reference for a in s.accesses if not a.write and _each_its_own(a.reference, own)]
     return {
-        r.array
+        member(r)
         for r in reads
-        if all(alike(r, other) for other in reads if other.array == r.array)
-        and not any(a.write and a.reference.array == r.array for a in s.accesses)
+        if all(alike(r, other) for other in reads if member(other) == member(r))
+        and member(r) not in written((s,))
         and _supplying(inside, s, r) is not None
     }
 
@@ -73,7 +83,7 @@ def _iterator(e: Expr) -> str | None:
 
 def _supplying(inside: Sequence[Statement], s: Statement, r: Reference) -> tuple[Store, Statement] | None:
     """The only store to an array, before `s` in the same iteration, if it is what `r` reads."""
-    writers = [x for x in inside if r.array in written((x,))]
+    writers = [x for x in inside if member(r) in written((x,))]
     if len(writers) != 1:
         return None
     match writers[0]:
