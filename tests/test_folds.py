@@ -153,6 +153,13 @@ def test_what_a_later_loop_finds_by_the_place_of_an_earlier_one(tmp_path: Path) 
     assert_same(made, tmp_path, 0, 1, 300)
 
 
+BEFORE = "{ TYPE was = *found; *found = a[i]; if (was > t) { t = was; at = i; } }"
+
+
+def test_what_is_compared_may_be_of_the_iteration_before(tmp_path: Path) -> None:
+    assert_same(compiled(program(BEFORE, "int"), tmp_path, reassociate=False), tmp_path, 0, 1, 300)
+
+
 TWO = """
 static void find(int n, const float a[restrict n][n], float *restrict found, int place[restrict 2])
 {

@@ -45,6 +45,7 @@ BODIES = {
     "of what passes a test": ("unsigned char", "if (a[i] % 3) h[a[i] % 64] += a[i];"),
     "the largest": ("int", "if (a[i] > h[i * 5 & 63]) h[i * 5 & 63] = a[i];"),
     "by a value of its own": ("long", "{ int k = a[i] / 40; h[k] -= i; }"),
+    "by a value with a bound": ("int", "{ int k = a[i] / 20; if (k > 63) k = 63; h[k]++; }"),
     "of floating-point numbers": ("float", "h[a[i] & 63] += w[i];"),
 }
 
@@ -145,6 +146,14 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+
+
+def test_what_a_loop_changes_behind_its_use_tells_no_element(tmp_path: Path) -> None:
+    text = LATER.replace(
+        "        h[a[i] & 63] += a[i];", "    {int was = g[0]; g[0] = a[i] & 63; h[was]++; }"
+    )
+    with pytest.raises(Diagnosed, match="changes what tells the element"):
+        compiled(text, tmp_path)
 
 
 def test_updates_of_several_members_are_several_histograms(tmp_path: Path) -> None:
