@@ -141,6 +141,25 @@ def test_types(ctype: str, tmp_path: Path) -> None:
     assert_same(made, tmp_path, 0, 1, 300, 5000)
 
 
+AFTER = """if (a[i] > t) { t = a[i]; at = i; }
+    for (int j = 0; j < n; j++)
+        if (a[j] < at % 7) t = a[j];
+"""
+
+
+def test_what_a_later_loop_finds_by_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    made = compiled(program(AFTER, "int"), tmp_path, reassociate=False)
+    assert "t_best" in {a.name for a in one(made).scop.arrays}
+    assert_same(made, tmp_path, 0, 1, 300)
+
+
+BEFORE = "{ TYPE was = *found; *found = a[i]; if (was > t) { t = was; at = i; } }"
+
+
+def test_what_is_compared_may_be_of_the_iteration_before(tmp_path: Path) -> None:
+    assert_same(compiled(program(BEFORE, "int"), tmp_path, reassociate=False), tmp_path, 0, 1, 300)
+
+
 TWO = """
 static void find(int n, const float a[restrict n][n], float *restrict found, int place[restrict 2])
 {

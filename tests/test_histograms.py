@@ -45,6 +45,7 @@ BODIES = {
     "of what passes a test": ("unsigned char", "if (a[i] % 3) h[a[i] % 64] += a[i];"),
     "the largest": ("int", "if (a[i] > h[i * 5 & 63]) h[i * 5 & 63] = a[i];"),
     "by a value of its own": ("long", "{ int k = a[i] / 40; h[k] -= i; }"),
+    "by a value with a bound": ("int", "{ int k = a[i] / 20; if (k > 63) k = 63; h[k]++; }"),
     "of floating-point numbers": ("float", "h[a[i] & 63] += w[i];"),
 }
 
@@ -82,6 +83,90 @@ def test_what_is_counted(name: str, tmp_path: Path) -> None:
     made = compiled(program(body, ctype), tmp_path, reassociate=ctype == "float")
     assert not certify(one(made)).failures
     assert_same(made, tmp_path, 0, 1, 5000)
+
+
+LATER = """
+#include <stdio.h>
+#include <stdlib.h>
+static int h[64], g[32];
+static void count(int n, const int *restrict a)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        h[a[i] & 63] += a[i];
+    for (int i = 0; i < n; i++)
+        g[a[i] & 31] += h[i & 63];
+    for (int i = 0; i < n; i++)
+        h[a[i] & 7] += g[i & 31];
+#pragma endscop
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), k = 0;
+    int *a = malloc(n * sizeof *a + 4);
+    while (k < n) { a[k] = (k * 7919 + k / 7) % 2011; k++; }
+    count(n, a);
+    for (k = 0; k < 64; k++) printf("%d %d\\n", h[k], g[k / 2]);
+    return 0;
+}
+"""
+
+
+def test_a_later_histogram_comes_later(tmp_path: Path) -> None:
+    made = compiled(LATER, tmp_path, reassociate=False)
+    assert not one(made).prepared.alone
+    assert_same(made, tmp_path, 500)
+
+
+MEANS = """
+#include <stdio.h>
+#include <stdlib.h>
+typedef struct { double x, y; long points; } cluster;
+typedef struct { double x, y; int group; } point;
+static cluster means[10];
+static void add(int n, const point *restrict p)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        int c = p[i].group;
+        means[c].x += p[i].x;
+        if (p[i].y > 2)
+            means[c].y += p[i].y;
+        means[c].points++;
+    }
+#pragma endscop
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), k = 0;
+    point *p = malloc(n * sizeof *p + 4);
+    while (k < n) { p[k] = (point){k % 7, k % 11, k * k % 10}; k++; }
+    add(n, p);
+    for (k = 0; k < 10; k++) printf("%g %g %ld\\n", means[k].x, means[k].y, means[k].points);
+    return 0;
+}
+"""
+
+
+def test_what_a_loop_changes_behind_its_use_tells_no_element(tmp_path: Path) -> None:
+    text = LATER.replace(
+        "        h[a[i] & 63] += a[i];", "    {int was = g[0]; g[0] = a[i] & 63; h[was]++; }"
+    )
+    with pytest.raises(Diagnosed, match="changes what tells the element"):
+        compiled(text, tmp_path)
+
+
+def test_updates_of_several_members_are_several_histograms(tmp_path: Path) -> None:
+    made = compiled(MEANS, tmp_path)
+    own = {a.name: a.element for a in one(made).scop.arrays if "_own" in a.name}
+    assert sorted(own.values()) == ["double", "double", "long"]
+    assert not one(made).prepared.alone
+    assert_same(made, tmp_path, 500)
+
+
+def test_a_local_and_members_that_read_each_other_stay_one(tmp_path: Path) -> None:
+    with pytest.raises(Diagnosed, match=r"the write to .means.c..x. is not affine"):
+        compiled(MEANS.replace("+= p[i].x;", "+= means[c].y;"), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,17 @@ from dataclasses import replace
 from functools import reduce
 from itertools import count
 
-from polygpu.analysis.inlined import behind, inlined, kept, reads_any, with_values, within, written
+from polygpu.analysis.inlined import (
+    behind,
+    inlined,
+    kept,
+    member,
+    named,
+    reads_any,
+    with_values,
+    within,
+    written,
+)
 from polygpu.analysis.names import names_of
 from polygpu.analysis.reductions import is_update
 from polygpu.model.expr import (
@@ -114,8 +124,9 @@ class _Found:
 
 def folded(scop: Scop, places: Collection[Position]) -> Scop:
     """`scop` with the folds at these places as loops that threads may share; itself where there are none."""
-    for s in scop.statements:
-        if s.position in places and not is_update(scop, s):
+    for name in [s.name for s in scop.statements if s.position in places]:
+        s = named(scop, name)
+        if not is_update(scop, s):
             fold = _fold(scop, s)
             scop = scop if fold is None else _Made(scop, fold).scop()
     return scop
@@ -126,14 +137,14 @@ def searched(scop: Scop) -> Scop:
 
     Raises Diagnosed (PG121) for those that do something else as well.
     """
-    for s in scop.statements:
-        if s.ends:
-            fold = _fold(scop, s)
-            if fold is None or not _goes_beyond(fold):
-                message = "how often this loop runs depends on data that cannot all be looked at"
-                help_text = "let the test read elements that iterators tell, and none that the loop stores"
-                raise Diagnosed(Diagnostic("PG121", "error", message, s.position, help_text))
-            scop = _Made(scop, fold).scop()
+    for name in [s.name for s in scop.statements if s.ends]:
+        s = named(scop, name)
+        fold = _fold(scop, s)
+        if fold is None or not _goes_beyond(fold):
+            message = "how often this loop runs depends on data that cannot all be looked at"
+            help_text = "let the test read elements that iterators tell, and none that the loop stores"
+            raise Diagnosed(Diagnostic("PG121", "error", message, s.position, help_text))
+        scop = _Made(scop, fold).scop()
     return scop
 
 
@@ -196,7 +207,7 @@ def _alone(scop: Scop, old: Statement, s: Statement, level: int) -> bool:
     stored = [a.reference for a in s.accesses if a.write]
     arrays, inner = {r.array for r in stored}, {*s.iterators[level:]}
     touched = {a.reference.array for x in others for a in x.accesses}
-    read = {a.reference.array for a in s.accesses if not a.write}
+    read = {member(a.reference) for a in s.accesses if not a.write}
     affine = all(a.affine for a in s.accesses if a.write)
     fixed = not any(scalars_in(*r.subscripts) & inner for r in stored)
     return (

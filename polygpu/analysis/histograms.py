@@ -11,17 +11,47 @@ to what depends on sizes alone: each copy has its terms in order, and the last n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from math import prod
 
-from polygpu.analysis.inlined import behind, inlined, reads_any, within, without_locals
+from polygpu.analysis.inlined import (
+    behind,
+    inlined,
+    member,
+    named,
+    reads_any,
+    within,
+    without_locals,
+    written,
+)
 from polygpu.analysis.names import names_of
 from polygpu.analysis.reductions import may_reorder
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
-from polygpu.model.rewrite import map_actions, rewrite, scalars_in, substitute
-from polygpu.model.scop import Access, Array, Assumption, Branch, Loop, Scop, Statement, Store, keeps_apart
+from polygpu.model.rewrite import (
+    action_expressions,
+    actions,
+    locals_of,
+    map_actions,
+    references,
+    rewrite,
+    scalars_in,
+    substitute,
+)
+from polygpu.model.scop import (
+    Access,
+    Action,
+    Array,
+    Assumption,
+    Branch,
+    Let,
+    Loop,
+    Scop,
+    Statement,
+    Store,
+    keeps_apart,
+)
 from polygpu.model.updates import TRUTH, alike, combined, neutral, update
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
@@ -52,13 +82,64 @@ def privatised(scop: Scop, places: Collection[Position]) -> Scop:
 
     Raises Diagnosed (PG102) for writes whose elements data tell, and of which threads can have no copies.
     """
-    for s in scop.statements:
-        for a in s.accesses:
-            kept = any(keeps_apart(scop, k, a.reference.array) for k in s.loops)
-            if s.position in places and a.write and not a.affine and not kept:
-                scop = _Copies(scop, _histogram(scop, s, a)).scop()
-                break
+    scop = _with_single_updates(scop, places)
+    for name in [s.name for s in scop.statements if s.position in places]:
+        s = named(scop, name)
+        write = _told_by_data(scop, s)
+        if write is not None:
+            scop = _Copies(scop, _histogram(scop, s, write)).scop()
     return scop
+
+
+def _told_by_data(scop: Scop, s: Statement) -> Access | None:
+    """The first write of a statement to an element that data tell, and that other iterations may update."""
+    found = (a for a in s.accesses if a.write and not a.affine)
+    return next((a for a in found if not any(keeps_apart(scop, k, a.reference.array) for k in s.loops)), None)
+
+
+def _with_single_updates(scop: Scop, places: Collection[Position]) -> Scop:
+    """`scop` with updates that share locals as statements of their own: `{int c = g[i]; x[c]++; y[c]++;}`."""
+    for name in [s.name for s in scop.statements if s.position in places]:
+        s = named(scop, name)
+        parts = _single_updates(s) if _told_by_data(scop, s) is not None else ()
+        if len(parts) > 1:
+            taken = {x.name for x in scop.statements}
+            free = (n for k in count(1) if (n := f"{name}_{k}") not in taken)
+            made = [replace(x, name=n) for x, n in zip(parts, chain((name,), free), strict=False)]
+            scop = replace(scop, statements=tuple(behind(scop, s, len(s.iterators), made)))
+    return scop
+
+
+def _single_updates(s: Statement) -> tuple[Statement, ...]:
+    """The updates of a statement, each with the locals it needs, where none reads what another one stores."""
+    updates = without_locals(s.body)
+    locals_ = s.body[: len(s.body) - len(updates)]
+    if s.ends or not all(isinstance(a, Store | Branch) for a in updates):
+        return ()
+    parts = tuple(_part(s, (*_needed(locals_, a), a)) for a in updates)
+    apart = all(_apart(x, y) for x in parts for y in parts if x is not y)
+    return parts if apart and all(_updating(x) is not None for x in parts) else ()
+
+
+def _needed(locals_: Sequence[Action], a: Action) -> tuple[Action, ...]:
+    """Those of the locals that an action reads, directly or by others of them."""
+    found: list[Action] = []
+    names = {*_evaluated(a)}
+    for local in reversed(locals_):
+        if isinstance(local, Let) and local.name in names:
+            found.insert(0, local)
+            names |= _evaluated(local)
+    return tuple(found)
+
+
+def _evaluated(a: Action) -> frozenset[str]:
+    return frozenset().union(*(locals_of(x) for x in actions((a,))))
+
+
+def _part(s: Statement, body: tuple[Action, ...]) -> Statement:
+    expressions = (e for a in actions(body) for e in action_expressions(a))
+    sites = {r.site for e in expressions for r in references(e)}
+    return replace(s, body=body, accesses=tuple(a for a in s.accesses if a.reference.site in sites))
 
 
 def _histogram(scop: Scop, s: Statement, a: Access) -> _Histogram:
@@ -74,25 +155,25 @@ def _histogram(scop: Scop, s: Statement, a: Access) -> _Histogram:
         plain = inlined(scop, s, level)
         store = None if plain is None else _updating(plain)
         others = (x for x in within(scop, s, level) if x.name != s.name)
-        if plain is not None and store is not None and all(_apart(plain, x, array) for x in others):
+        if plain is not None and store is not None and all(_apart(plain, x) for x in others):
             return _Histogram(plain, level, store, operator)
     why = f"the loop uses '{array}' elsewhere, or changes what tells the element"
     raise _refused(a, why, "let the loop do nothing else with it")
 
 
-def _apart(s: Statement, other: Statement, array: str) -> bool:
-    """Whether a statement neither uses the array nor changes what `s` reads."""
-    read = {a.reference.array for a in s.accesses if not a.write}
-    touched = {a.reference.array for a in other.accesses}
-    return array not in touched and not read & {a.reference.array for a in other.accesses if a.write}
+def _apart(s: Statement, other: Statement) -> bool:
+    """Whether another statement neither uses what `s` stores nor changes what it reads."""
+    read = {member(a.reference) for a in s.accesses if not a.write}
+    touched = {member(a.reference) for a in other.accesses}
+    return not touched & written((s,)) and not read & written((other,))
 
 
 def _updating(s: Statement) -> Store | None:
     """The only thing that a statement does, perhaps under a test, if that is to update one element."""
     match without_locals(s.body):
         case (Store() as store,) | (Branch(_, (Store() as store,), ()),) as body:
-            inside = [a.reference for a in s.accesses if a.reference.array == store.target.array]
-            plain = all(alike(r, store.target) for r in inside) and not store.target.field
+            mine = member(store.target)
+            plain = all(alike(a.reference, store.target) for a in s.accesses if member(a.reference) == mine)
             tested = isinstance(body[0], Branch) and reads_any(body[0].test, {store.target.array})
             told = reads_any(Reference("", store.target.subscripts, ""), {store.target.array})
             known = update(store) not in (None, *TRUTH)  # those change elements to which nothing is added
@@ -119,9 +200,11 @@ class _Copies:
         access = next(a for a in s.accesses if a.write)
         if len(self.extents) < len(array.extents):
             raise _refused(access, f"the size of '{array.name}' is not known", "declare it with its size")
+        self.mine = member(self.histogram.store.target)
         used = (name for x in self.old.statements for name in (x.name, *x.iterators))
         self.taken = {*names_of(self.old), *used, *(loop.iterator for loop in self.old.loops)}
-        self.own = replace(array.of_region(self._free(f"{array.name}_own")), source="")
+        own = array.of_region(self._free(f"{array.name}_own"))
+        self.own = replace(own, element=self.histogram.store.target.type, structure=None, source="")
         self.dealt = s.iterators[-min(2, len(s.iterators) - self.histogram.level) :]
         self.copies = self._counts(array, access)
         self.loops: list[Loop] = list(self.old.loops)
@@ -131,7 +214,7 @@ class _Copies:
         most = COPIES[len(self.dealt)]
         known = [e.value for e in self.extents if isinstance(e, Int)]
         elements = prod(known) if len(known) == len(self.extents) else ELEMENTS // 512
-        if elements * LEAST * SIZES.get(array.element, 8) > MOST:
+        if elements * LEAST * SIZES.get(self.own.element, 8) > MOST:
             why = f"'{array.name}' has {elements:,} elements, of which threads cannot have copies"
             raise _refused(access, why, "sort what is added by its element")
         copies = max(LEAST, min(prod(most), 1 << (max(ELEMENTS // max(elements, 1), 1)).bit_length() - 1))
@@ -237,7 +320,7 @@ class _Copies:
     def _end(self) -> Statement:
         h = self.histogram
         elements, copies = self._all()
-        total = Reference(h.array, tuple(elements), self.own.element)
+        total = replace(h.store.target, subscripts=tuple(elements), site=-1)
         part = self._place([*elements, *copies])
         store = Store(total, combined(h.operator, total, part))
         made = self._nest(f"{h.statement.name}_end", store, (total, part))
@@ -262,7 +345,7 @@ class _Copies:
         own = [Name(c) for c in copies]
 
         def changed(e: Expr) -> Expr | None:
-            if isinstance(e, Reference) and e.array == h.array:
+            if isinstance(e, Reference) and member(e) == self.mine:
                 return self._place([*map(self._dealt, e.subscripts), *own], e.site)
             return self.dealing.get(e.name) if isinstance(e, Name) else None
 
@@ -276,7 +359,7 @@ class _Copies:
 
         def access(a: Access) -> Access:
             forms = [tuple(map(self._dealt, f)) for f in a.forms]
-            if a.reference.array == h.array:
+            if member(a.reference) == self.mine:
                 forms = [*(forms or [()] * len(self.extents)), *((e,) for e in own)]
             return replace(a, reference=place(a.reference), forms=tuple(forms))
 

@@ -20,8 +20,18 @@ def within(scop: Scop, s: Statement, level: int) -> Iterator[Statement]:
     )
 
 
-def written(statements: Iterable[Statement]) -> set[str]:
-    return {a.reference.array for x in statements for a in x.accesses if a.write}
+def named(scop: Scop, name: str) -> Statement:
+    """A statement where it is now: what was made of others may have moved it."""
+    return next(s for s in scop.statements if s.name == name)
+
+
+def member(r: Reference) -> tuple[str, str]:
+    """The array, and the member of its elements: what overlaps with nothing else."""
+    return r.array, r.field
+
+
+def written(statements: Iterable[Statement]) -> set[tuple[str, str]]:
+    return {member(a.reference) for x in statements for a in x.accesses if a.write}
 
 
 def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statement | None:
@@ -31,30 +41,52 @@ def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statem
     is, if `s` is to go there.
     """
     inside = [x for x in within(scop, s, level) if x.name != s.name]
-    for _ in inside:
-        changed = written(inside) - (kept(inside, s, level) if after else set())
-        read = next((a for a in s.accesses if not a.write and a.reference.array in changed), None)
-        if read is None:
-            return s
-        found = _supplying(inside, s, read.reference)
-        if found is None:
+    block = [x for x in inside if _place(x) == _place(s)]
+    before = [x for x in block if x.schedule[-1:] < s.schedule[-1:]]
+    elsewhere, stay = written(x for x in inside if x not in block), set[tuple[str, str]]()
+    for w in sorted(before, key=lambda x: x.schedule[-1:], reverse=True):
+        read = _read(s) & written((w,)) - stay
+        if read and after and read <= kept(inside, s, level):
+            stay |= read
+            continue
+        if read and (read & elsewhere or not _supplies(w, s)):
             return None
-        s = _with_value(s, read.reference, *found)
-    return s
+        s = _with_value(s, w) if read else s
+        if read and stay & {member(a.reference) for a in w.accesses if not a.write}:
+            return None
+    return None if (_read(s) - stay) & written(inside) else s
 
 
-def kept(inside: Sequence[Statement], s: Statement, level: int) -> set[str]:
-    """The arrays of which `s` reads what was stored in the same iteration, and no other one of its loops from
-    `level` on stores: behind these loops it is there still.
+def _place(s: Statement) -> tuple[object, ...]:
+    """What statements of one loop body share that run in the same iterations."""
+    return s.iterators, s.domain, s.schedule[:-1]
+
+
+def _read(s: Statement) -> set[tuple[str, str]]:
+    return {member(a.reference) for a in s.accesses if not a.write}
+
+
+def _supplies(w: Statement, s: Statement) -> bool:
+    """Whether all that `s` reads of what `w` stores is the one element that `w` stores."""
+    match w.body:
+        case (Store(target),):
+            reads = (a.reference for a in s.accesses if not a.write)
+            return all(alike(target, r) for r in reads if member(r) == member(target))
+    return False
+
+
+def kept(inside: Sequence[Statement], s: Statement, level: int) -> set[tuple[str, str]]:
+    """The arrays, or members, of which `s` reads what was stored in the same iteration, and no other one of
+    its loops from `level` on stores: behind these loops it is there still.
     """
     own = {*s.iterators[level:]}
     reads = [a.reference for a in s.accesses if not a.write and _each_its_own(a.reference, own)]
     return {
-        r.array
+        member(r)
         for r in reads
-        if all(alike(r, other) for other in reads if other.array == r.array)
-        and not any(a.write and a.reference.array == r.array for a in s.accesses)
-        and _supplying(inside, s, r) is not None
+        if all(alike(r, other) for other in reads if member(other) == member(r))
+        and member(r) not in written((s,))
+        and _supplied(inside, s, r)
     }
 
 
@@ -71,25 +103,27 @@ def _iterator(e: Expr) -> str | None:
     return None
 
 
-def _supplying(inside: Sequence[Statement], s: Statement, r: Reference) -> tuple[Store, Statement] | None:
-    """The only store to an array, before `s` in the same iteration, if it is what `r` reads."""
-    writers = [x for x in inside if r.array in written((x,))]
+def _supplied(inside: Sequence[Statement], s: Statement, r: Reference) -> bool:
+    """Whether `r` reads what the only store to an array stored, before `s` in the same iteration."""
+    writers = [x for x in inside if member(r) in written((x,))]
     if len(writers) != 1:
-        return None
+        return False
     match writers[0]:
-        case Statement(body=(Store(target) as store,)) as w if alike(target, r):
-            same = (w.iterators, w.domain, w.schedule[:-1]) == (s.iterators, s.domain, s.schedule[:-1])
-            before = w.schedule[-1:] < s.schedule[-1:] and not reads_any(store.value, {r.array})
-            return (store, w) if same and before else None
-    return None
+        case Statement(body=(Store(target, value),)) as w if alike(target, r):
+            same = _place(w) == _place(s) and w.schedule[-1:] < s.schedule[-1:]
+            return same and not reads_any(value, {r.array})
+    return False
 
 
-def _with_value(s: Statement, r: Reference, store: Store, writer: Statement) -> Statement:
+def _with_value(s: Statement, w: Statement) -> Statement:
+    """`s` with what `w` stores in place of the element it reads."""
+    (store,) = w.body
+    assert isinstance(store, Store)
     exact = type_of(store.value) == store.target.type
     value = store.value if exact else Cast(store.target.type, store.value)
 
     def changed(e: Expr) -> Expr | None:
-        return value if isinstance(e, Reference) and alike(e, r) else None
+        return value if isinstance(e, Reference) and alike(e, store.target) else None
 
     def put(e: Expr) -> Expr:
         return rewrite(e, changed)
@@ -100,8 +134,8 @@ def _with_value(s: Statement, r: Reference, store: Store, writer: Statement) -> 
     def access(a: Access) -> Access:
         return replace(a, reference=place(a.reference))
 
-    mine = [access(a) for a in s.accesses if a.write or not alike(a.reference, r)]
-    reads = [a for a in writer.accesses if not a.write]
+    mine = [access(a) for a in s.accesses if a.write or not alike(a.reference, store.target)]
+    reads = [a for a in w.accesses if not a.write]
     return replace(s, body=map_actions(s.body, put, place), accesses=(*reads, *mine))
 
 

@@ -222,6 +222,30 @@ end:;
     ]
 
 
+def test_what_is_in_the_way_in_a_function_is_said_of_each_loop_that_calls_it(tmp_path: Path) -> None:
+    source = """static int near(const int *g, int i)
+{
+    long double s = g[i];
+    return s;
+}
+void f(int n, const int *restrict g, int *restrict h, float *restrict x)
+{
+    for (int t = 0; t < 9; t++) {
+        for (int i = 0; i < n; i++)
+            h[i] = near(g, i);
+        x[t] = 1;
+    }
+    for (int i = 0; i < n; i++)
+        x[i] = 0;
+    for (int i = 0; i < n; i++)
+        h[i] += near(g, i);
+}
+"""
+    refused = [d for d in lifted(tmp_path, source).diagnostics if d.id == "PG181"]
+    assert [d.position.line for d in refused if d.position] == [8, 15]
+    assert {d.notes[0].position.line for d in refused if d.notes[0].position} == {3}
+
+
 def test_a_file_without_loops(tmp_path: Path) -> None:
     with pytest.raises(Diagnosed) as caught:
         lifted(tmp_path, "int main(void) { return 0; }\n")

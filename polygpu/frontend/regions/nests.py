@@ -43,7 +43,7 @@ class Nests:
     scops: list[Scop] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    reported: set[Position | None] = field(default_factory=set)
+    reported: frozenset[Position | None] = frozenset()  # reasons why the loops around are not offloaded
 
 
 def find_nests(
@@ -74,10 +74,11 @@ def _search(found: Nests, sequence: Sequence) -> None:
             _run(found, sequence, index, end)
             index = end
             continue
-        item = sequence.items[index]
+        item, around = sequence.items[index], found.reported
         if isinstance(item, c_ast.While | c_ast.DoWhile) and _accesses_arrays(item.stmt):
             _refuse(found, item, statement_refusal(item, found.context.at(item)).diagnostics)
         _search_within(found, sequence, index)
+        found.reported = around
         scope.declare(item, "local")
         index += 1
 
@@ -151,8 +152,10 @@ def _leave(
         if len(found.scops) == count:
             _refuse(found, item, problems)
     elif problems:
+        around = found.reported
         _refuse(found, item, problems)
         _search_within(found, sequence, index)
+        found.reported = around
     else:
         if sequence.team is not None:
             _search_within(found, sequence, index)
@@ -239,11 +242,13 @@ def _lifted(found: Nests, sequence: Sequence, start: int, first: int, last: int)
 
 
 def _refuse(found: Nests, loop: Any, problems: Iterable[Diagnostic]) -> None:
-    """Warns about a loop that is not offloaded; a reason is given once, for the outermost loop."""
+    """Warns about a loop that is not offloaded; a reason is given once, for the outermost loop
+    around it: other loops that meet it, as by calls of the same function, are named too.
+    """
     new = [problem for problem in problems if problem.position not in found.reported]
     if not new:
         return
-    found.reported.update(problem.position for problem in new)
+    found.reported |= {problem.position for problem in new}
     what = "loop" if isinstance(loop, c_ast.For | c_ast.While | c_ast.DoWhile) else "construct"
     length = {"While": 5, "DoWhile": 2}.get(type(loop).__name__, 3)
     warning = not_offloaded(new[0], found.context.at(loop), what, length)
