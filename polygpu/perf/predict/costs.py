@@ -18,7 +18,7 @@ from polygpu.perf.elements import Space
 from polygpu.perf.predict import requests
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
-from polygpu.perf.predict.masks import Compared, distinct_rows, joint
+from polygpu.perf.predict.masks import Compared, Kinds, distinct_rows, joint, kinds_of
 from polygpu.perf.predict.values import (
     ALL,
     SORTED,
@@ -85,14 +85,13 @@ class Costs:
         key = period, warps, launches, *content, *map(Same, masks), *map(Same, axes)
         found = remembered(self.recent, key, lambda: _requests(moving, masks, axes, warps, period, launches))
         spend(_CODE * len(found.phase))
-        lanes, distances, counts = found.lanes, found.distances, found.counts
-        first = phase = (found.phase + fixed) % period
-        if space == "global":
-            phase = self._shortened(phase, distances)
-        each = self._each(distances, lanes, phase, size, space)
+        phase = (found.phase + fixed) % period
+        kinds, number = self._alike(found, phase, space)
+        each = self._each(found, kinds, phase, size, space)
         if space == "global" and self.moved is not None:
-            addresses = first[:, None] + distances
-            self.moved += self._moved(counts.sum(1), each, lanes.astype(np.int64), addresses, found.launch)
+            self.moved += self._moved(found, phase, each[number])
+        counts = np.zeros((len(kinds), warps), np.int64)
+        np.add.at(counts, number, found.counts)
         total: Integers = counts.T @ each
         return total
 
@@ -106,27 +105,45 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _moved(
-        self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers, launch: Integers
-    ) -> Integers:
+    def _alike(self, found: _Requests, phase: Integers, space: Space) -> Kinds:
+        """Those of requests that cost the same: of global memory where lanes are as far apart, the first one
+        lies at the same place of a period of the rule, and the same lanes are in other rows of the memory.
+
+        A lane enters the next row as soon as the first one is as far in its own as the lane lacks of one.
+        """
+        if space != "global":
+            each = np.arange(len(phase))
+            return each, each
+        spend(WARP * len(phase))
+        code, period, row = found.pattern, self.coalescing.period, self.memory.row
+        if row:
+            lacking = np.sort(-found.distances % row, axis=1) + row * np.arange(len(found.distances))[:, None]
+            entered = np.searchsorted(lacking.reshape(-1), row * code + phase % row, "right")
+            code = code * WARP + entered % WARP
+        return kinds_of(code * period + phase % period)
+
+    def _moved(self, found: _Requests, phase: Integers, costs: Integers) -> Integers:
         """What warps of each launch move from each partition: from that of a request's first lane what
         streams of it, and from that of each lane its share of the fetches.
         """
         bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
-        active = lanes[:, None] >> np.arange(WARP) & 1
+        active = found.lanes.astype(np.int64)[found.pattern, None] >> np.arange(WARP) & 1
         fetched = self.device.smallest_transaction * (costs[:, _NEAR] + costs[:, _FAR])
         shares = active * (fetched // np.maximum(1, active.sum(1)))[:, None]
         width = self.device.request_lanes
+        rows = np.arange(len(phase))
         for start in range(0, WARP, width):
             first = start + active[:, start : start + width].argmax(1)
-            rows = np.arange(len(lanes))
             shares[rows, first] += bytes_each * active[rows, first]
         assert self.moved is not None, "it is noted"
         launches, partitions = self.moved.shape
-        place = addresses // int(self.device.costs["interleave"]) % partitions + partitions * launch[:, None]
+        addresses = phase[:, None] + found.distances[found.pattern]
+        place = addresses // int(self.device.costs["interleave"]) % partitions
+        place += partitions * found.launch[:, None]
+        times = found.counts.sum(1)[:, None]
         # in floating point, which is exact: a wave of blocks moves less than 2**53 bytes
-        found = np.bincount(place.reshape(-1), (times[:, None] * shares).reshape(-1), launches * partitions)
-        return found.astype(np.int64).reshape(launches, partitions)
+        moved = np.bincount(place.reshape(-1), (times * shares).reshape(-1), launches * partitions)
+        return moved.astype(np.int64).reshape(launches, partitions)
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Compared]) -> None:
         found = address.whole() // self.texture.granule
@@ -138,23 +155,16 @@ class Costs:
     def _cache(self, space: Space) -> CachedReads:
         return self.constant if space == "constant" else self.texture
 
-    def _shortened(self, phase: Integers, distances: Integers) -> Integers:
-        """The phase within a period of the rule, where all lanes lie in one row of the memory."""
-        stripe = self.memory.row
-        if not stripe:
-            return phase
-        least = distances.min(1, initial=0)
-        low, high = phase + least, phase + distances.max(1, initial=0)
-        return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
-
-    def _each(self, distances: Integers, lanes: Bits, phase: Integers, size: int, space: Space) -> Integers:
-        """The counters of each kind of request."""
+    def _each(self, found: _Requests, kinds: Integers, phase: Integers, size: int, space: Space) -> Integers:
+        """The counters of some of the requests."""
+        patterns, phase = found.pattern[kinds], phase[kinds]
         if space == "global":
-            spend(WARP * len(phase))
-            active = (lanes[:, None] >> np.arange(WARP, dtype=lanes.dtype) & 1) != 0
-            return requests.costs(phase[:, None] + distances, active, size, self.coalescing, self.memory)
+            active = (found.lanes[patterns, None] >> np.arange(WARP, dtype=found.lanes.dtype) & 1) != 0
+            addresses = phase[:, None] + found.distances[patterns]
+            return requests.costs(addresses, active, size, self.coalescing, self.memory)
         costs = [
-            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
+            self._cost(found.distances[k], int(found.lanes[k]), int(at), size, space)
+            for k, at in zip(patterns, phase, strict=True)
         ]
         return np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
 
@@ -196,13 +206,14 @@ class Costs:
 
 @dataclass(frozen=True)
 class _Requests:
-    """Each kind of a warp's access: its active `lanes`, their `distances` from lane 0, the `phase` of its
-    address in the period of the costs, how often each warp makes it, and in which `launch`, where these are
-    told apart.
+    """Each kind of a warp's access: its `pattern`, the number of active `lanes` and their `distances` from
+    lane 0, the `phase` of its address in the period of the costs, how often each warp makes it, and in
+    which `launch`, where these are told apart.
     """
 
     lanes: Bits
     distances: Integers
+    pattern: Integers
     phase: Integers
     counts: Integers
     launch: Integers
@@ -233,9 +244,11 @@ def _requests(
     code = code * launches + found.arrays[0].astype(np.int64)
     codes, counts = _histogram(code, found.weight(), warps)
     launch, codes = codes % launches, codes // launches
+    patterns = distinct(codes // at.radix)
     return _Requests(
-        bits.values[codes // at.radix // apart.radix],
-        apart.values[codes // at.radix % apart.radix],
+        bits.values[patterns // apart.radix],
+        apart.values[patterns % apart.radix],
+        np.searchsorted(patterns, codes // at.radix),
         at.values[codes % at.radix],
         counts,
         launch,
