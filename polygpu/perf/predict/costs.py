@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import reduce
 from math import lcm, prod
 
@@ -90,9 +90,7 @@ class Costs:
         each = self._each(found, kinds, phase, size, space)
         if space == "global" and self.moved is not None:
             self.moved += self._moved(found, phase, each[number])
-        counts = np.zeros((len(kinds), warps), np.int64)
-        np.add.at(counts, number, found.counts)
-        total: Integers = counts.T @ each
+        total: Integers = _sums(number, found.counts, len(kinds)).T @ each
         return total
 
     def _period(self, space: Space) -> int:
@@ -218,6 +216,24 @@ class _Requests:
     counts: Integers
     launch: Integers
 
+    def shifted(self, by: Integers, times: Integers, period: int) -> _Requests:
+        """Each of them at all places `by` which it is moved, so many times."""
+        if len(by) == 1:
+            return replace(self, phase=(self.phase + by) % period, counts=self.counts * times)
+        phase = (self.phase[:, None] + by) % period
+        counts = self.counts[:, None] * times[:, None]
+        spend(SORTED * phase.size + counts.size)
+        kind = self.pattern * (int(self.launch.max(initial=0)) + 1) + self.launch
+        first, number = kinds_of((kind[:, None] * period + phase).reshape(-1))
+        where = first // len(by)
+        return replace(
+            self,
+            pattern=self.pattern[where],
+            phase=phase.reshape(-1)[first],
+            counts=_sums(number, counts.reshape(-1, counts.shape[-1]), len(first)),
+            launch=self.launch[where],
+        )
+
 
 def _requests(
     address: Value,
@@ -231,7 +247,7 @@ def _requests(
     launch = np.arange(launches)[:, None]
     numbers = [Compared(launch), *masks, *(Compared(k.number) for k in kinds)]
     phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
-    phases, axes = _folded(phases, [n.array for n in numbers], axes, period)
+    phases, axes, by, times = _folded(phases, [n.array for n in numbers], axes, period)
     found = joint([*numbers, *map(Compared, phases)], axes)
     end = len(masks) + 1
     bits = combined([digits_of(a) for a in found.arrays[1:end]], np.bitwise_and, Digits.constant(ALL))
@@ -241,11 +257,11 @@ def _requests(
     at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
     fitting(bits.number.shape, apart.number.shape, at.number.shape)
     code = (bits.number * apart.radix + apart.number) * at.radix + at.number
-    code = code * launches + found.arrays[0].astype(np.int64)
+    code = code * launches + found.arrays[0] if launches > 1 else code
     codes, counts = _histogram(code, found.weight(), warps)
     launch, codes = codes % launches, codes // launches
     patterns = distinct(codes // at.radix)
-    return _Requests(
+    made = _Requests(
         bits.values[patterns // apart.radix],
         apart.values[patterns % apart.radix],
         np.searchsorted(patterns, codes // at.radix),
@@ -253,6 +269,7 @@ def _requests(
         counts,
         launch,
     )
+    return made.shifted(by, times, period)
 
 
 def _content(terms: Sequence[Integers]) -> tuple[Hashable, ...]:
@@ -295,38 +312,40 @@ def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, 
     return some if values is None else values[some], found[some]
 
 
+def _sums(number: Integers, counts: Integers, length: int) -> Integers:
+    """The rows of `counts` with the same number added up; exact, as they are far below 2**53."""
+    warps = counts.shape[1]
+    places = (number[:, None] * warps + np.arange(warps)).reshape(-1)
+    return np.bincount(places, counts.reshape(-1), length * warps).astype(np.int64).reshape(length, warps)
+
+
 def _folded(
     phases: Sequence[Integers],
     others: Sequence[npt.NDArray[np.generic]],
     axes: Sequence[Integers],
     period: int,
-) -> tuple[list[Integers], list[Integers]]:
-    """Phases that only an axis of their own moves, as one: how often each of their sums occurs."""
+) -> tuple[list[Integers], list[Integers], Integers, Integers]:
+    """Phases without those that only an axis of their own moves, of which nothing else depends; axes without
+    these; and the sums of what was left out, with how often each occurs.
+    """
     rank = len(axes)
     kept: list[Integers] = []
-    alone: dict[int, Integers] = {}
-    everything = [*phases, *others]
-    for phase in phases:
-        moving = _moving(phase, rank)
-        axis = next(iter(moving), rank)
-        users = sum(axis in _moving(other, rank) for other in everything)
-        if moving == {axis} and axis < rank and users == 1:
-            alone[axis] = phase.reshape(-1)
-        else:
-            kept.append(phase)
-    if len(alone) < 2:
-        return list(phases), list(axes)
     left = list(axes)
-    sums, weights = np.zeros(1, np.int64), np.ones(1, np.int64)
-    for axis, terms in alone.items():
-        residues, number = np.unique(terms, return_inverse=True)
+    sums, times = np.zeros(1, np.int64), np.ones(1, np.int64)
+    moving = [_moving(array, rank) for array in (*phases, *others)]
+    for phase, its in zip(phases, moving, strict=False):
+        axis = next(iter(its), rank)
+        if len(its) > 1 or axis == rank or sum(axis in one for one in moving) > 1:
+            kept.append(phase)
+            continue
+        first, number = kinds_of(phase.reshape(-1))
         each = np.bincount(number, left[axis]).astype(np.int64)
-        found, number = np.unique((sums[:, None] + residues) % period, return_inverse=True)
-        weights = np.bincount(number.reshape(-1), np.outer(weights, each).reshape(-1)).astype(np.int64)
-        sums, left[axis] = found, np.ones(1, np.int64)
-    last = next(iter(alone))
-    left[last] = weights
-    return [*kept, sums.reshape(-1, *[1] * (rank - last))], left
+        spend(SORTED * len(sums) * len(first))
+        found = ((sums[:, None] + phase.reshape(-1)[first]) % period).reshape(-1)
+        first, number = kinds_of(found)
+        times = np.bincount(number, np.outer(times, each).reshape(-1)).astype(np.int64)
+        sums, left[axis] = found[first], np.ones(1, np.int64)
+    return kept, left, sums, times
 
 
 def _moving(array: npt.NDArray[np.generic], rank: int) -> set[int]:

@@ -170,9 +170,10 @@ def _together(found: Sequence[Kinds]) -> Kinds:
 
 def _hashed(array: npt.NDArray[Any], axis: int) -> Hashes:
     """A word for each slice."""
-    rows = array.swapaxes(axis, 0).reshape(array.shape[axis], -1)
-    words = rows.view(np.uint64) if rows.dtype == np.int64 else rows.astype(np.uint64)
-    return words @ random_words(rows.shape[1])
+    rows = np.ascontiguousarray(array.swapaxes(axis, 0)).reshape(array.shape[axis], -1)
+    whole = rows.shape[1] * rows.itemsize % 8 == 0
+    words = rows.view(np.uint64) if whole else rows.astype(np.uint64)
+    return words @ random_words(words.shape[1])
 
 
 def distinct_rows(rows: Integers) -> Kinds:
