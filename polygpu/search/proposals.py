@@ -102,17 +102,10 @@ _HALF_WARPS = Shapes(
     (
         Shape((2, 128), (8, 1), "blocked"),
         Shape((16, 16), (4, 4)),
-        Shape((8, 32), (4, 1)),
-        Shape((8, 16), (1, 8)),
         Shape((1, 64), (4, 2), "blocked"),
         Shape((128, 1), (1, 16), turned=True),
     ),
-    (
-        Shape((64,), (1,)),
-        Shape((128,), (1,), width=64),
-        Shape((32,), (1,), width=32),
-        Shape((256,), (1,)),
-    ),
+    (Shape((128,), (1,), width=64), Shape((32,), (1,), width=32)),
     (Shape((64,), (16,)), Shape((512,), (4,))),
     (Shape((32,), (1,), unrolled=_UNROLLED), Shape((32,), (1,), width=4)),
     (Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
