@@ -248,7 +248,7 @@ class Chooser:
             return Found()
         best = Found(seconds=(1 - self.device.margin) * before, most=at.most, sizes=at.sizes)
         for step, propose in enumerate((staged, shaped)):
-            changes = list(propose(r, nest, best.changes, self.device.rule))
+            changes = list(propose(r, nest, best.changes, self.device))
             start, fastest = best, best
             for k in range(len(changes)) if like is None else like.won[step : step + 1]:
                 found = self._tried(nest, start, changes, k, at, fastest.seconds)
@@ -290,7 +290,7 @@ class Chooser:
     def proposed(self, r: CompiledRegion, nest: Nest) -> Iterator[tuple[Decision, ...]]:
         """What rules propose for a nest, one by one."""
         for propose in (staged, shaped):
-            for change in propose(r, nest, {}, self.device.rule):
+            for change in propose(r, nest, {}, self.device):
                 yield _decisions(nest, change)
 
     def _drawn(self, nest: Nest) -> Iterator[tuple[Decision, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field, replace
-from functools import reduce
+from functools import partial, reduce
 from math import lcm, prod
 
 import numpy as np
@@ -243,9 +243,9 @@ def _requests(
     period: int,
     launches: int,
 ) -> _Requests:
-    kinds = [_kinds(term) for term in address.threads]
+    kinds = [remembered(_KINDS, _content((term,)), partial(_kinds, term)) for term in address.threads]
     launch = np.arange(launches)[:, None]
-    numbers = [Compared(launch), *masks, *(Compared(k.number) for k in kinds)]
+    numbers = [Compared(launch), *masks, *(k.number for k in kinds)]
     phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
     phases, axes, by, times = _folded(phases, [n.array for n in numbers], axes, period)
     found = joint([*numbers, *map(Compared, phases)], axes)
@@ -284,8 +284,11 @@ class _Kinds:
     """
 
     distances: Integers
-    number: Integers
+    number: Compared
     start: Integers
+
+
+_KINDS: Recent[tuple[_Kinds, int]] = Recent(64)
 
 
 def _kinds(threads: Integers) -> _Kinds:
@@ -293,7 +296,7 @@ def _kinds(threads: Integers) -> _Kinds:
     start = wide[..., 0]
     distances = (wide - start[..., None]).reshape(-1, WARP)
     first, number = distinct_rows(distances)
-    return _Kinds(distances[first], number.reshape(start.shape), start)
+    return _Kinds(distances[first], Compared(number.reshape(start.shape)), start)
 
 
 def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
