@@ -35,8 +35,7 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
-LEFT = 6 * 10**7  # effort that a region may take
+LEFT = 800_000  # microseconds of effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
@@ -331,10 +330,9 @@ class Chooser:
         try:
             made = self.realiser.realise((*more, *self.decisions), tested=self.tested)
         except Diagnosed:  # refused, or isl finds no code for it
-            self.effort.left -= _MADE
+            self.effort.refused()
             return None
-        for kernel in made.region.kernels:
-            self.effort.spend(_MADE, parts(kernel, "name"))
+        self.effort.made(made.region.kernels)
         return made
 
     def _seconds(
@@ -355,7 +353,7 @@ class Chooser:
         known = self.effort.prices.get(asked)
         if known is None or (known.more and known.seconds <= limit):
             known = price(made, kernel, self.device, sizes, replace(BRIEF, most=most), limit)
-            self.effort.spend(known.looked_at // _AT_ONCE, asked[::2])
+            self.effort.priced(asked[0], at, known.looked_at)
             self.effort.prices[asked] = known
         return known
 

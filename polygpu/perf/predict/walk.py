@@ -220,10 +220,13 @@ class Walk:
         tests = self.where(branch.test.source)
         if tests is not None and not branch.agreed:
             self.parted(branch.stage, context, context.masks, tests, np.asarray([ALL]))
-        for nodes, side in ((branch.then, _inside), (branch.otherwise, _outside)):
-            if nodes:
-                with self.scope():
-                    self.nodes(nodes, side(tests, context))
+        inside = _inside(tests, context)
+        if branch.then and (tests is None or inside.executions.any()):
+            with self.scope():
+                self.nodes(branch.then, inside)
+        if branch.otherwise and not (tests is not None and _all_pass(tests, context)):
+            with self.scope():
+                self.nodes(branch.otherwise, _outside(tests, context))
 
     def where(self, test: Expr) -> Masks | None:
         """The lanes in which parts of `test` hold; None where data decide.
@@ -303,6 +306,13 @@ class Requesting(Walk):
 def _inside(tests: Masks | None, context: Context) -> Context:
     """The points where all tests hold; all of them where data decide."""
     return context if tests is None else context.where(*tests)
+
+
+def _all_pass(tests: Masks, context: Context) -> bool:
+    """Whether nothing is left for other code, as for the rests of tiles that are whole."""
+    found = joint([*context.masks, *tests], context.axes)
+    lanes = active(found.arrays[: len(context.masks)])
+    return bool((reduce(np.bitwise_and, found.arrays[len(context.masks) :], lanes) == lanes).all())
 
 
 def _outside(tests: Masks | None, context: Context) -> Context:
