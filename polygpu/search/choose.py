@@ -35,11 +35,12 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-LEFT = 800_000  # microseconds of effort that a region may take
+LEFT = 930_000  # microseconds of effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
 _WHILE = 4  # times as many, which differ from more in nothing but how many they are
+_ROUGH, _FAR = 4, 1.5  # iterations of loops that are looked at first, and how far off they are at most
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
 _SPARE = 0.4  # of that effort, for nests less deep
 _NESTS, _FEW = 3, 2  # of a region, none of them alike; where launches differ only few
@@ -318,9 +319,14 @@ class Chooser:
         return Looked(sizes, found.seconds, found.most)
 
     def _price(self, nest: Nest, more: tuple[Decision, ...], at: Looked, limit: float) -> Price:
+        """The seconds of what takes far more than the limit in few iterations are those of these."""
         made = self._made(more)
         if made is None:
             return Price(inf, 0, 0, self.device)
+        if at.most is not None and at.most > _ROUGH:
+            found = self._priced(made, nest.kernel, at.sizes, _ROUGH, _FAR * limit)
+            if found.seconds > _FAR * limit:
+                return replace(found, most=at.most)
         return self._priced(made, nest.kernel, at.sizes, at.most, limit)
 
     def _made(self, more: tuple[Decision, ...]) -> CompiledRegion | None:

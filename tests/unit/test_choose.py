@@ -226,11 +226,26 @@ def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPa
 
     def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
         asked.append(how[0].most)
-        return Price(1.0 / len(asked), 1, 1, device, 1, (16, None, 4, 16)[min(len(asked) - 1, 3)])
+        most = (16, None, None, None, 4, 16)[min(len(asked) - 1, 5)]
+        return Price(1.0 / len(asked), 1, 1, device, 1, most)
 
     monkeypatch.setattr(choose, "price", priced)
     assert by(compiled("mm", 2), "model")
-    assert asked[:5] == [None, 16, 16, 4, 4]
+    assert asked[:7] == [None, 4, 16, 4, 16, 4, 4]
+
+
+def test_what_takes_far_more_in_few_iterations_is_not_looked_at_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int | None] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
+        asked.append(how[0].most)
+        return Price(2.0 if asked[1:] else 1.0, 0, 1, device, 1, how[0].most or 16)
+
+    monkeypatch.setattr(choose, "price", priced)
+    assert not by(compiled("mm", 2), "model")
+    assert asked[:1] == [None] and {*asked[1:]} == {4}
 
 
 def test_where_nothing_was_better_nests_alike_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
