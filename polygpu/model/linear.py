@@ -190,6 +190,14 @@ def conjunction(tests: list[Expr]) -> Expr | None:
     return result
 
 
+def conjuncts(test: Expr) -> list[Expr]:
+    """`a && b && c` as a list."""
+    match test:
+        case Binary("&&", left, right):
+            return conjuncts(left) + conjuncts(right)
+    return [test]
+
+
 def divides(factor: int, expr: Expr, multiples: Mapping[str, int]) -> bool:
     """Whether `expr` is provably a multiple of `factor`; `multiples` holds what names are multiples of."""
     sum_ = linear(expr)

@@ -35,12 +35,12 @@ from polygpu.support.isl_idioms import D
 from polygpu.support.recent import parts
 
 BRIEF = Patience(2**10, 2**4, 2 * 10**5, 4, 2**23)  # tens of milliseconds
-_MADE, _AT_ONCE = 15 * 10**5, 4  # effort of making a kernel; elements that are looked at for one part of that
-LEFT = 6 * 10**7  # effort that a region may take
+LEFT = 930_000  # microseconds of effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
 _WHILE = 4  # times as many, which differ from more in nothing but how many they are
+_ROUGH, _FAR = 4, 1.5  # iterations of loops that are looked at first, and how far off they are at most
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
 _SPARE = 0.4  # of that effort, for nests less deep
 _NESTS, _FEW = 3, 2  # of a region, none of them alike; where launches differ only few
@@ -248,7 +248,7 @@ class Chooser:
             return Found()
         best = Found(seconds=(1 - self.device.margin) * before, most=at.most, sizes=at.sizes)
         for step, propose in enumerate((staged, shaped)):
-            changes = list(propose(r, nest, best.changes, self.device.rule))
+            changes = list(propose(r, nest, best.changes, self.device))
             start, fastest = best, best
             for k in range(len(changes)) if like is None else like.won[step : step + 1]:
                 found = self._tried(nest, start, changes, k, at, fastest.seconds)
@@ -290,7 +290,7 @@ class Chooser:
     def proposed(self, r: CompiledRegion, nest: Nest) -> Iterator[tuple[Decision, ...]]:
         """What rules propose for a nest, one by one."""
         for propose in (staged, shaped):
-            for change in propose(r, nest, {}, self.device.rule):
+            for change in propose(r, nest, {}, self.device):
                 yield _decisions(nest, change)
 
     def _drawn(self, nest: Nest) -> Iterator[tuple[Decision, ...]]:
@@ -319,9 +319,14 @@ class Chooser:
         return Looked(sizes, found.seconds, found.most)
 
     def _price(self, nest: Nest, more: tuple[Decision, ...], at: Looked, limit: float) -> Price:
+        """The seconds of what takes far more than the limit in few iterations are those of these."""
         made = self._made(more)
         if made is None:
             return Price(inf, 0, 0, self.device)
+        if at.most is not None and at.most > _ROUGH:
+            found = self._priced(made, nest.kernel, at.sizes, _ROUGH, _FAR * limit)
+            if found.seconds > _FAR * limit:
+                return replace(found, most=at.most)
         return self._priced(made, nest.kernel, at.sizes, at.most, limit)
 
     def _made(self, more: tuple[Decision, ...]) -> CompiledRegion | None:
@@ -331,10 +336,9 @@ class Chooser:
         try:
             made = self.realiser.realise((*more, *self.decisions), tested=self.tested)
         except Diagnosed:  # refused, or isl finds no code for it
-            self.effort.left -= _MADE
+            self.effort.refused()
             return None
-        for kernel in made.region.kernels:
-            self.effort.spend(_MADE, parts(kernel, "name"))
+        self.effort.made(made.region.kernels)
         return made
 
     def _seconds(
@@ -355,7 +359,7 @@ class Chooser:
         known = self.effort.prices.get(asked)
         if known is None or (known.more and known.seconds <= limit):
             known = price(made, kernel, self.device, sizes, replace(BRIEF, most=most), limit)
-            self.effort.spend(known.looked_at // _AT_ONCE, asked[::2])
+            self.effort.priced(asked[0], at, known.looked_at)
             self.effort.prices[asked] = known
         return known
 

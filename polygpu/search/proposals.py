@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import TypeAlias
 
 from polygpu.analysis.polyhedra import array_tuple
@@ -13,6 +14,7 @@ from polygpu.mapping.owned import nest_patterns, written_arrays
 from polygpu.mapping.rules import is_rectangular
 from polygpu.mapping.wanted import array_of, source_arrays
 from polygpu.model.decisions import Value
+from polygpu.model.device import Device
 from polygpu.model.fragments import ACROSS, EACH
 from polygpu.search.space import Items, Nest, of_fragments
 from polygpu.support.dataclass import dataclass
@@ -39,6 +41,11 @@ class Shape:
     turned: bool = False
     early: bool = False
     as_staged: bool = False
+
+    @property
+    def held(self) -> int:
+        """Registers of a block, at least, if each of its points holds a sum."""
+        return prod(self.threads) * prod(self.points)
 
     def changes(self, nest: Nest, whole: bool = True) -> Changes:
         """Those of decisions about a nest, whose tiles of loops are `whole`, or may begin and end within."""
@@ -102,17 +109,10 @@ _HALF_WARPS = Shapes(
     (
         Shape((2, 128), (8, 1), "blocked"),
         Shape((16, 16), (4, 4)),
-        Shape((8, 32), (4, 1)),
-        Shape((8, 16), (1, 8)),
         Shape((1, 64), (4, 2), "blocked"),
         Shape((128, 1), (1, 16), turned=True),
     ),
-    (
-        Shape((64,), (1,)),
-        Shape((128,), (1,), width=64),
-        Shape((32,), (1,), width=32),
-        Shape((256,), (1,)),
-    ),
+    (Shape((128,), (1,), width=64), Shape((32,), (1,), width=32)),
     (Shape((64,), (16,)), Shape((512,), (4,))),
     (Shape((32,), (1,), unrolled=_UNROLLED), Shape((32,), (1,), width=4)),
     (Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
@@ -147,20 +147,24 @@ _FRAGMENTS = tuple(
 _SHAPES = {"sector": _SECTORS, "cc13": _SEGMENTS}
 
 
-def staged(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
-    """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now."""
+def staged(r: CompiledRegion, nest: Nest, best: Changes, device: Device) -> Iterator[Changes]:
+    """All that is only read in shared memory, what does not coalesce, or nothing; but for what is so now.
+
+    Of threads with loops in more than one axis all shapes but few stage what does not coalesce.
+    """
     if nest.policy:
         return
     few = _uncoalesced(r, nest)
     now = {*map(array_of, nest.taken["stage"].names)}
-    some = (nest.arrays,) if launches_differ(r, nest) else (nest.arrays, few)
+    shapes_do = nest.loops and nest.depth > 1 and few
+    some = (nest.arrays,) if launches_differ(r, nest) or shapes_do else (nest.arrays, few)
     nothing = () if nest.loops and few else ((),)
     for arrays in dict.fromkeys((*some, *nothing)):
         if {*arrays} != now:
             yield {"stage": _items(arrays)}
 
 
-def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[Changes]:
+def shaped(r: CompiledRegion, nest: Nest, best: Changes, device: Device) -> Iterator[Changes]:
     """Threads, and points that a thread has: in loops, these share what it loads once."""
     if nest.policy:
         yield from (of_fragments(nest, shape.changes(nest)) for shape in _FRAGMENTS)
@@ -170,8 +174,10 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, rule: str) -> Iterator[
     held = "stage" in best or not nest.loops
     other = not held and {*few} != {*map(array_of, nest.taken["stage"].names)}
     whole = not nest.loops or is_rectangular(r.grids[nest.kernel])
-    shapes = _SHAPES.get(rule, _HALF_WARPS).of(r, nest, whole)
-    if rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
+    shapes = _SHAPES.get(device.rule, _HALF_WARPS).of(r, nest, whole)
+    if nest.loops:
+        shapes = tuple(s for s in shapes if s.held < device.registers_per_multiprocessor)
+    if device.rule == "sector" and not nest.loops and _stores_among_loads(r, nest):
         shapes = tuple(s for s in shapes if {*s.points} == {1})
     if not other:  # what is staged without it
         shapes = tuple(dict.fromkeys(replace(s, as_staged=False) for s in shapes))

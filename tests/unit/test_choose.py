@@ -226,11 +226,26 @@ def test_choices_are_looked_at_as_those_before_were(monkeypatch: pytest.MonkeyPa
 
     def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
         asked.append(how[0].most)
-        return Price(1.0 / len(asked), 1, 1, device, 1, (16, None, 4, 16)[min(len(asked) - 1, 3)])
+        most = (16, None, None, None, 4, 16)[min(len(asked) - 1, 5)]
+        return Price(1.0 / len(asked), 1, 1, device, 1, most)
 
     monkeypatch.setattr(choose, "price", priced)
     assert by(compiled("mm", 2), "model")
-    assert asked[:5] == [None, 16, 16, 4, 4]
+    assert asked[:7] == [None, 4, 16, 4, 16, 4, 4]
+
+
+def test_what_takes_far_more_in_few_iterations_is_not_looked_at_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int | None] = []
+
+    def priced(r: CompiledRegion, k: int, device: Device, sizes: Mapping[str, int], *how: Any) -> Price:
+        asked.append(how[0].most)
+        return Price(2.0 if asked[1:] else 1.0, 0, 1, device, 1, how[0].most or 16)
+
+    monkeypatch.setattr(choose, "price", priced)
+    assert not by(compiled("mm", 2), "model")
+    assert asked[:1] == [None] and {*asked[1:]} == {4}
 
 
 def test_where_nothing_was_better_nests_alike_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,8 +307,10 @@ def test_kernels_that_take_little_are_not_fused_for_a_try() -> None:
         return chooser._may_gain(r, r.grids[:2], [(nest, Found(seconds=all_take)), (nest, Found())])
 
     assert may_gain(0.99 * seconds / margin) and not may_gain(1.01 * seconds / margin)
-    looked_at = [price(r, k, realiser.device, SIZES, choose.BRIEF).looked_at for k in (0, 1)]
-    taken = sum(elements // choose._AT_ONCE for elements in looked_at)
+    effort = Effort(left=10**9)
+    for k in (0, 1):
+        Chooser(realiser, SIZES, (), effort=effort)._seconds(r, k, SIZES)
+    taken = 10**9 - effort.left
     assert may_gain(0, 2.01 * taken) and not may_gain(0, 1.99 * taken)
 
 

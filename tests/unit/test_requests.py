@@ -10,8 +10,11 @@ import pytest
 from polygpu import devices
 from polygpu.model.device import WARP
 from polygpu.perf.coalescing import Coalescing, Memory, request_cost
+from polygpu.perf.predict.costs import Costs
 from polygpu.perf.predict.counters import OF_ACCESSES
+from polygpu.perf.predict.masks import Compared
 from polygpu.perf.predict.requests import costs
+from polygpu.perf.predict.values import Value, packed
 
 
 def drawn(chance: random.Random, size: int) -> tuple[list[int], list[bool]]:
@@ -63,3 +66,25 @@ def test_many_requests_cost_what_each_does(name: str, size: int) -> None:
     found = costs(addresses.astype(np.int64), active.astype(bool), size, by, memory)
     for row, (places, on) in zip(found.tolist(), warps, strict=True):
         assert dict(zip(OF_ACCESSES, row, strict=True)) == expected(places, on, size, by, memory)
+
+
+@pytest.mark.parametrize("size", [1, 4, 16])
+@pytest.mark.parametrize("name", ["8800gtx", "gtx285", "h100"])
+def test_an_access_costs_what_its_requests_do(name: str, size: int) -> None:
+    """Wherever in the rows of the memory they are made."""
+    device, chance = devices.load(name), random.Random(size)
+    by, memory = Coalescing.of(device), Memory.of(device)
+    for _ in range(6):
+        lanes = [drawn(chance, size) for _ in range(2)]
+        starts = [size * chance.randrange(1 << 20) for _ in range(40)]
+        times = np.asarray([chance.randrange(1, 4) for _ in starts])
+        threads = np.asarray([places for places, _ in lanes])
+        active = packed(np.asarray([on for _, on in lanes])[None])
+        address = Value((np.asarray(starts),), (threads,))
+        found = Costs(device).of_access(address, size, "global", [Compared(active)], [times], len(lanes))
+        for row, (places, on) in zip(found.tolist(), lanes, strict=True):
+            total = dict.fromkeys(OF_ACCESSES, 0)
+            for start, count in zip(starts, times.tolist(), strict=True):
+                one = expected([start + a for a in places], on, size, by, memory)
+                total = {key: value + count * one[key] for key, value in total.items()}
+            assert dict(zip(OF_ACCESSES, row, strict=True)) == total

@@ -19,7 +19,6 @@ from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.read.values import converted, current
 from polygpu.frontend.shape.affine import (
     add,
-    conjuncts,
     counted,
     expression,
     floored,
@@ -30,6 +29,7 @@ from polygpu.frontend.shape.affine import (
 )
 from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, common_type, is_floating, type_of
+from polygpu.model.linear import conjuncts
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in, substitute
 from polygpu.model.scop import Loop

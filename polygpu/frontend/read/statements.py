@@ -17,11 +17,12 @@ from polygpu.frontend.read import actions, conversions, courses, loops, values, 
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.state import Lost, RawArray, RawStatement, Region, source_text
 from polygpu.frontend.read.unsupported import statement_refusal
-from polygpu.frontend.shape.affine import conjuncts, invert
+from polygpu.frontend.shape.affine import invert
 from polygpu.frontend.shape.selects import cases, split
 from polygpu.frontend.text.counting import as_written
 from polygpu.frontend.text.nodes import parts_of
 from polygpu.model.expr import Expr, Int, Reference
+from polygpu.model.linear import conjuncts
 from polygpu.model.scop import Action, Branch, Conversion, Store
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed

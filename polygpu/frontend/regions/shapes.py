@@ -21,7 +21,7 @@ from polygpu.frontend.read.state import RawArray, RawStatement, Region
 from polygpu.frontend.read.unsupported import note, refusal
 from polygpu.frontend.read.values import choices
 from polygpu.frontend.residency.parts import is_program
-from polygpu.frontend.shape.affine import Affine, add, conjuncts, counted, polynomial
+from polygpu.frontend.shape.affine import Affine, add, counted, polynomial
 from polygpu.frontend.shape.delinearize import (
     STRIDES,
     Shape,
@@ -35,6 +35,7 @@ from polygpu.frontend.shape.delinearize import (
 from polygpu.frontend.shape.selects import implied
 from polygpu.frontend.text.nodes import nodes
 from polygpu.model.expr import Binary, Expr, Int, Name, Reference, Select
+from polygpu.model.linear import conjuncts
 from polygpu.model.rewrite import children, map_references, scalars_in
 from polygpu.model.scop import Access, Action, Assumption, Branch, Let, Repeat, Statement, Store
 from polygpu.model.updates import update

@@ -100,14 +100,6 @@ def _is_truth(expr: Expr) -> bool:
     return False
 
 
-def conjuncts(test: Expr) -> list[Expr]:
-    """`a && b && c` as a list."""
-    match test:
-        case Binary("&&", left, right):
-            return conjuncts(left) + conjuncts(right)
-    return [test]
-
-
 def stripped(expr: Expr) -> Expr:
     """`expr` without conversions between integer types that keep the value (int or wider)."""
     while isinstance(expr, Cast) and _widening(expr.type) and not is_floating(type_of(expr.operand)):

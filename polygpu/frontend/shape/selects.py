@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygpu.frontend.shape.affine import Affine, conjuncts, invert, plain
+from polygpu.frontend.shape.affine import Affine, invert, plain
 from polygpu.model.expr import Binary, Cast, Expr, Int, Reference, Select, Unary, type_of
+from polygpu.model.linear import conjuncts
 from polygpu.model.rewrite import children, reads_memory, rewrite
 from polygpu.model.scop import Action, Branch, Let, Store
 from polygpu.support.dataclass import dataclass

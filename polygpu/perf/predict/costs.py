@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import field
-from functools import reduce
+from dataclasses import field, replace
+from functools import partial, reduce
 from math import lcm, prod
 
 import numpy as np
@@ -18,7 +18,7 @@ from polygpu.perf.elements import Space
 from polygpu.perf.predict import requests
 from polygpu.perf.predict.counters import OF_ACCESSES
 from polygpu.perf.predict.digits import Digits, combined, digits_of
-from polygpu.perf.predict.masks import Compared, distinct_rows, joint
+from polygpu.perf.predict.masks import Compared, Kinds, distinct_rows, joint, kinds_of
 from polygpu.perf.predict.values import (
     ALL,
     SORTED,
@@ -85,15 +85,12 @@ class Costs:
         key = period, warps, launches, *content, *map(Same, masks), *map(Same, axes)
         found = remembered(self.recent, key, lambda: _requests(moving, masks, axes, warps, period, launches))
         spend(_CODE * len(found.phase))
-        lanes, distances, counts = found.lanes, found.distances, found.counts
-        first = phase = (found.phase + fixed) % period
-        if space == "global":
-            phase = self._shortened(phase, distances)
-        each = self._each(distances, lanes, phase, size, space)
+        phase = (found.phase + fixed) % period
+        kinds, number = self._alike(found, phase, space)
+        each = self._each(found, kinds, phase, size, space)
         if space == "global" and self.moved is not None:
-            addresses = first[:, None] + distances
-            self.moved += self._moved(counts.sum(1), each, lanes.astype(np.int64), addresses, found.launch)
-        total: Integers = counts.T @ each
+            self.moved += self._moved(found, phase, each[number])
+        total: Integers = _sums(number, found.counts, len(kinds)).T @ each
         return total
 
     def _period(self, space: Space) -> int:
@@ -106,27 +103,45 @@ class Costs:
         interleaved = int(self.device.costs["partitions"] * self.device.costs["interleave"])
         return lcm(self.coalescing.period, self.memory.row or 1, interleaved or 1)
 
-    def _moved(
-        self, times: Integers, costs: Integers, lanes: Integers, addresses: Integers, launch: Integers
-    ) -> Integers:
+    def _alike(self, found: _Requests, phase: Integers, space: Space) -> Kinds:
+        """Those of requests that cost the same: of global memory where lanes are as far apart, the first one
+        lies at the same place of a period of the rule, and the same lanes are in other rows of the memory.
+
+        A lane enters the next row as soon as the first one is as far in its own as the lane lacks of one.
+        """
+        if space != "global":
+            each = np.arange(len(phase))
+            return each, each
+        spend(WARP * len(phase))
+        code, period, row = found.pattern, self.coalescing.period, self.memory.row
+        if row:
+            lacking = np.sort(-found.distances % row, axis=1) + row * np.arange(len(found.distances))[:, None]
+            entered = np.searchsorted(lacking.reshape(-1), row * code + phase % row, "right")
+            code = code * WARP + entered % WARP
+        return kinds_of(code * period + phase % period)
+
+    def _moved(self, found: _Requests, phase: Integers, costs: Integers) -> Integers:
         """What warps of each launch move from each partition: from that of a request's first lane what
         streams of it, and from that of each lane its share of the fetches.
         """
         bytes_each = costs[:, _WIDE] // np.maximum(1, costs[:, _REQUESTS])
-        active = lanes[:, None] >> np.arange(WARP) & 1
+        active = found.lanes.astype(np.int64)[found.pattern, None] >> np.arange(WARP) & 1
         fetched = self.device.smallest_transaction * (costs[:, _NEAR] + costs[:, _FAR])
         shares = active * (fetched // np.maximum(1, active.sum(1)))[:, None]
         width = self.device.request_lanes
+        rows = np.arange(len(phase))
         for start in range(0, WARP, width):
             first = start + active[:, start : start + width].argmax(1)
-            rows = np.arange(len(lanes))
             shares[rows, first] += bytes_each * active[rows, first]
         assert self.moved is not None, "it is noted"
         launches, partitions = self.moved.shape
-        place = addresses // int(self.device.costs["interleave"]) % partitions + partitions * launch[:, None]
+        addresses = phase[:, None] + found.distances[found.pattern]
+        place = addresses // int(self.device.costs["interleave"]) % partitions
+        place += partitions * found.launch[:, None]
+        times = found.counts.sum(1)[:, None]
         # in floating point, which is exact: a wave of blocks moves less than 2**53 bytes
-        found = np.bincount(place.reshape(-1), (times[:, None] * shares).reshape(-1), launches * partitions)
-        return found.astype(np.int64).reshape(launches, partitions)
+        moved = np.bincount(place.reshape(-1), (times * shares).reshape(-1), launches * partitions)
+        return moved.astype(np.int64).reshape(launches, partitions)
 
     def _note(self, lines: set[int], address: Value, masks: Sequence[Compared]) -> None:
         found = address.whole() // self.texture.granule
@@ -138,23 +153,16 @@ class Costs:
     def _cache(self, space: Space) -> CachedReads:
         return self.constant if space == "constant" else self.texture
 
-    def _shortened(self, phase: Integers, distances: Integers) -> Integers:
-        """The phase within a period of the rule, where all lanes lie in one row of the memory."""
-        stripe = self.memory.row
-        if not stripe:
-            return phase
-        least = distances.min(1, initial=0)
-        low, high = phase + least, phase + distances.max(1, initial=0)
-        return np.where(low // stripe == high // stripe, low % self.coalescing.period - least, phase)
-
-    def _each(self, distances: Integers, lanes: Bits, phase: Integers, size: int, space: Space) -> Integers:
-        """The counters of each kind of request."""
+    def _each(self, found: _Requests, kinds: Integers, phase: Integers, size: int, space: Space) -> Integers:
+        """The counters of some of the requests."""
+        patterns, phase = found.pattern[kinds], phase[kinds]
         if space == "global":
-            spend(WARP * len(phase))
-            active = (lanes[:, None] >> np.arange(WARP, dtype=lanes.dtype) & 1) != 0
-            return requests.costs(phase[:, None] + distances, active, size, self.coalescing, self.memory)
+            active = (found.lanes[patterns, None] >> np.arange(WARP, dtype=found.lanes.dtype) & 1) != 0
+            addresses = phase[:, None] + found.distances[patterns]
+            return requests.costs(addresses, active, size, self.coalescing, self.memory)
         costs = [
-            self._cost(distances[k], int(lanes[k]), int(phase[k]), size, space) for k in range(len(phase))
+            self._cost(found.distances[k], int(found.lanes[k]), int(at), size, space)
+            for k, at in zip(patterns, phase, strict=True)
         ]
         return np.asarray(costs, np.int64).reshape(-1, len(OF_ACCESSES))
 
@@ -196,16 +204,35 @@ class Costs:
 
 @dataclass(frozen=True)
 class _Requests:
-    """Each kind of a warp's access: its active `lanes`, their `distances` from lane 0, the `phase` of its
-    address in the period of the costs, how often each warp makes it, and in which `launch`, where these are
-    told apart.
+    """Each kind of a warp's access: its `pattern`, the number of active `lanes` and their `distances` from
+    lane 0, the `phase` of its address in the period of the costs, how often each warp makes it, and in
+    which `launch`, where these are told apart.
     """
 
     lanes: Bits
     distances: Integers
+    pattern: Integers
     phase: Integers
     counts: Integers
     launch: Integers
+
+    def shifted(self, by: Integers, times: Integers, period: int) -> _Requests:
+        """Each of them at all places `by` which it is moved, so many times."""
+        if len(by) == 1:
+            return replace(self, phase=(self.phase + by) % period, counts=self.counts * times)
+        phase = (self.phase[:, None] + by) % period
+        counts = self.counts[:, None] * times[:, None]
+        spend(SORTED * phase.size + counts.size)
+        kind = self.pattern * (int(self.launch.max(initial=0)) + 1) + self.launch
+        first, number = kinds_of((kind[:, None] * period + phase).reshape(-1))
+        where = first // len(by)
+        return replace(
+            self,
+            pattern=self.pattern[where],
+            phase=phase.reshape(-1)[first],
+            counts=_sums(number, counts.reshape(-1, counts.shape[-1]), len(first)),
+            launch=self.launch[where],
+        )
 
 
 def _requests(
@@ -216,11 +243,11 @@ def _requests(
     period: int,
     launches: int,
 ) -> _Requests:
-    kinds = [_kinds(term) for term in address.threads]
+    kinds = [remembered(_KINDS, _content((term,)), partial(_kinds, term)) for term in address.threads]
     launch = np.arange(launches)[:, None]
-    numbers = [Compared(launch), *masks, *(Compared(k.number) for k in kinds)]
+    numbers = [Compared(launch), *masks, *(k.number for k in kinds)]
     phases = [p[..., None] % period for p in address.points] + [k.start % period for k in kinds]
-    phases, axes = _folded(phases, [n.array for n in numbers], axes, period)
+    phases, axes, by, times = _folded(phases, [n.array for n in numbers], axes, period)
     found = joint([*numbers, *map(Compared, phases)], axes)
     end = len(masks) + 1
     bits = combined([digits_of(a) for a in found.arrays[1:end]], np.bitwise_and, Digits.constant(ALL))
@@ -230,16 +257,19 @@ def _requests(
     at = combined(starts, lambda x, y: (x + y) % period, Digits.constant(np.int64(0)))
     fitting(bits.number.shape, apart.number.shape, at.number.shape)
     code = (bits.number * apart.radix + apart.number) * at.radix + at.number
-    code = code * launches + found.arrays[0].astype(np.int64)
+    code = code * launches + found.arrays[0] if launches > 1 else code
     codes, counts = _histogram(code, found.weight(), warps)
     launch, codes = codes % launches, codes // launches
-    return _Requests(
-        bits.values[codes // at.radix // apart.radix],
-        apart.values[codes // at.radix % apart.radix],
+    patterns = distinct(codes // at.radix)
+    made = _Requests(
+        bits.values[patterns // apart.radix],
+        apart.values[patterns % apart.radix],
+        np.searchsorted(patterns, codes // at.radix),
         at.values[codes % at.radix],
         counts,
         launch,
     )
+    return made.shifted(by, times, period)
 
 
 def _content(terms: Sequence[Integers]) -> tuple[Hashable, ...]:
@@ -254,8 +284,11 @@ class _Kinds:
     """
 
     distances: Integers
-    number: Integers
+    number: Compared
     start: Integers
+
+
+_KINDS: Recent[tuple[_Kinds, int]] = Recent(64)
 
 
 def _kinds(threads: Integers) -> _Kinds:
@@ -263,7 +296,7 @@ def _kinds(threads: Integers) -> _Kinds:
     start = wide[..., 0]
     distances = (wide - start[..., None]).reshape(-1, WARP)
     first, number = distinct_rows(distances)
-    return _Kinds(distances[first], number.reshape(start.shape), start)
+    return _Kinds(distances[first], Compared(number.reshape(start.shape)), start)
 
 
 def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, Integers]:
@@ -282,38 +315,40 @@ def _histogram(code: Integers, weight: Integers, warps: int) -> tuple[Integers, 
     return some if values is None else values[some], found[some]
 
 
+def _sums(number: Integers, counts: Integers, length: int) -> Integers:
+    """The rows of `counts` with the same number added up; exact, as they are far below 2**53."""
+    warps = counts.shape[1]
+    places = (number[:, None] * warps + np.arange(warps)).reshape(-1)
+    return np.bincount(places, counts.reshape(-1), length * warps).astype(np.int64).reshape(length, warps)
+
+
 def _folded(
     phases: Sequence[Integers],
     others: Sequence[npt.NDArray[np.generic]],
     axes: Sequence[Integers],
     period: int,
-) -> tuple[list[Integers], list[Integers]]:
-    """Phases that only an axis of their own moves, as one: how often each of their sums occurs."""
+) -> tuple[list[Integers], list[Integers], Integers, Integers]:
+    """Phases without those that only an axis of their own moves, of which nothing else depends; axes without
+    these; and the sums of what was left out, with how often each occurs.
+    """
     rank = len(axes)
     kept: list[Integers] = []
-    alone: dict[int, Integers] = {}
-    everything = [*phases, *others]
-    for phase in phases:
-        moving = _moving(phase, rank)
-        axis = next(iter(moving), rank)
-        users = sum(axis in _moving(other, rank) for other in everything)
-        if moving == {axis} and axis < rank and users == 1:
-            alone[axis] = phase.reshape(-1)
-        else:
-            kept.append(phase)
-    if len(alone) < 2:
-        return list(phases), list(axes)
     left = list(axes)
-    sums, weights = np.zeros(1, np.int64), np.ones(1, np.int64)
-    for axis, terms in alone.items():
-        residues, number = np.unique(terms, return_inverse=True)
+    sums, times = np.zeros(1, np.int64), np.ones(1, np.int64)
+    moving = [_moving(array, rank) for array in (*phases, *others)]
+    for phase, its in zip(phases, moving, strict=False):
+        axis = next(iter(its), rank)
+        if len(its) > 1 or axis == rank or sum(axis in one for one in moving) > 1:
+            kept.append(phase)
+            continue
+        first, number = kinds_of(phase.reshape(-1))
         each = np.bincount(number, left[axis]).astype(np.int64)
-        found, number = np.unique((sums[:, None] + residues) % period, return_inverse=True)
-        weights = np.bincount(number.reshape(-1), np.outer(weights, each).reshape(-1)).astype(np.int64)
-        sums, left[axis] = found, np.ones(1, np.int64)
-    last = next(iter(alone))
-    left[last] = weights
-    return [*kept, sums.reshape(-1, *[1] * (rank - last))], left
+        spend(SORTED * len(sums) * len(first))
+        found = ((sums[:, None] + phase.reshape(-1)[first]) % period).reshape(-1)
+        first, number = kinds_of(found)
+        times = np.bincount(number, np.outer(times, each).reshape(-1)).astype(np.int64)
+        sums, left[axis] = found[first], np.ones(1, np.int64)
+    return kept, left, sums, times
 
 
 def _moving(array: npt.NDArray[np.generic], rank: int) -> set[int]:

@@ -49,10 +49,12 @@ class Counts:
         self.stages[stage, :, PLACE[name]] += by_warp
 
     def charge(self, point: Point, executions: Integers) -> None:
+        each = np.zeros(len(FIELDS), np.int64)
         for name, count in point.cost.items():
-            self.add(point.stage, name, executions * count)
-            self.add(point.stage, "slots", executions * count)
-        self.add(point.stage, "rounds", executions * point.rounds)
+            each[PLACE[name]] = count
+        each[PLACE["slots"]] = sum(point.cost.values())
+        each[PLACE["rounds"]] = point.rounds
+        self.stages[point.stage] += executions[:, None] * each
         self.stages[point.stage, 0, PLACE["barriers"]] += executions[0] * point.cost["barrier"]
 
     def access(self, access: Access, by_warp: Integers) -> None:

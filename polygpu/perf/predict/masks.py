@@ -98,7 +98,7 @@ class Compared:
                 found.append(_ONE_KIND)
                 continue
             spend(left.size)
-            first, number = _kinds(_hashed(left, axis))
+            first, number = kinds_of(_hashed(left, axis))
             found.append((first, number))
             if len(first) < len(number):
                 left = np.take(left, first, axis)
@@ -162,27 +162,28 @@ def _together(found: Sequence[Kinds]) -> Kinds:
     code, radix = found[0][1], len(found[0][0])
     for first, number in found[1:]:
         if radix * len(first) > _CODES:
-            known, code = _kinds(code)
+            known, code = kinds_of(code)
             radix = len(known)
         code, radix = code * len(first) + number, radix * len(first)
-    return _kinds(code)
+    return kinds_of(code)
 
 
 def _hashed(array: npt.NDArray[Any], axis: int) -> Hashes:
     """A word for each slice."""
-    rows = array.swapaxes(axis, 0).reshape(array.shape[axis], -1)
-    words = rows.view(np.uint64) if rows.dtype == np.int64 else rows.astype(np.uint64)
-    return words @ random_words(rows.shape[1])
+    rows = np.ascontiguousarray(array.swapaxes(axis, 0)).reshape(array.shape[axis], -1)
+    whole = rows.shape[1] * rows.itemsize % 8 == 0
+    words = rows.view(np.uint64) if whole else rows.astype(np.uint64)
+    return words @ random_words(words.shape[1])
 
 
 def distinct_rows(rows: Integers) -> Kinds:
     """Those of the rows."""
     spend(SORTED * len(rows) + rows.size)
     mixed = rows.astype(np.uint64) @ random_words(rows.shape[1])
-    return _kinds(mixed)
+    return kinds_of(mixed)
 
 
-def _kinds(words: npt.NDArray[Any]) -> Kinds:
+def kinds_of(words: npt.NDArray[Any]) -> Kinds:
     """The first place of each word, in the words' order, and the number of each place's word in that order.
 
     As np.unique, which takes five times as long for the few words that there often are.

@@ -206,7 +206,8 @@ def at_least_zero(value: Value) -> Bits:
 
 def distinct(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The values of an array in order. As np.unique, which imports numpy's masked arrays to ask for them."""
-    ordered = np.sort(array, axis=None)
+    ordered = array.flatten()
+    ordered.sort()
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]

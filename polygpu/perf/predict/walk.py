@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from math import prod
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from polygpu.model.device import WARP
 from polygpu.model.expr import Expr, Name, Reference
 from polygpu.model.kernel import Assign, Declare, For
 from polygpu.model.kernel_walk import Body, statements, written
+from polygpu.model.linear import conjuncts
 from polygpu.model.structures import field_place
 from polygpu.perf.lockstep import (
     Access,
@@ -48,10 +50,12 @@ from polygpu.perf.predict.values import (
     packed,
     plus,
     scaled,
+    together,
 )
 
 Masks: TypeAlias = tuple[Compared, ...]
 
+_TOGETHER = 1 << 12  # points and warps for which tests are one
 _INDEX = " index"  # no name of the kernel
 
 
@@ -201,37 +205,44 @@ class Walk:
         if mask is None or mask.array.ndim != len(inner.axes) + 1:
             return
         before = np.concatenate([np.full_like(mask.array[:1], ALL), mask.array[:-1]])
-        self.parted(stage, inner, context.masks, mask, before)
+        self.parted(stage, inner, context.masks, (mask,), before)
 
-    def parted(self, stage: int, context: Context, masks: Masks, mask: Compared, before: Bits) -> None:
-        """Counts points with some lane of `masks` in `mask`, but not all of those in `before`."""
-        found = joint([*masks, mask, Compared(before)], context.axes)
-        *outer, now, then = found.arrays
-        lanes = active(outer)
-        now, then = now & lanes, then & lanes
+    def parted(self, stage: int, context: Context, masks: Masks, tests: Masks, before: Bits) -> None:
+        """Counts points with some lane of `masks` in all `tests`, but not all of those in `before`."""
+        found = joint([*masks, *tests, Compared(before)], context.axes)
+        *arrays, then = found.arrays
+        lanes = active(arrays[: len(masks)])
+        now, then = reduce(np.bitwise_and, arrays[len(masks) :], lanes), then & lanes
         self.counts.add(stage, "divergent", found.sums((now != 0) & (now != then)))
 
     def branch(self, branch: Branch, context: Context) -> None:
         self.loads(branch.test.loads, context)
-        mask = self.where(branch.test.source)
-        sides = self.sides(mask, context)
-        if mask is not None and not branch.agreed:
-            self.parted(branch.stage, context, context.masks, mask, np.asarray([ALL]))
-        for nodes, part in zip((branch.then, branch.otherwise), sides, strict=True):
+        tests = self.where(branch.test.source)
+        if tests is not None and not branch.agreed:
+            self.parted(branch.stage, context, context.masks, tests, np.asarray([ALL]))
+        inside = _inside(tests, context)
+        if branch.then and (tests is None or inside.executions.any()):
             with self.scope():
-                self.nodes(nodes, part)
+                self.nodes(branch.then, inside)
+        if branch.otherwise and not (tests is not None and _all_pass(tests, context)):
+            with self.scope():
+                self.nodes(branch.otherwise, _outside(tests, context))
 
-    def where(self, test: Expr) -> Compared | None:
-        """The lanes in which `test` holds; None where data decide."""
-        bits = lanes_where(test, self.values)
-        return None if bits is None else Compared(bits)
+    def where(self, test: Expr) -> Masks | None:
+        """The lanes in which parts of `test` hold; None where data decide.
 
-    def sides(self, mask: Compared | None, context: Context) -> tuple[Context, Context]:
-        """The points of both sides of a test; all of them where data decide."""
-        if mask is None:
-            self.exact = False
-            return context, context
-        return context.where(mask), context.where(mask.inverted)
+        Parts that depend on other axes each stay apart: together they have the product of the axes' lengths.
+        """
+        found: list[Bits] = []
+        for part in conjuncts(test):
+            bits = lanes_where(part, self.values)
+            if bits is None:
+                self.exact = False
+                return None
+            if found and prod(together(found[-1].shape, bits.shape)) <= _TOGETHER:
+                bits = found.pop() & bits
+            found.append(bits)
+        return tuple(map(Compared, found))
 
     def loads(self, loads: Sequence[Load], context: Context) -> None:
         for load in loads:
@@ -241,9 +252,9 @@ class Walk:
                 case Choice(_, test, then, otherwise):
                     self.loads(test.loads, context)
                     if any(map(_is_counted, (*then, *otherwise))):
-                        sides = self.sides(self.where(test.source), context)
-                        self.loads(then, sides[0])
-                        self.loads(otherwise, sides[1])
+                        tests = self.where(test.source)
+                        self.loads(then, _inside(tests, context))
+                        self.loads(otherwise, _outside(tests, context) if otherwise else context)
 
     def access(self, access: Access, context: Context) -> None:
         self.loads(access.loads, context)
@@ -283,13 +294,33 @@ class Requesting(Walk):
     def stage(self, stage: Stage, context: Context) -> None:
         self.nodes(stage.steps, context)
 
-    def parted(self, stage: int, context: Context, masks: Masks, mask: Compared, before: Bits) -> None:
+    def parted(self, stage: int, context: Context, masks: Masks, tests: Masks, before: Bits) -> None:
         pass
 
     def access(self, access: Access, context: Context) -> None:
         self.loads(access.loads, context)
         if access.space == "global":
             self.request(access, context)
+
+
+def _inside(tests: Masks | None, context: Context) -> Context:
+    """The points where all tests hold; all of them where data decide."""
+    return context if tests is None else context.where(*tests)
+
+
+def _all_pass(tests: Masks, context: Context) -> bool:
+    """Whether nothing is left for other code, as for the rests of tiles that are whole."""
+    found = joint([*context.masks, *tests], context.axes)
+    lanes = active(found.arrays[: len(context.masks)])
+    return bool((reduce(np.bitwise_and, found.arrays[len(context.masks) :], lanes) == lanes).all())
+
+
+def _outside(tests: Masks | None, context: Context) -> Context:
+    """Those where one does not."""
+    if tests is None:
+        return context
+    (test,) = tests if len(tests) == 1 else (Compared(active([t.array for t in tests])),)
+    return context.where(test.inverted)
 
 
 def _is_counted(load: Load) -> bool:
