@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import reduce
 from itertools import chain, permutations
 from typing import TypeVar
@@ -24,9 +24,11 @@ from polygpu.support.isl_idioms import (
 from polygpu.support.recent import Recent
 
 W = TypeVar("W")
+Found = TypeVar("Found", isl.Set, isl.Map)
 _DOUBTFUL, _LONG = 500, 1000  # strides
 _DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
+_SOON = 20_000  # steps, which take about as long as to copy this process
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
 _MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes for a difference
@@ -34,7 +36,7 @@ _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
 _LAST: Recent[list[isl.Map]] = Recent(256)
-_FOUND: Recent[str] = Recent(256)
+_FOUND: Recent[isl.Set | isl.Map] = Recent(256)
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -77,7 +79,7 @@ def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
     if not is_doubtful(pairs):
         return latest(pairs, time)
     key = str(pairs), str(time)
-    return isl.Map(_in_child(key, lambda: str(latest(pairs, time)), "the last of some writes"))
+    return _found(isl.Map, key, lambda: latest(pairs, time), "the last of some writes")
 
 
 def _floors(pairs: isl.Map) -> int:
@@ -98,7 +100,7 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     if floors < _MANY_FLOORS and not ((floors or many) and any(map(_has_long_floors, (items, others)))):
         return items.subtract(others)
     key = str(items), str(others)
-    return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
+    return _found(isl.Set, key, lambda: items.subtract(others.gist(items)), "a difference")
 
 
 def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
@@ -107,7 +109,7 @@ def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
     if floors < _MANY_FLOORS:
         return pairs.subtract(others)
     key = str(pairs), str(others)
-    return isl.Map(_in_child(key, lambda: str(pairs.subtract(others.gist(pairs))), "a difference"))
+    return _found(isl.Map, key, lambda: pairs.subtract(others.gist(pairs)), "a difference")
 
 
 def _has_long_floors(item: isl.Set) -> bool:
@@ -115,15 +117,26 @@ def _has_long_floors(item: isl.Set) -> bool:
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
-def _in_child(key: Hashable, work: Callable[[], str], what: str) -> str:
-    """What `work` makes of what the key says, be it in another region's certificate."""
-    return _FOUND.get((what, key), lambda: _made_in_child(work, what))
+def _found(kind: type[Found], key: Hashable, work: Callable[[], Found], what: str) -> Found:
+    """What `work` makes of what the key says, be it in another region's certificate.
+
+    It is made here if that takes few steps, else in a copy of this process.
+    """
+    found = _FOUND.get((what, key), lambda: _made_soon(work) or kind(_made_in_child(work, what)))
+    assert isinstance(found, kind)
+    return found
 
 
-def _made_in_child(work: Callable[[], str], what: str) -> str:
+def _made_soon(work: Callable[[], Found]) -> Found | None:
     in_time()
+    with suppress(isl.Error), bounded(_SOON):
+        return work()
+    return None
+
+
+def _made_in_child(work: Callable[[], isl.Set | isl.Map], what: str) -> str:
     try:
-        found = in_child(work, _DOUBTFUL_SECONDS)
+        found = in_child(lambda: str(work()), _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
