@@ -346,6 +346,7 @@ LEFT = "polygpu_keeps_other ? -1 : (polygpu_host_{}(&v, sizeof v, "
         ("*y += 1;", LEFT.format("writes")),
         ("y[0]++;", LEFT.format("writes")),
         ("n = y[3];", LEFT.format("reads")),
+        ("float u = 2, at = n; u += at; y[2] = u;", LEFT.format("writes")),
         ("n = 2 * n + 1;", "polygpu_keeps_other ? -1 : polygpu_leave();"),
     ],
 )
@@ -366,6 +367,9 @@ def test_a_function_of_another_file_touches_what_it_is_lent(tmp_path: Path, body
         "more(u);",
         "float **z = &y; **z = 1;",
         "1[y] = 2;",
+        "both = (struct pair){1, 2};",
+        "both.first = 1;",
+        "{ float both = 1; } both = best;",
         "memset(y, 0, 4);",
         "extern float w[2]; w[0] = 1;",
         "{ float y[2]; y[0] = 1; }",
@@ -383,6 +387,7 @@ def test_a_function_that_may_touch_more_pauses_scopes(tmp_path: Path, body: str)
 def said_of_lent(folder: Path, body: str) -> str:
     """What stands around the call of `other`, which another file defines like this."""
     declared = "extern float u[9], v[4], *at;\ntypedef float *number;\nvoid more(float *p);\n"
+    declared += "extern struct pair { float first, second; } both, best;\n"
     declared += "double sqrt(double);\nvoid *memset(void *, int, unsigned long);\n"
     (folder / "other.c").write_text(f"{declared}void other(float *y, int n) {{ {body} }}\n")
     path = folder / "program.c"

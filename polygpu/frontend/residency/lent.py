@@ -101,8 +101,8 @@ def _is_plain(
         case c_ast.ID(name=name) if name in pointers:
             return id(node) in bases
         case c_ast.ID(name=name):
-            found = scope.find(name)  # a number never stays on the device between calls
-            return not isinstance(found, Variable) or isinstance(found.type, Basic)
+            found = scope.find(name)  # numbers and pointers never stay on the device between calls
+            return not isinstance(found, Variable) or isinstance(found.type, Basic | Pointer | Vector)
         case c_ast.Decl():
             return isinstance(node.type, c_ast.TypeDecl) and "volatile" not in node.quals
         case c_ast.UnaryOp(op="&"):
