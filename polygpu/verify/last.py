@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import reduce
 from itertools import chain, permutations
@@ -35,6 +36,7 @@ _MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes fo
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
+_STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
 _FOUND: Recent[isl.Set | isl.Map] = Recent(256)
 
@@ -117,17 +119,19 @@ def _has_long_floors(item: isl.Set) -> bool:
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
-def _found(kind: type[Found], key: Hashable, work: Callable[[], Found], what: str) -> Found:
+def _found(kind: type[Found], key: tuple[str, ...], work: Callable[[], Found], what: str) -> Found:
     """What `work` makes of what the key says, be it in another region's certificate.
 
-    It is made here if that takes few steps, else in a copy of this process.
+    It is made here if that takes few steps, and none is long, else in a copy of this process.
     """
-    found = _FOUND.get((what, key), lambda: _made_soon(work) or kind(_made_in_child(work, what)))
+    found = _FOUND.get((what, key), lambda: _made_soon(key, work) or kind(_made_in_child(work, what)))
     assert isinstance(found, kind)
     return found
 
 
-def _made_soon(work: Callable[[], Found]) -> Found | None:
+def _made_soon(key: tuple[str, ...], work: Callable[[], Found]) -> Found | None:
+    if any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text)):
+        return None
     in_time()
     with suppress(isl.Error), bounded(_SOON):
         return work()
