@@ -350,3 +350,58 @@ def test_an_array_that_a_region_has_twice_does_not_move_while_it_runs(
     require(target)
     original, compiled = built(tmp_path, target, ONE_ARRAY_TWICE)
     assert output(compiled) == output(original)
+
+
+ROWS = """\
+#include <stdio.h>
+void fill(int n, float row[]);
+float u[40][40], row[40];
+int main(void) {
+  for (int t = 0; t < 40; t++) {
+    fill(40, row);
+    for (int i = 0; i < 40; i++) u[t][i] += row[i];
+    if (row[7] < 0) break;
+  }
+  for (int i = 0; i < 40; i++) printf("%g %g\\n", u[i][i], row[i]);
+  return 0;
+}
+"""
+FILL = """\
+void fill(int n, float row[]) {
+  for (int i = 0; i < n; i++) row[i] = row[i] * 0.5f + i;
+  row[3] += 1;
+  row[4] = row[3] + row[5];
+  AFTER
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "compiled"),
+    [("", False), ("", True), ("if (n > 1000) goto end; row[6] -= row[4]; end: ;", True)],
+    ids=["not compiled", "looked after", "not looked after"],
+)
+def test_a_function_of_another_file_that_is_lent_an_array_leaves_the_others(
+    tmp_path: Path, after: str, compiled: bool
+) -> None:
+    texts = {"rows": ROWS, "fill": FILL.replace("AFTER", after)}
+    sources = {name: tmp_path / f"{name}.c" for name in texts}
+    for name, path in sources.items():
+        path.write_text(texts[name])
+    files = [] if compiled else [sources["fill"]]
+    for name in ("rows", "fill") if compiled else ("rows",):
+        others = tuple(str(path) for path in sources.values() if path != sources[name])
+        options = Options(target="emulator", level=0, others=others, part=True, offload="always")
+        for suffix, text in compile_file(str(sources[name]), options).files.items():
+            files.append(tmp_path / f"{name}{suffix}")
+            files[-1].write_text(text)
+    original, program = tmp_path / "original", tmp_path / "program"
+    for made, of in ((original, sources.values()), (program, files)):
+        programs.call(("gcc", *FLAGS, *of, "-o", made, "-lm"))
+    assert output(program) == output(original)
+    found = profile(program)
+    (rows,) = (r for r in found["regions"] if r["name"] == "polygpu_main_0")
+    whole = 40 * 40 * 4
+    assert rows["calls"] == 40
+    assert rows["bytes_in"] <= 2 * whole  # the array once, and a row each time
+    assert rows["bytes_out"] <= whole

@@ -43,6 +43,7 @@ _KEEPING = {
     "(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_forget": "void polygpu_forget(const volatile void *host, unsigned long long bytes);\n",
     "polygpu_pause": "int polygpu_pause(const char *why);\n",
+    "polygpu_leave": "int polygpu_leave(void);\n",
     "polygpu_resume": "void polygpu_resume(int scopes);\n",
     "polygpu_map": "void polygpu_map(const volatile void *host, long long bytes);\n",
     "polygpu_unmap": f"void polygpu_unmap{_MAPS}int all, const char *why);\n",

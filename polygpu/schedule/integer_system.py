@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product, repeat
 from math import gcd, lcm
 from typing import TypeAlias
@@ -16,6 +17,7 @@ import islpy as isl
 from polygpu.support.child import in_child
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError, bounded
+from polygpu.support.recent import Recent
 
 Vector: TypeAlias = tuple[int, ...]
 Sparse: TypeAlias = dict[int, int]  # what is not zero, by its column
@@ -25,6 +27,7 @@ _WIDE = 150  # columns of a system that isl may search for hours, without counti
 _FEWEST = 1_500  # steps where a system is wide, whose steps take longer; what has no solution shows in 1000
 _SECONDS = 1.0
 _LARGE = 2_000_000  # coefficients: isl reads them for seconds, without counting steps; known kernels: 13,000
+_MINIMA: Recent[Vector | None] = Recent(64)  # regions and orders of their statements ask for the same ones
 
 
 class OperationsExceededError(Exception):
@@ -157,13 +160,14 @@ class IntegerSystem:
     The first `free` unknowns may be negative, the `slack` ones after them may not. An objective weighs
     |x_k|; a negative x_k costs a little more than its opposite. Every unknown should be in an objective,
     else the minimum may leave it at any value.
-    Columns of `points`: objective values, positive parts, negative parts, slack.
+    Columns of `points`: objective values, positive parts, negative parts, slack. The `lines` say them.
     """
 
     free: int
     slack: int
     objectives: int
     points: isl.BasicSet
+    lines: tuple[str, ...] = ()
 
     @staticmethod
     def build(
@@ -183,13 +187,17 @@ class IntegerSystem:
     def restrict(self, constraints: Iterable[Constraint]) -> IntegerSystem:
         more = self._with([self._text(c) for c in constraints])
         points = self.points.intersect(more.points)
-        return IntegerSystem(self.free, self.slack, self.objectives, points)
+        return replace(more, points=points, lines=(*self.lines, *more.lines))
 
     def minimum(self) -> Vector | None:
         """Values of all unknowns, or None when the constraints contradict each other.
 
         Raises OperationsExceededError.
         """
+        key = self.free, self.slack, self.objectives, self.lines
+        return _MINIMA.get(key, self._minimum)
+
+    def _minimum(self) -> Vector | None:
         if self._columns > _WIDE:
             return self._in_time()
         with limited(OPERATIONS):
@@ -269,4 +277,4 @@ class IntegerSystem:
             raise OperationsExceededError
         # of all ways to hand isl a hundred constraints, PolyLib's matrix text is the fastest
         text = f"{len(lines)} {self._columns + 2}\n" + "\n".join(lines) + "\n"
-        return IntegerSystem(self.free, self.slack, self.objectives, isl.BasicSet(text))
+        return replace(self, points=isl.BasicSet(text), lines=tuple(lines))

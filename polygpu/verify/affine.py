@@ -51,7 +51,7 @@ _INTEGERS = ("char", "short", "int", "long")
 
 @dataclass(frozen=True)
 class Scope:
-    """Values of names where `domain` holds; None for what is not affine.
+    """Values of names where `domain` holds, whatever they are elsewhere; None for what is not affine.
 
     `frame` is `domain` without the tests of branches. Scopes made of this one share its `recent` values of
     selections and quotients, of which extents of arrays and ends of loops have the same ones many times.
@@ -188,8 +188,8 @@ class Scope:
 
     def _extreme(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:
         if any(map(_tests_floors, values)):  # what cases share with the domain makes it long to compare them
-            plain = [value.gist(self.domain) for value in values]
-            return self._pruned(self._folded(function, plain)).intersect_domain(self.domain)
+            hull = isl.Set.from_basic_set(self.domain.simple_hull())
+            values = [value.gist(hull) for value in values]
         return self._pruned(self._folded(function, values))
 
     def _folded(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:

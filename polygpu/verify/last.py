@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from functools import reduce
 from itertools import chain, permutations
 from typing import TypeVar
@@ -20,19 +21,24 @@ from polygpu.support.isl_idioms import (
     has_strides,
     in_order,
     in_time,
+    pass_by,
+    steps,
 )
 from polygpu.support.recent import Recent
 
 W = TypeVar("W")
+Found = TypeVar("Found", isl.Set, isl.Map)
 _DOUBTFUL, _LONG = 500, 1000  # strides
 _DOUBTFUL_SECONDS = 3.0
 _STEPS = 20_000  # of isl, for one pair of writes with long strides
+_SOON = 20_000  # steps, which take about as long as to copy this process
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
 _MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes for a difference
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
 _MANY = 4  # pieces
+_STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
 _FOUND: Recent[str] = Recent(256)
 
@@ -77,7 +83,7 @@ def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
     if not is_doubtful(pairs):
         return latest(pairs, time)
     key = str(pairs), str(time)
-    return isl.Map(_in_child(key, lambda: str(latest(pairs, time)), "the last of some writes"))
+    return _found(isl.Map, key, lambda: latest(pairs, time), "the last of some writes")
 
 
 def _floors(pairs: isl.Map) -> int:
@@ -98,7 +104,7 @@ def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
     if floors < _MANY_FLOORS and not ((floors or many) and any(map(_has_long_floors, (items, others)))):
         return items.subtract(others)
     key = str(items), str(others)
-    return isl.Set(_in_child(key, lambda: str(items.subtract(others.gist(items))), "a difference"))
+    return _found(isl.Set, key, lambda: items.subtract(others.gist(items)), "a difference")
 
 
 def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
@@ -107,7 +113,7 @@ def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
     if floors < _MANY_FLOORS:
         return pairs.subtract(others)
     key = str(pairs), str(others)
-    return isl.Map(_in_child(key, lambda: str(pairs.subtract(others.gist(pairs))), "a difference"))
+    return _found(isl.Map, key, lambda: pairs.subtract(others.gist(pairs)), "a difference")
 
 
 def _has_long_floors(item: isl.Set) -> bool:
@@ -115,15 +121,31 @@ def _has_long_floors(item: isl.Set) -> bool:
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
-def _in_child(key: Hashable, work: Callable[[], str], what: str) -> str:
-    """What `work` makes of what the key says, be it in another region's certificate."""
-    return _FOUND.get((what, key), lambda: _made_in_child(work, what))
+def _found(
+    kind: type[Found], key: tuple[str, ...], work: Callable[[], isl.Set | isl.Map], what: str
+) -> Found:
+    """What `work` makes of what the key says, be it in another region's certificate.
+
+    It is made here if that takes few steps, and none is long, else in a copy of this process; as a text, in
+    which isl says a set in fewer pieces and floors than it has them.
+    """
+    return kind(_FOUND.get((what, key), lambda: _made_soon(key, work) or _made_in_child(work, what)))
 
 
-def _made_in_child(work: Callable[[], str], what: str) -> str:
+def _made_soon(key: tuple[str, ...], work: Callable[[], isl.Set | isl.Map]) -> str:
+    if any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text)):
+        return ""
     in_time()
+    before = steps()
+    with suppress(isl.Error), bounded(_SOON):
+        return str(work())
+    pass_by(before - steps())  # the copy counts them again: certificates do not pay for both
+    return ""
+
+
+def _made_in_child(work: Callable[[], isl.Set | isl.Map], what: str) -> str:
     try:
-        found = in_child(work, _DOUBTFUL_SECONDS)
+        found = in_child(lambda: str(work()), _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:

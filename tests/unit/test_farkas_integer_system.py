@@ -22,6 +22,7 @@ from polygpu.schedule.integer_system import (
     rank,
     small_solutions,
 )
+from polygpu.support.recent import Recent
 
 MATRICES = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(-3, 3)] * width), min_size=1, max_size=4)
@@ -97,6 +98,17 @@ def test_restriction_adds_constraints() -> None:
     assert system.restrict([Constraint({0: -1}, -4)]).minimum() is None
 
 
+def test_a_minimum_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integer_system, "_MINIMA", Recent(2))
+    systems = [IntegerSystem.build(1, 0, [{0: 1}], [Constraint({0: 1}, 3)]) for _ in range(2)]
+    systems += [s.restrict([Constraint({0: -1}, -2)]) for s in systems]
+    assert [s.minimum() for s in systems[::2]] == [(0,), (-2,)]
+    monkeypatch.setattr(integer_system, "OPERATIONS", 1)  # of which another search would need more
+    assert [s.minimum() for s in systems[1::2]] == [(0,), (-2,)]
+    with pytest.raises(OperationsExceededError):
+        systems[0].restrict([Constraint({0: -1}, -1)]).minimum()
+
+
 def test_of_two_equal_sizes_the_positive_is_chosen() -> None:
     far = IntegerSystem.build(2, 0, [{0: 1, 1: 1}], [Constraint({0: 1, 1: -1}, -2, True)])
     assert far.minimum() == (2, 0)
@@ -124,6 +136,7 @@ def test_a_wide_system_is_solved_in_a_child_all_the_same() -> None:
 
 
 def test_a_wide_system_may_take_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integer_system, "_MINIMA", Recent(1))
     monkeypatch.setattr(integer_system, "_SECONDS", 0)
     with pytest.raises(OperationsExceededError):
         wide().minimum()

@@ -327,3 +327,70 @@ def test_a_file_that_no_header_tells_of_is_said_to_be_a_part(tmp_path: Path) -> 
     for part, expected in ((False, ()), (True, ("f",))):
         lifted = lift(str(path), FrontendOptions(cc="", part=part))
         assert lifted.kept(lifted.scops).exported == expected
+
+
+LENT = """\
+extern float u[9], v[4], *at;
+void other(float *y, int n);
+void f(float *p, int n) {
+  for (int t = 0; t < n; t++) { for (int i = 0; i < 9; i++) u[i] = i + t; other(v, n); }
+}
+"""
+LEFT = "polygpu_keeps_other ? -1 : (polygpu_host_{}(&v, sizeof v, "
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("for (int i = 0; i < n; i++) y[i] = i;", LEFT.format("writes")),
+        ("*y += 1;", LEFT.format("writes")),
+        ("y[0]++;", LEFT.format("writes")),
+        ("n = y[3];", LEFT.format("reads")),
+        ("float u = 2, at = n; u += at; y[2] = u;", LEFT.format("writes")),
+        ("n = 2 * n + 1;", "polygpu_keeps_other ? -1 : polygpu_leave();"),
+    ],
+)
+def test_a_function_of_another_file_touches_what_it_is_lent(tmp_path: Path, body: str, expected: str) -> None:
+    assert expected in said_of_lent(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "u[0] = 1;",
+        "at[0] = 1;",
+        "float *z = y; z[0] = 1;",
+        "y = u; y[0] = 1;",
+        "*(y + 1) = n;",
+        "at = y;",
+        "more(y);",
+        "more(u);",
+        "float **z = &y; **z = 1;",
+        "1[y] = 2;",
+        "both = (struct pair){1, 2};",
+        "both.first = 1;",
+        "{ float both = 1; } both = best;",
+        "memset(y, 0, 4);",
+        "extern float w[2]; w[0] = 1;",
+        "{ float y[2]; y[0] = 1; }",
+        "*(float *)(void *)at = 1;",
+        "__typeof__(at) z = at; *z = 1;",
+        "number z = at; *z = 1;",
+    ],
+)
+def test_a_function_that_may_touch_more_pauses_scopes(tmp_path: Path, body: str) -> None:
+    text = said_of_lent(tmp_path, body)
+    assert "polygpu_pause(" in text
+    assert "polygpu_leave" not in text
+
+
+def said_of_lent(folder: Path, body: str) -> str:
+    """What stands around the call of `other`, which another file defines like this."""
+    declared = "extern float u[9], v[4], *at;\ntypedef float *number;\nvoid more(float *p);\n"
+    declared += "extern struct pair { float first, second; } both, best;\n"
+    declared += "double sqrt(double);\nvoid *memset(void *, int, unsigned long);\n"
+    (folder / "other.c").write_text(f"{declared}void other(float *y, int n) {{ {body} }}\n")
+    path = folder / "program.c"
+    path.write_text(declared + LENT)
+    lifted = lift(str(path), FrontendOptions(cc="", others=(str(folder / "other.c"),)))
+    return " ".join(text for _, text in lifted.kept(()).inserted)

@@ -136,6 +136,26 @@ def test_long_strides_are_worked_on_elsewhere(monkeypatch: pytest.MonkeyPatch) -
     assert last.subtracted(STRIDED.wrap(), STRIDED.wrap()).is_empty()
 
 
+FLOORS = isl.Map(
+    "{ [i] -> [v, w] : 0 <= i, v, w <= 60 and (i + v) mod 3 <= 1 and (v + 2w) mod 5 <= 3"
+    " and (i + w) mod 7 <= 4 and (i + 2v + w) mod 4 <= 2 }"
+)
+
+
+def test_a_short_difference_of_pieces_with_many_floors_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(last, "_FOUND", Recent(1))
+    others = isl.Map("{ [i] -> [v, w] : w > 30 }")
+    elsewhere = last.without(FLOORS, others)
+    monkeypatch.setattr(last, "_FOUND", Recent(1))
+    monkeypatch.setattr(last, "_DOUBTFUL_SECONDS", 0)
+    assert last.without(FLOORS, others).is_equal(elsewhere)
+    assert elsewhere.is_equal(FLOORS.subtract(others))
+    monkeypatch.setattr(last, "_FOUND", Recent(1))
+    monkeypatch.setattr(last, "_SOON", 10)
+    with pytest.raises(TooLongError, match="a difference"):
+        last.without(FLOORS, others)
+
+
 def points(pairs: isl.Map) -> list[tuple[int, ...]]:
     """The values of a map with no parameters left."""
     found: list[tuple[int, ...]] = []

@@ -124,7 +124,8 @@ class RawStatement:
 @dataclass(frozen=True)
 class FileContext:
     """What all regions of a file share. It may be said to be a `part` of a program of several files; of
-    functions that others define, `refused` says why they are no part of it.
+    functions that others define, `refused` says why they are no part of it; the others are in the scope that
+    is `beside` the file's, where they are not in this one.
     """
 
     source: Source
@@ -134,6 +135,7 @@ class FileContext:
     scope: Scope
     part: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
+    beside: Scope | None = None
 
     def at(self, node: Any) -> Position:
         return self.positions.of(node)

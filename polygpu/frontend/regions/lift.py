@@ -143,7 +143,7 @@ def _kept(context: FileContext, written: Callable[[], FileContext], regions: Seq
 
 def _as_written(context: FileContext, again: Callable[[], c_ast.FileAST], hidden: Hidden) -> FileContext:
     root = again()
-    return replace(context, root=root, scope=file_scope(root, hidden))
+    return replace(context, root=root, scope=file_scope(root, hidden), beside=context.scope)
 
 
 def _copied(parsed: Parsed, sources: dict[str, Source]) -> Callable[[], c_ast.FileAST]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from pycparser import c_ast
@@ -15,6 +16,7 @@ from polygpu.frontend.names.liveness import assigned_names
 from polygpu.frontend.names.scopes import Function, Scope, Variable, function_scope
 from polygpu.frontend.names.types import Basic, CType, Pointer, Qualified, Vector
 from polygpu.frontend.read.state import FileContext, source_text
+from polygpu.frontend.residency.lent import lent
 from polygpu.frontend.residency.libraries import behaviour
 from polygpu.frontend.residency.targets import targets
 from polygpu.frontend.residency.typing import type_of
@@ -43,17 +45,25 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Effects:
-    """`unknown` names what may do anything; `runs` is said of regions of the file that run.
+class Outside:
+    """A call of a function of another file. If polygpu looks after it there, all that it does is run regions.
 
-    `outside` are functions of other files that are called, and where: if polygpu looks after them there, all
-    that they do is run regions.
+    Else, `touches` are all that the host does to arrays in it; None where that is not known.
     """
+
+    name: str
+    where: str
+    touches: tuple[Touch, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Effects:
+    """`unknown` names what may do anything; `runs` is said of regions of the file that run."""
 
     touches: tuple[Touch, ...] = ()
     unknown: str = ""
     runs: bool = False
-    outside: tuple[tuple[str, str], ...] = ()
+    outside: tuple[Outside, ...] = ()
 
     def __or__(self, other: Effects) -> Effects:
         return together((self, other))
@@ -66,7 +76,7 @@ class Effects:
     @property
     def hidden(self) -> str:
         """What may do anything, functions of other files among it."""
-        return self.unknown or ", ".join(where for _, where in self.outside)
+        return self.unknown or ", ".join(call.where for call in self.outside)
 
 
 NONE = Effects()
@@ -99,6 +109,7 @@ class Program:
     part: bool = False
     summaries: dict[str, Effects | None] = field(default_factory=dict)
     private: dict[Variable, bool] = field(default_factory=dict)
+    borrowed: dict[str, Mapping[int, bool] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.in_order = sorted(self.regions, key=lambda scop: scop.start)
@@ -158,6 +169,20 @@ class Program:
     def declares(self, function: Function) -> bool:
         """Whether it is the user's own declaration: a function of the name may be anywhere."""
         return self.context.at(function.node).file in self.context.positions.sources
+
+    def lent(self, name: str) -> Mapping[int, bool] | None:
+        """The parameters through which a function of another file touches all that it touches of arrays."""
+        scope = self.context.beside
+        found = scope.find(name) if scope is not None else None
+        if scope is None or not isinstance(found, Function) or not found.borrowed:
+            return None
+        if name not in self.borrowed:
+            self.borrowed[name] = lent(found.definition, scope, partial(self._is_users, scope))
+        return self.borrowed[name]
+
+    def _is_users(self, scope: Scope, call: Any) -> bool:
+        function = scope.find(call.name.name)
+        return not isinstance(function, Function) or self.declares(function)
 
     def summary(self, definition: Any) -> Effects:
         """What a call of a function of the file does."""
@@ -385,10 +410,21 @@ class Reader:
         elif not known:
             where = f"{name} at line {self.program.context.at(node).line}"
             outside = users and self.program.part
-            yield Effects(outside=((name, where),)) if outside else Effects(unknown=where)
+            called = Outside(name, where, inner.lent(name, arguments))
+            yield Effects(outside=(called,)) if outside else Effects(unknown=where)
+
+    def lent(self, name: str, arguments: Sequence[Any]) -> tuple[Touch, ...] | None:
+        """What a function of another file does behind its arguments, if it does nothing else to arrays."""
+        places = self.program.lent(name)
+        if places is None or any(k >= len(arguments) for k in places):
+            return None
+        found = together(e for k, writes in places.items() for e in self.reached(arguments[k], writes))
+        return found.touches
 
     def reached(self, argument: Any, writes: bool) -> Iterator[Effects]:
-        """What a function of the library does behind an argument."""
+        """What a function does behind an argument."""
+        if isinstance(argument, c_ast.Cast) and isinstance(type_of(self.scope, argument.expr), Vector):
+            argument = argument.expr
         ctype = type_of(self.scope, argument)
         null = isinstance(argument, c_ast.Cast) and isinstance(argument.expr, c_ast.Constant)
         if isinstance(ctype, Basic) or isinstance(argument, c_ast.Constant) or null or _is_stream(ctype):

@@ -233,10 +233,19 @@ class Walk:
         single = len(statement.nodes) == 1 and not isinstance(node, (*STATEMENTS, c_ast.Typedef))
         if not single or (effects.touches and not self._touches_before(node, scope, effects.touches)):
             return False
-        kept = " && ".join(dict.fromkeys(f"polygpu_keeps_{name}" for name, _ in effects.outside))
-        self._paused(statement, f"{kept} ? -1 : polygpu_pause({literal(effects.hidden)})")
+        kept = " && ".join(dict.fromkeys(f"polygpu_keeps_{call.name}" for call in effects.outside))
+        self._paused(statement, f"{kept} ? -1 : {self._pause(effects, scope)}")
         self._touched(statement.start, effects, scope)
         return True
+
+    def _pause(self, effects: Effects, scope: Scope) -> str:
+        """What stands before calls of functions of other files that nobody looks after."""
+        touches = [call.touches for call in effects.outside]
+        known = [touch for found in touches if found is not None for touch in found]
+        if None in touches or not all(_is_visible(touch, scope) for touch in known):
+            return f"polygpu_pause({literal(effects.hidden)})"
+        said = [text.strip().rstrip(";") for _, text in self._sayings(Effects(tuple(known)), scope)]
+        return f"({', '.join([*said, 'polygpu_leave()'])})" if said else "polygpu_leave()"
 
     def _region(self, scop: Scop, statement: Statement, scope: Scope) -> None:
         """The host passes scalars by value; those that pointers reach may be on the device."""
