@@ -12,6 +12,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygpu.frontend.names import mathematics
+from polygpu.frontend.names.constants import number
 from polygpu.frontend.names.scopes import Function, Scope
 from polygpu.frontend.names.types import Basic, CType, complex_part, has_complex_parts
 from polygpu.frontend.normal.complex_library import exponential, product
@@ -334,11 +335,16 @@ class Values:
         """The type of a real value."""
         ctype: CType | None
         match node:
-            case c_ast.Constant(type=name):
-                return name if name in ("float", "double") else "int"
+            case c_ast.Constant(type="float" | "double" as real_type):
+                return str(real_type)
+            case c_ast.Constant(value=text):
+                found = number(text)
+                return found.type if found else "int"
             case c_ast.UnaryOp(op="!" | "sizeof") | c_ast.BinaryOp(op="&&" | "||"):
                 return "int"
-            case c_ast.UnaryOp(op="-" | "+" | "~", expr=inner) | c_ast.ExprList(exprs=[*_, inner]):
+            case c_ast.UnaryOp(op="-" | "+" | "~", expr=inner):
+                return common_type(self._type(inner), "int")
+            case c_ast.ExprList(exprs=[*_, inner]):
                 return self._type(inner)
             case c_ast.BinaryOp(op=op):
                 both = (self._type(node.left), self._type(node.right))
@@ -350,8 +356,8 @@ class Values:
             case c_ast.FuncCall(name=c_ast.ID(name=name)):
                 known = self.scope.find(name)
                 if not isinstance(known, Function):
-                    found = mathematics.FUNCTIONS.get(mathematics.library_name(name))
-                    return found[0] if found else "int" if name in mathematics.CLASSIFICATIONS else "double"
+                    own = mathematics.FUNCTIONS.get(mathematics.library_name(name))
+                    return own[0] if own else "int" if name in mathematics.CLASSIFICATIONS else "double"
                 ctype = self.scope.resolve(known.node.type.type)
             case _:
                 ctype = type_of(node, self.scope)
