@@ -47,6 +47,8 @@ def _others(name: str) -> Iterator[str]:
 def _clashes(name: str, names: set[str]) -> bool:
     if name.endswith("__"):  # what isl calls the names that it has a meaning for
         return True
+    if any(name[: at.start()] in names for at in re.finditer("__", name)):  # a member's, to sets
+        return True
     host = _HOST.fullmatch(name)
     if name in _FIXED or (host and (host[1] or host[2]) in names):
         return True

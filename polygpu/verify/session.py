@@ -10,7 +10,8 @@ from functools import cached_property
 
 import islpy as isl
 
-from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.analysis.polyhedra import Polyhedra, array_tuple
+from polygpu.model.expr import Reference
 from polygpu.model.kernel import Buffer, Region
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import TooLongError
@@ -81,8 +82,17 @@ class Session:
 
     def buffer(self, array: str) -> Buffer:
         """The buffer of an array, or of a member of the structures it holds."""
-        found = self.buffers.get(array)
-        return found or next(b for b in self.region.buffers if array.startswith(f"{b.name}__"))
+        return self.buffers.get(array) or self._structures[array]
+
+    @cached_property
+    def _structures(self) -> dict[str, Buffer]:
+        """The buffers by what sets call their members."""
+        return {
+            array_tuple(Reference(b.name, (), ctype, path)): b
+            for b in self.region.buffers
+            if b.structure is not None
+            for path, ctype in b.structure.fields
+        }
 
     @contextmanager
     def step(self, kind: str, kernel: str, needed: bool = False) -> Iterator[None]:

@@ -96,6 +96,17 @@ def test_threads_share_the_terms(name: str, tmp_path: Path) -> None:
     assert len(found.reassociated) >= 1
 
 
+def test_structures_may_have_names_that_begin_alike(tmp_path: Path) -> None:
+    """Sets call a member of `z` z__im; `z_` is another structure (found by the fuzzer)."""
+    found = {"BEFORE": "double complex z = 3, z_[5000]; for (int i = 0; i < n; i++) z_[i] = a[i].x;"}
+    loop = {"LOOP": "if (a[i].y > 9) z = a[i].x * (2 * I); z_[i] = z_[i] * (a[i].y - 2 * I);"}
+    said = {"FIRST": "creal(z)", "SECOND": "cimag(z_[n / 2])"}
+    made = compiled(text_of({**found, **loop, **said}), tmp_path)
+    certificates = [certify(region) for region in made.regions]
+    assert not any(c.failures for c in certificates)
+    assert_same(made, tmp_path, 0, 100)
+
+
 def test_decisions_and_pragmas_name_the_structure(tmp_path: Path) -> None:
     text = text_of(POINT)
     assert (256, 1, 1) in blocks(compiled(text, tmp_path, "reassociate(s)", reassociate=False))

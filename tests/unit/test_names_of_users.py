@@ -124,3 +124,13 @@ def test_names_that_do_not_clash_are_kept(tmp_path: Path) -> None:
     parameters = "int n, int block_n, float x_old[restrict n], float x[restrict n], float s_max"
     scop = region(tmp_path, parameters, "for (int i = 0; i < n; i++) x[i] = x_old[i] * s_max + block_n;")
     assert with_free_names(scop) == (scop, {})
+
+
+def test_arrays_called_like_members_to_sets_are_renamed(tmp_path: Path) -> None:
+    """Sets have `x__a` for the member a of structures x[i]."""
+    text = "struct s { float a; };\nvoid f(int n, struct s x[restrict n], float x__a[restrict n])\n"
+    loop = "for (int i = 0; i < n - 1; i++) x__a[i + 1] = x[i].a;"
+    (tmp_path / "members.c").write_text(f"{text}{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n")
+    (made,) = compile_file(str(tmp_path / "members.c"), Options(target="cuda", device="h100")).regions
+    assert made.region.kernels[0].block == (256, 1, 1)  # no iteration waits for another one
+    assert {b.name for b in made.region.buffers} == {"x", "x__a_"}
