@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count
+from itertools import count, product
 
 from polygpu.analysis.aliasing import may_overlap
 from polygpu.analysis.names import names_of
@@ -73,12 +73,15 @@ def measured(scop: Scop) -> Scop:
     measures: list[Measure] = []
     while left:
         known = {a.name for a in scop.arrays if _is_readable(a)} - {a.name for a in left} - written
-        alone = [(a, _measure(scop, {a.name: names[a.name]})) for a in left if a.name not in written]
-        ready = [a for a, made in alone if _is_exact(made, known)]
-        ready = ready or [a for a, made in alone if _is_exact(made, known | apart)]
-        if not ready:
+        mine = [a for a in left if a.name not in written]
+        for certain, more in product((False, True), (set[str](), apart)):
+            alone = [(a, _measure(scop, {a.name: names[a.name]}, certain)) for a in mine]
+            ready = [a for a, made in alone if _is_exact(made, known | more)]
+            if ready:
+                break
+        else:
             return scop
-        measures.append(_measure(scop, {a.name: names[a.name] for a in ready}))
+        measures.append(_measure(scop, {a.name: names[a.name] for a in ready}, certain))
         left = [a for a in left if a not in ready]
     return _with_measures(scop, names, measures)
 
@@ -144,12 +147,19 @@ def _with_measures(scop: Scop, names: Mapping[str, str], measures: Iterable[Meas
     )
 
 
-def _measure(scop: Scop, extents: Mapping[str, str]) -> Measure:
-    """What is left of each statement for the extents of these arrays, and for the scalars that this needs."""
+def _measure(scop: Scop, extents: Mapping[str, str], certain: bool) -> Measure:
+    """What is left of each statement for the extents of these arrays, and for the scalars that this needs.
+
+    Elements that loops alone tell are there whether data have them read or not, as those of other arrays are:
+    where these are `certain`, tests of data in front of them are left out.
+    """
     scalars = {a.name for a in scop.arrays if not a.extents and a.structure is None}
     stored, before = frozenset(extents.values()), None
     while stored != before:
-        bodies = [_pruned(tuple(_visits(s.body, extents)), frozenset(), stored)[0] for s in scop.statements]
+        visited = [tuple(_visits(s.body, extents)) for s in scop.statements]
+        if certain:
+            visited = [tuple(_untested(body, _locals(body), extents.values())) for body in visited]
+        bodies = [_pruned(body, frozenset(), stored)[0] for body in visited]
         before = stored
         stored |= {r.array for body in bodies for r in _read_in(body) if r.array in scalars}
     left = ((s, body) for s, body in zip(scop.statements, bodies, strict=True) if body)
@@ -227,6 +237,35 @@ def _met(e: Expr, extents: Mapping[str, str]) -> Iterator[Action]:
                 yield from _met(part, extents)
             if isinstance(e, Reference) and e.array in extents:
                 yield Store(Reference(extents[e.array], (), WIDE), e.subscripts[0])
+
+
+def _locals(body: Body) -> set[str]:
+    return {a.name for a in actions(body) if isinstance(a, Let)}
+
+
+def _untested(body: Body, own: Collection[str], extents: Collection[str]) -> Iterator[Action]:
+    """The body with stores of subscripts without data, or `own` locals of it, in front of tests of data.
+
+    if (d[i] == 2) { x: i; y: k[i]; }   ->   x: i; if (d[i] == 2) { y: k[i]; }
+    """
+
+    def is_plain(e: Expr) -> bool:
+        return not any(references(e)) and scalars_in(e).isdisjoint(own)
+
+    for a in body:
+        match a:
+            case Branch(test, then, otherwise):
+                both = [tuple(_untested(side, own, extents)) for side in (then, otherwise)]
+                found: list[Action] = []
+                if not is_plain(test):
+                    stores = (x for side in both for x in side if isinstance(x, Store))
+                    found = [x for x in stores if x.target.array in extents and is_plain(x.value)]
+                yield from found
+                left = [tuple(x for x in side if x not in found) for side in both]
+                if any(left):
+                    yield Branch(test, *left)
+            case _:
+                yield a
 
 
 def _pruned(body: Body, live: frozenset[str], stored: Collection[str]) -> tuple[Body, frozenset[str]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from polygpu.analysis.measured import read_by
-from polygpu.analysis.polyhedra import Polyhedra, build
+from polygpu.analysis.polyhedra import Polyhedra
+from polygpu.lower.measured import visited
 from polygpu.lower.work import work_of
 from polygpu.model.device import Device
 from polygpu.model.rewrite import BODY, numbered
@@ -31,7 +31,7 @@ class Measuring:
 
     @staticmethod
     def of(p: Polyhedra, m: Measure) -> Measuring:
-        works = work_of(build(replace(p.scop, statements=m.statements, measures=())))
+        works = work_of(visited(p.scop, m))
         bodies = {s.name: s.body for s in m.statements}
         counts = ((counter(w.instances)[0], _operations(bodies[w.statement.name])) for w in works)
         return Measuring(tuple(counts), read_by(m))

@@ -456,13 +456,28 @@ def _check_rows(region: Region, visit: Visit, raw: RawStatement) -> None:
 def _assume(region: Region, visit: Visit, found: Shape, name: str, assumptions: list[Assumption]) -> None:
     site = region.sites[visit.reference.site]
     for subscript, extent in inner_subscripts(visit.reference, found):
-        forms = choices(region, subscript)
-        if not forms:
+        tests = [(form, extent) for form in choices(region, subscript)] or _of_remainder(
+            region, subscript, extent
+        )
+        if not tests:
             reason, help_text = reason_for(region, subscript, "PG161")
             message = f"the rows of '{visit.reference.array}' cannot be told apart in '{site.text}': {reason}"
             raise refusal("PG161", site.position, message, help_text)
         reason = f"'{visit.reference.array}' is taken to have rows of its stride's length"
-        for value in forms:
-            made = Assumption(name, counted(value), counted(extent), reason, site.position)
+        for value, bound in tests:
+            made = Assumption(name, counted(value), counted(bound), reason, site.position)
             if all((a.statement, a.value, a.bound) != (name, made.value, made.bound) for a in assumptions):
                 assumptions.append(made)
+
+
+def _of_remainder(region: Region, subscript: Expr, extent: Expr) -> list[tuple[Expr, Expr]]:
+    """What lies from 0 below what where a remainder does below `extent`, by which it is one; none of another.
+
+    a[i * m + (j + 1) % m]: 0 <= j + 1, and 0 < m
+    """
+    match subscript:
+        case Binary("%", value, by):
+            dividend, divisor = region.affine.value(value), region.affine.value(by)
+            if dividend is not None and divisor is not None and counted(divisor) == counted(extent):
+                return [(dividend, Binary("+", dividend, Int(1))), (Int(0), extent)]
+    return []
