@@ -165,7 +165,7 @@ def point(reader: Reading, node: c_ast.ID, pointer: Address) -> None:
 
 def _moves(reader: Reading, node: c_ast.ID) -> Diagnosed:
     message = f"where the pointer '{node.name}' points to is not known: it is changed in the region"
-    help_text = "subscript it instead of moving it"
+    help_text = "subscript it instead of moving it, or set it outside of the region"
     return refusal("PG157", reader.region.at(node), message, help_text, len(node.name))
 
 
