@@ -43,7 +43,8 @@ from polygpu.support.isl_idioms import (
 )
 from polygpu.support.recent import Recent
 
-_GENERATION = 3_000_000  # steps of isl, to make code; the largest kernels known take 0.2 million
+_GENERATION = 300_000  # steps of isl, to make code, each of which may be long; PolyBench takes 50,000
+_LAST = 1_000_000  # the same, where there is no other way
 _STEPS = 1_000_000  # to compare it with its schedule
 _MADE: Recent[Scan] = Recent(512)
 
@@ -191,7 +192,9 @@ def _guarded(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -
         bounded_hull(m.range()).set_tuple_name(statement).identity().reset_tuple_id(D.out)
         for statement, m in relations.items()
     ]
-    return _tested(generated(union_of(times), context, names), relations, context)
+    with bounded(_LAST):
+        tree = generated(union_of(times), context, names)
+    return _tested(tree, relations, context)
 
 
 def tested(
