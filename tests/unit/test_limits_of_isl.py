@@ -172,13 +172,13 @@ def test_code_where_floors_are_many_does_without_them() -> None:
 
 
 def test_loops_that_take_long_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step of isl is long here: it looks for strides of what three moduli and an unknown iterator give."""
+    """Each step of isl is long here: it looks for strides of what moduli and an unknown iterator give."""
     tiles = isl.UnionMap(
         "[n, m, i] -> { value[t] -> [t] : i mod 3 = 0 and 0 <= i < n and (exists e: e > i and 2 <= e < m and "
         "64*floor(i/4) <= 62 - i + 64t - e - 64*floor(e/64) and "
         "128*floor(i/4) >= -5 - 2i + 128t - 3e - 128*floor(e/64) or i <= -2 + m and "
-        "12*floor((-4 + i - 4t)/12) <= -8 + i - 4t and 33 - m + 32t + 32*floor((-4 + i - 4t)/12) <= 32*floor(i/4) "
-        "and 32*floor(i/4) <= 62 - i + 32t + 32*floor((-4 + i - 4t)/12)) }"
+        "12*floor((-4 + i - 4t)/12) <= -8 + i - 4t and 33 - m + 32t + 32*floor((-4 + i - 4t)/12) "
+        "<= 32*floor(i/4) and 32*floor(i/4) <= 62 - i + 32t + 32*floor((-4 + i - 4t)/12)) }"
     )
     given = isl.Set("[n, m, i] -> { : 0 <= i <= m - 2 and i < n }")
     monkeypatch.setattr(checked_scan, "_LAST", 50_000)
