@@ -53,6 +53,8 @@ def regions(directory: Path, body: str, **options: object) -> list[str]:
     "nest",
     [
         "for (int i = 0; i < N; i++) AT(x, i) = MAX(y[i], 0);",
+        f'{LOOP} {{ x[i] = 3;\n#include "none.inc"\n }}',
+        f'#pragma GCC unroll 3\n#include "none.inc"\n{LOOP} x[i] = 0;',
         "for (int i = 0; i < N; i++) { if (i > 3) AT(x, i) = MAX(y[i], 0); else x[i] = 0; }",
         f"{LOOP} SIMD for (int j = 0; j < N; j++) {{ x[9 * i + j] = 1; }}",
         f"{LOOP} EACH(j) x[9 * i + j] = 1;",
@@ -88,9 +90,7 @@ def test_a_nest_with_macros_is_replaced_as_a_whole(nest: str, cc: str | None, tm
         "if (y[0] > 0) EACH(i) x[i] = 0;",
         "COUNTING(k) x[k] = 0;",
         f"{LOOP} {{\n#undef N\n#define N 3\n x[i] = N; }} x[0] = N;",
-        f'{LOOP} {{ x[i] = 3;\n#include "none.inc"\n }}',
         f"#if 1\n{LOOP} {{\n#else\n{LOOP[:-4]} i += 2) {{\n#endif\n x[i] = 0; }}",
-        f'#pragma GCC unroll 3\n#include "none.inc"\n{LOOP} x[i] = 0;',
     ],
 )
 @pytest.mark.parametrize("cc", [None, ""])
@@ -146,14 +146,50 @@ def test_the_program_prints_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("directive", ["#undef K", "# define K 2", '#include "k.h"'])
-def test_marked_regions_hold_no_directive_that_lasts(directive: str, tmp_path: Path) -> None:
-    (tmp_path / "k.h").write_text("#define M 3\n")
+def test_regions_hold_no_directive_that_lasts(directive: str, tmp_path: Path) -> None:
+    (tmp_path / "k.h").write_text("#undef K\n#define K 3\n")
     head = f"#define K 1\nvoid f(float *x)\n{{\n#pragma scop\n{LOOP} {{\n"
-    tail = "\nx[i] = 3;\n}\n#pragma endscop\n}\n"
+    tail = "\nx[i] = 3;\n}\n#pragma endscop\nx[9] = K;\n}\n"
     (error,) = errors(tmp_path, f"{head}{directive}{tail}")
     assert (error.id, error.position and error.position.line) == ("PG113", 6)
-    (tmp_path / "in.c").write_text(f"{head}/*\n{directive}\n*/{tail}")
-    assert len(lift(str(tmp_path / "in.c")).scops) == 1
+    file = tmp_path / "in.c"
+    unmarked = (part.replace("#pragma scop", "").replace("#pragma endscop", "") for part in (head, tail))
+    file.write_text(directive.join(unmarked))
+    with pytest.raises(Diagnosed) as caught:
+        lift(str(file))
+    assert "PG113" in {note.id for d in caught.value.diagnostics for note in d.notes}
+    for harmless in (
+        f"/*\n{directive}\n*/",
+        f"#if 0\n{directive}\n#endif",
+        f"{directive}\n#undef K\n#define K 1",
+    ):
+        file.write_text(f"{head}{harmless}{tail}")
+        assert len(lift(str(file)).scops) == 1
+
+
+def test_included_statements_are_of_the_loop(tmp_path: Path) -> None:
+    (tmp_path / "step.inc").write_text("x[i] += 2;\n")
+    program = """#include <stdio.h>
+int main(void)
+{
+    float x[9] = {5};
+    for (int i = 0; i < 9; i++) {
+#ifdef SLOW
+#define STEP 1
+#include "slow.inc"
+#else
+#include "step.inc"
+#endif
+    }
+    printf("%g %g\\n", x[0], x[8]);
+}
+"""
+    (tmp_path / "program.c").write_text(program)
+    done = compile_file(str(tmp_path / "program.c"), Options(target="emulator"))
+    assert [d.id for d in done.diagnostics if d.severity != "note"] == []
+    for suffix, text in done.files.items():
+        (tmp_path / f"program{suffix}").write_text(text)
+    assert printed(tmp_path, "program_host.c", "program_emulator.c") == ("7 2\n", "")
 
 
 BRANCHES = """

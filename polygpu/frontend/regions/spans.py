@@ -42,7 +42,7 @@ def marked_span(context: FileContext, begin: Any, end: Any) -> tuple[int, int]:
     """From the start of the line of the first pragma to the end of the line of the second."""
     first, last = context.at(begin), context.at(end)
     span = _pragma(context.source, first)[0], _pragma(context.source, last)[1]
-    _check_directives(context.source, span, _LASTING, "move it before the region")
+    _check_directives(context, span, "move it before the region")
     return span
 
 
@@ -135,7 +135,7 @@ def nest_span(
         start = _with_directives(context, start, first)
     if first is not last:
         _check_between(context.source, _loop(context, first)[1], _loop(context, last)[0])
-    _check_directives(context.source, (start, end), _LASTING, "move it before the loop")
+    _check_directives(context, (start, end), "move it before the loop")
     _check_conditionals(context.source, (start, end))
     return (start, end), apart
 
@@ -243,11 +243,11 @@ def _check_between(source: Source, start: int, end: int) -> None:
                 raise _within(source, first, place, _WRITE_PRAGMAS)
 
 
-def _check_directives(source: Source, span: tuple[int, int], refused: frozenset[str], help_text: str) -> None:
+def _check_directives(context: FileContext, span: tuple[int, int], help_text: str) -> None:
     """What holds for the text after a region too cannot go with it."""
-    for word, offset in source.directives(*span):
-        if word in refused:
-            raise _within(source, word, offset, help_text)
+    lasting = [found for found in context.source.directives(*span) if found[0] in _LASTING]
+    if lasting and not context.expansion.is_left_as_it_is(*span):
+        raise _within(context.source, *lasting[0], help_text)
 
 
 def _check_conditionals(source: Source, span: tuple[int, int]) -> None:

@@ -55,6 +55,22 @@ class Expansion:
         now, then = (Counter(m[1] for m in _OPENMP.finditer(text)) for text in (self.clean.text, made.text))
         return tuple((then - now).elements())
 
+    def is_left_as_it_is(self, start: int, end: int) -> bool:
+        """Whether what follows `end` in the source comes out the same without the text from `start` to there:
+        it defines no macro that is used later. False where the preprocessor takes it for an error.
+        """
+        text = self.source.text
+        try:
+            whole, rest = (self._after(text[:place], text[end:]) for place in (end, start))
+        except Diagnosed:
+            return False
+        return whole == rest
+
+    def _after(self, before: str, after: str) -> list[str]:
+        """The tokens that come out of `after`."""
+        tokens = [text for text, _ in spellings(self.again(f"{before}\npolygpu_mark_0\n{after}").text)]
+        return tokens[tokens.index("polygpu_mark_0") :]
+
     def _marked_end(self, start: int, first: int, last: int) -> int | None:
         before = self._marks.get(first, ())
         ends = [offset for offset in self._marks.get(self._next(last), ()) if offset > start]
