@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial, reduce
 from itertools import chain, permutations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import islpy as isl
 
@@ -41,7 +41,7 @@ _MANY = 4  # pieces
 _BETWEEN = "\n"  # texts of sets
 _STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
-_FOUND: Recent[str] = Recent(256)
+_FOUND: Recent[Any] = Recent(256)
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -130,12 +130,12 @@ def _found(
     a set in fewer pieces and floors than it has them.
     """
     key = str(one), str(other)
-    return kind(
-        _FOUND.get(
-            (what, key),
-            lambda: _made_soon(key, lambda: work(one, other)) or _made_elsewhere(kind, work, key, what),
-        )
-    )
+
+    def made() -> Found:
+        return kind(_made_soon(key, lambda: work(one, other)) or _made_elsewhere(kind, work, key, what))
+
+    found: Found = _FOUND.get((what, key), made)
+    return found
 
 
 def _made_soon(key: tuple[str, str], work: Callable[[], isl.Set | isl.Map]) -> str:
