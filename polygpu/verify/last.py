@@ -36,9 +36,11 @@ _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
 _MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes for a difference
 _SECONDS = 1.0
-_SEARCHED = 400_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
+_SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
+_SEARCHED_BY_DIMENSION = 400_000  # for one of many pieces, and such a certificate takes half as many
 _MANY = 4  # pieces
 _BETWEEN = "\n"  # texts of sets
+_LONG_TEXT = 2000  # letters, which isl reads in the time in which this process is copied
 _STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
 _FOUND: Recent[Any] = Recent(256)
@@ -126,34 +128,43 @@ def _found(
 ) -> Found:
     """What `work` makes of two sets, be it in another region's certificate.
 
-    It is made here if that takes few steps, and none is long, else in a helper; as a text, in which isl says
+    It is made here if that takes few steps, and none is long, else elsewhere; as a text, in which isl says
     a set in fewer pieces and floors than it has them.
     """
     key = str(one), str(other)
 
     def made() -> Found:
-        return kind(_made_soon(key, lambda: work(one, other)) or _made_elsewhere(kind, work, key, what))
+        return kind(_made_soon(key, work, one, other) or _made_elsewhere(kind, key, work, one, other, what))
 
     found: Found = _FOUND.get((what, key), made)
     return found
 
 
-def _made_soon(key: tuple[str, str], work: Callable[[], isl.Set | isl.Map]) -> str:
+def _made_soon(key: tuple[str, str], work: Callable[[Found, Found], Found], one: Found, other: Found) -> str:
     if any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text)):
         return ""
     in_time()
     before = steps()
     with suppress(isl.Error), bounded(_SOON):
-        return str(work())
-    pass_by(before - steps())  # the helper counts them again: certificates do not pay for both
+        return str(work(one, other))
+    pass_by(before - steps())  # who does it again counts them again: certificates do not pay for both
     return ""
 
 
 def _made_elsewhere(
-    kind: type[Found], work: Callable[[Found, Found], Found], key: tuple[str, str], what: str
+    kind: type[Found],
+    key: tuple[str, str],
+    work: Callable[[Found, Found], Found],
+    one: Found,
+    other: Found,
+    what: str,
 ) -> str:
+    """In a helper, which has to read the sets, or in a copy of this process that has them."""
     try:
-        found = in_helper(partial(_answer, kind, work), _BETWEEN.join(key), _DOUBTFUL_SECONDS)
+        if len(question := _BETWEEN.join(key)) > _LONG_TEXT:
+            found = in_child(lambda: str(work(one, other)), _DOUBTFUL_SECONDS)
+        else:
+            found = in_helper(partial(_answer, kind, work), question, _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
@@ -197,7 +208,7 @@ def _maximum(times: isl.Map) -> isl.Map:
     nothing = isl.Map.empty(times.get_space())
     try:
         if _floors(times) <= _FLOORS:
-            with bounded(_SEARCHED):
+            with bounded(_SEARCHED if times.n_basic_map() < _MANY else _SEARCHED_BY_DIMENSION):
                 return _greatest(times)
         found = in_child(lambda: str(_greatest(times)), _SECONDS)
     except (isl.Error, TimeoutError):
@@ -206,11 +217,13 @@ def _maximum(times: isl.Map) -> isl.Map:
 
 
 def _greatest(times: isl.Map) -> isl.Map:
-    """The lexicographic maximum, by one dimension after the other.
+    """The lexicographic maximum, of many pieces by one dimension after the other.
 
     isl's own tells cases of all of them apart at once: with several floors it makes three times as many
     pieces, in up to five times the time.
     """
+    if times.n_basic_map() < _MANY:
+        return times.lexmax()
     count = times.dim(D.out)
     for k in range(count):
         values = times.project_out(D.out, k + 1, count - k - 1).project_out(D.out, 0, k)

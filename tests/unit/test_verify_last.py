@@ -86,7 +86,8 @@ TILES = """[n] -> {
         and 0 <= y <= 12 and y < 4*floor((n - x)/4);
     [v] -> [9, v, x, 1, y] : 0 <= v < n and x mod 16 = 0 and (y - v) mod 4 = 1 and x <= v and y > v - x
         and x >= 16*floor((v + 1)/16) and y < 4*floor((n - v - 1)/4) + v - x
-        and y <= 4*floor((x - v - 1)/4) + 15 }"""
+        and y <= 4*floor((x - v - 1)/4) + 15;
+    [v] -> [9, v, 0, 1, y] : v = 7 and n > 20 and y = 0 }"""
 
 
 def test_the_greatest_of_times_by_one_dimension_after_the_other() -> None:
