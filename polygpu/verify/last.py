@@ -40,7 +40,7 @@ _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most i
 _SEARCHED_BY_DIMENSION = 400_000  # for one of many pieces, and such a certificate takes half as many
 _MANY = 4  # pieces
 _BETWEEN = "\n"  # texts of sets
-_LONG_TEXT = 2000  # letters, which isl reads in the time in which this process is copied
+_LONG_TEXT = 5000  # letters, which isl takes longer to read than this process to be copied
 _STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
 _FOUND: Recent[Any] = Recent(256)
