@@ -210,8 +210,10 @@ def _scattered_of(nest: Nest, scope: Scope) -> tuple[int, int]:
 
 def _is_carried(nest: Nest, scope: Scope, p: Pattern) -> bool:
     """Whether it reads what the same iteration of the innermost loop writes, or the one before."""
+    if p.access.write or not p.access.reference.subscripts:
+        return False
     array, loops = array_tuple(p.access.reference), members_on(nest.body, p.statement)
-    if p.access.write or not loops or not p.access.reference.subscripts:
+    if not loops:
         return False
     sources = [
         (s, a)

@@ -86,7 +86,7 @@ class Band:
 class Sequence:
     children: tuple[Node, ...]
 
-    @property
+    @cached_property
     def statements(self) -> tuple[str, ...]:
         return tuple(sorted(s for c in self.children for s in c.statements))
 

@@ -22,6 +22,7 @@ from polygpu.support.recent import Recent, Same
 UNIVERSE = "{ [] : }"
 _RECENT = 100
 _MANY = 100  # pieces of a comparison
+_FEW = 8  # cases, for which it takes less to compare them than to find what they share with the domain
 
 
 class NotAffineError(Exception):
@@ -61,6 +62,7 @@ class Scope:
     values: Mapping[str, isl.PwAff | None] = field(default_factory=dict)
     frame: isl.Set = field(default_factory=lambda: isl.Set(UNIVERSE))
     recent: Recent[isl.PwAff] = field(default_factory=lambda: Recent(_RECENT), compare=False, repr=False)
+    hulls: Recent[isl.Set] = field(default_factory=lambda: Recent(_RECENT), compare=False, repr=False)
 
     def bind(self, name: str, value: isl.PwAff | None) -> Scope:
         return replace(self, values={**self.values, name: value})
@@ -73,6 +75,11 @@ class Scope:
         inside = self.where(condition)
         same = self.frame is self.domain
         return replace(inside, frame=inside.domain if same else _intersected(self.frame, condition))
+
+    @property
+    def hull(self) -> isl.Set:
+        """One piece around `domain`, made of its constraints."""
+        return self.hulls.get(Same(self.domain), lambda: isl.Set.from_basic_set(self.domain.simple_hull()))
 
     def value(self, expr: Expr) -> isl.PwAff:
         """Raises NotAffineError."""
@@ -187,9 +194,9 @@ class Scope:
         return self._pruned(left.tdiv_q(right))
 
     def _extreme(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:
-        if any(map(_tests_floors, values)):  # what cases share with the domain makes it long to compare them
-            hull = isl.Set.from_basic_set(self.domain.simple_hull())
-            values = [value.gist(hull) for value in values]
+        if prod(v.n_piece() for v in values) > _FEW and any(map(_tests_floors, values)):
+            # what cases share with the domain makes it long to compare them
+            values = [value.gist(self.hull) for value in values]
         return self._pruned(self._folded(function, values))
 
     def _folded(self, function: str, values: list[isl.PwAff]) -> isl.PwAff:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, permutations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import islpy as isl
 
-from polygpu.support.child import in_child
+from polygpu.support.child import in_child, in_helper
 from polygpu.support.isl_idioms import (
     D,
     TooLongError,
@@ -37,10 +37,13 @@ _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to t
 _MANY_PIECES = 8  # with long floors, from which isl was seen to take minutes for a difference
 _SECONDS = 1.0
 _SEARCHED = 200_000  # steps for one maximum, which takes half as many at most in the certificates of kernels
+_SEARCHED_BY_DIMENSION = 400_000  # for one of many pieces, and such a certificate takes half as many
 _MANY = 4  # pieces
+_BETWEEN = "\n"  # texts of sets
+_LONG_TEXT = 5000  # letters, which isl takes longer to read than this process to be copied
 _STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
-_FOUND: Recent[str] = Recent(256)
+_FOUND: Recent[Any] = Recent(256)
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -82,8 +85,7 @@ def _latest_in_time(pairs: isl.Map, time: isl.Map) -> isl.Map:
     in_time()
     if not is_doubtful(pairs):
         return latest(pairs, time)
-    key = str(pairs), str(time)
-    return _found(isl.Map, key, lambda: latest(pairs, time), "the last of some writes")
+    return _found(isl.Map, latest, pairs, time, "the last of some writes")
 
 
 def _floors(pairs: isl.Map) -> int:
@@ -96,15 +98,11 @@ def _most_floors(items: isl.Set) -> int:
 
 
 def subtracted(items: isl.Set, others: isl.Set) -> isl.Set:
-    """The difference. Raises TooLongError where a few steps of isl would go on for ever.
-
-    What both have in common makes it long to take `others` away.
-    """
+    """The difference. Raises TooLongError where a few steps of isl would go on for ever."""
     floors, many = _most_floors(others), items.n_basic_set() > _MANY_PIECES
     if floors < _MANY_FLOORS and not ((floors or many) and any(map(_has_long_floors, (items, others)))):
         return items.subtract(others)
-    key = str(items), str(others)
-    return _found(isl.Set, key, lambda: items.subtract(others.gist(items)), "a difference")
+    return _found(isl.Set, _difference, items, others, "a difference")
 
 
 def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
@@ -112,8 +110,12 @@ def without(pairs: isl.Map, others: isl.Map) -> isl.Map:
     floors = max((b.dim(D.div) for b in basic_maps(pairs)), default=0)
     if floors < _MANY_FLOORS:
         return pairs.subtract(others)
-    key = str(pairs), str(others)
-    return _found(isl.Map, key, lambda: pairs.subtract(others.gist(pairs)), "a difference")
+    return _found(isl.Map, _difference, pairs, others, "a difference")
+
+
+def _difference(items: Found, others: Found) -> Found:
+    """What both have in common makes it long to take `others` away."""
+    return items.subtract(others.gist(items))
 
 
 def _has_long_floors(item: isl.Set) -> bool:
@@ -122,35 +124,59 @@ def _has_long_floors(item: isl.Set) -> bool:
 
 
 def _found(
-    kind: type[Found], key: tuple[str, ...], work: Callable[[], isl.Set | isl.Map], what: str
+    kind: type[Found], work: Callable[[Found, Found], Found], one: Found, other: Found, what: str
 ) -> Found:
-    """What `work` makes of what the key says, be it in another region's certificate.
+    """What `work` makes of two sets, be it in another region's certificate.
 
-    It is made here if that takes few steps, and none is long, else in a copy of this process; as a text, in
-    which isl says a set in fewer pieces and floors than it has them.
+    It is made here if that takes few steps, and none is long, else elsewhere; as a text, in which isl says
+    a set in fewer pieces and floors than it has them.
     """
-    return kind(_FOUND.get((what, key), lambda: _made_soon(key, work) or _made_in_child(work, what)))
+    key = str(one), str(other)
+
+    def made() -> Found:
+        return kind(_made_soon(key, work, one, other) or _made_elsewhere(kind, key, work, one, other, what))
+
+    found: Found = _FOUND.get((what, key), made)
+    return found
 
 
-def _made_soon(key: tuple[str, ...], work: Callable[[], isl.Set | isl.Map]) -> str:
+def _made_soon(key: tuple[str, str], work: Callable[[Found, Found], Found], one: Found, other: Found) -> str:
     if any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text)):
         return ""
     in_time()
     before = steps()
     with suppress(isl.Error), bounded(_SOON):
-        return str(work())
-    pass_by(before - steps())  # the copy counts them again: certificates do not pay for both
+        return str(work(one, other))
+    pass_by(before - steps())  # who does it again counts them again: certificates do not pay for both
     return ""
 
 
-def _made_in_child(work: Callable[[], isl.Set | isl.Map], what: str) -> str:
+def _made_elsewhere(
+    kind: type[Found],
+    key: tuple[str, str],
+    work: Callable[[Found, Found], Found],
+    one: Found,
+    other: Found,
+    what: str,
+) -> str:
+    """In a helper, which has to read the sets, or in a copy of this process that has them."""
     try:
-        found = in_child(lambda: str(work()), _DOUBTFUL_SECONDS)
+        if len(question := _BETWEEN.join(key)) > _LONG_TEXT:
+            found = in_child(lambda: str(work(one, other)), _DOUBTFUL_SECONDS)
+        else:
+            found = in_helper(partial(_answer, kind, work), question, _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
         raise TooLongError(f"isl takes too long for {what}")
     return found
+
+
+def _answer(kind: type[Found], work: Callable[[Found, Found], Found], question: str) -> str:
+    before = steps()
+    one, other = map(kind, question.split(_BETWEEN))
+    pass_by(before - steps())  # who asks has read them: how certificates go does not depend on who answers
+    return str(work(one, other))
 
 
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
@@ -182,12 +208,29 @@ def _maximum(times: isl.Map) -> isl.Map:
     nothing = isl.Map.empty(times.get_space())
     try:
         if _floors(times) <= _FLOORS:
-            with bounded(_SEARCHED):
-                return times.lexmax()
-        found = in_child(lambda: str(times.lexmax()), _SECONDS)
+            with bounded(_SEARCHED if times.n_basic_map() < _MANY else _SEARCHED_BY_DIMENSION):
+                return _greatest(times)
+        found = in_child(lambda: str(_greatest(times)), _SECONDS)
     except (isl.Error, TimeoutError):
         return nothing
     return isl.Map(found) if found else nothing
+
+
+def _greatest(times: isl.Map) -> isl.Map:
+    """The lexicographic maximum, of many pieces by one dimension after the other.
+
+    isl's own tells cases of all of them apart at once: with several floors it makes three times as many
+    pieces, in up to five times the time.
+    """
+    if times.n_basic_map() < _MANY:
+        return times.lexmax()
+    count = times.dim(D.out)
+    for k in range(count):
+        values = times.project_out(D.out, k + 1, count - k - 1).project_out(D.out, 0, k)
+        if not values.is_single_valued():
+            most = coalesced(values.lexmax()).insert_dims(D.out, 0, k).add_dims(D.out, count - k - 1)
+            times = coalesced(times.intersect(most))
+    return times
 
 
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:

@@ -100,6 +100,8 @@ class Order:
     frame: Frame
     _known: Recent[Turns] = field(default_factory=lambda: Recent(1000))
     _barriers: Recent[isl.Map] = field(default_factory=lambda: Recent(1000))
+    _beside: dict[tuple[Path, bool], int] = field(default_factory=dict)
+    _numbers: dict[Hashable, int] = field(default_factory=dict)
 
     def dims(self, point: Point) -> tuple[str, ...]:
         return self.frame.dims(point)
@@ -150,10 +152,18 @@ class Order:
 
     def places(self, a: Point, b: Point) -> tuple[Hashable, ...]:
         """Where both are among the barriers: all that matters for how threads are ordered there."""
-        barriers = (
-            x for s in self.barriers for x in (turn(a.path, s.point.path), turn(s.point.path, b.path))
-        )
-        return a.loops, b.loops, turn(a.path, b.path), *barriers
+        return a.loops, b.loops, turn(a.path, b.path), self._turns(a.path, True), self._turns(b.path, False)
+
+    def _turns(self, path: Path, first: bool) -> int:
+        """A number for where a place among the loops is beside each barrier, which many have in common."""
+        if (path, first) not in self._beside:
+            found = tuple(turn(path, p) if first else turn(p, path) for p in self._barrier_paths)
+            self._beside[path, first] = self._numbers.setdefault(found, len(self._numbers))
+        return self._beside[path, first]
+
+    @cached_property
+    def _barrier_paths(self) -> tuple[Path, ...]:
+        return tuple(s.point.path for s in self.barriers)
 
     def _made_barrier(self, a: Point, b: Point) -> isl.Map:
         one, two = self.dims(a), self.dims(b)

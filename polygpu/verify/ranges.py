@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import field
+from functools import partial
 
 import islpy as isl
 
@@ -18,12 +19,16 @@ from polygpu.model.rewrite import children, walk
 from polygpu.model.scop import LARGEST_SIZE, Scop
 from polygpu.printing.printer import print_expr
 from polygpu.support.dataclass import dataclass
+from polygpu.support.recent import Recent, Same
 from polygpu.verify.affine import UNIVERSE, NotAffineError, Scope, constant, parameter
 from polygpu.verify.computed import Computed
 from polygpu.verify.counterexample import parameters, sample
 from polygpu.verify.session import Session
 from polygpu.verify.source import UnanalysableError
 from polygpu.verify.verdict import RANGES, Failure
+
+_RECENT = 100
+_MANY = 100  # pieces of a value, each with each of a domain
 
 
 def check_ranges(session: Session) -> None:
@@ -56,12 +61,14 @@ def _sizes(scop: Scop, region: Region) -> isl.Set:
 class _Check:
     """`known` has the interval of each value that a name was bound to, by identity; `fitting` are parts of
     expressions that fit where they stand, of which the accesses of a piece of code have the same ones.
+    `within` are the `sizes` in domains.
     """
 
     session: Session
     sizes: isl.Set
     known: dict[int, Interval] = field(default_factory=dict)
     fitting: set[Hashable] = field(default_factory=set)
+    within: Recent[isl.Set] = field(default_factory=lambda: Recent(_RECENT))
 
     def buffers(self) -> None:
         names = self.session.p.parameters
@@ -110,11 +117,13 @@ class _Check:
             if key in self.fitting:
                 continue
             value, (low, high) = self._value(inside, part), limits(type_of(part))
-            if value.n_piece() > 1:  # what cases have in common with the domain makes it long to compare them
+            if value.n_piece() * inside.domain.n_basic_set() > _MANY:
+                # what cases have in common with the domain makes it long to compare them
                 value = value.gist(inside.domain)
             wrong = value.lt_set(constant(low)).union(value.gt_set(constant(high)))
-            wrong = wrong.intersect(inside.domain).intersect(self.sizes)
-            if not wrong.is_empty():
+            at = self.within.get(Same(inside.domain), partial(inside.domain.intersect, self.sizes))
+            if not wrong.is_disjoint(at):
+                wrong = wrong.intersect(inside.domain).intersect(self.sizes)
                 where = parameters(sample(isl.Map.from_domain(wrong)), self.session.p.parameters)
                 message = f"{type_of(part)} does not hold {print_expr(part)}"
                 self.session.failures.append(Failure(RANGES, kernel, message, parameters=where))

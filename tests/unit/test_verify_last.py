@@ -79,6 +79,39 @@ def test_a_search_for_a_maximum_ends() -> None:
     assert steps() - start < 1_000_000
 
 
+# tiles of 16 in which 4 at a time are summed up, from the diagonal on
+TILES = """[n] -> {
+    [v] -> [9, v, x, 1, y] : 0 <= v < n and x mod 16 = 0 and y mod 4 = 0 and v < x <= n - 16 and 0 <= y <= 12;
+    [v] -> [9, v, x, 1, y] : 0 <= v < n and x mod 16 = 0 and y mod 4 = 0 and x > v and n - 15 <= x < n
+        and 0 <= y <= 12 and y < 4*floor((n - x)/4);
+    [v] -> [9, v, x, 1, y] : 0 <= v < n and x mod 16 = 0 and (y - v) mod 4 = 1 and x <= v and y > v - x
+        and x >= 16*floor((v + 1)/16) and y < 4*floor((n - v - 1)/4) + v - x
+        and y <= 4*floor((x - v - 1)/4) + 15;
+    [v] -> [9, v, 0, 1, y] : v = 7 and n > 20 and y = 0 }"""
+
+
+def test_the_greatest_of_times_by_one_dimension_after_the_other() -> None:
+    times = isl.Map(TILES)
+    found = last._maximum(times)
+    assert found.n_basic_map() <= 6
+    for n in (11, 16, 17, 31, 38):
+        of_n = isl.Set(f"[n] -> {{ : n = {n} }}")
+        every: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for read, time in _pairs(times.intersect_params(of_n)):
+            every[read] = max(time, every.get(read, time))
+        assert every
+        assert dict(_pairs(found.intersect_params(of_n))) == every
+
+
+def _pairs(relation: isl.Map) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    count = relation.dim(isl.dim_type.in_)
+    points: list[isl.Point] = []
+    relation.wrap().foreach_point(points.append)
+    width = count + relation.dim(isl.dim_type.out)
+    at = [tuple(p.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(width)) for p in points]
+    return [(x[:count], x[count:]) for x in at]
+
+
 WRITES = {  # each read i of an element, and the executions of one write of it before that
     "a": "{ [i] -> [v, w] : 0 <= w <= 3 and v mod 2 = 0 and 0 <= v <= i }",
     "b": "{ [i] -> [v, w] : w = 2 and v mod 3 = 0 and 0 <= v < i; [i] -> [0, 1] : i mod 4 = 1 }",
