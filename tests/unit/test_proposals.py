@@ -54,7 +54,7 @@ def share(kernel: str, device: str, line: int, sizes: Mapping[str, int], text: s
 GAINS = [
     (
         "syr2k", "gtx285", 18, 512, 0.85,
-        "stage(A, B) threads(i: 8, j: 32) tile(i: 32, j: 64) deal(i: cyclic, j: cyclic) buffer(prefetch)",
+        "stage(A, B) threads(i: 8, j: 32) tile(i: 32, j: 32) deal(i: cyclic, j: cyclic) buffer(prefetch)",
     ),
     (
         "syr2k", "8800gtx", 18, 512, 0.7,
