@@ -107,9 +107,9 @@ _TURNED = Shape((128, 1), (1, 16), turned=True)
 # load little but what they share.
 _HALF_WARPS = Shapes(
     (
-        Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
         Shape((1, 128), (8, 4), early=True),
         Shape((1, 64), (16, 1)),
+        Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
         Shape((8, 32), (4, 1), early=True),
         Shape((8, 32), (8, 4), "blocked"),
     ),
