@@ -27,7 +27,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import count
 
 from polygpu.analysis.inlined import (
     behind,
@@ -40,7 +39,7 @@ from polygpu.analysis.inlined import (
     within,
     written,
 )
-from polygpu.analysis.names import names_of
+from polygpu.analysis.names import FreeNames
 from polygpu.analysis.reductions import is_update
 from polygpu.model.expr import (
     Binary,
@@ -308,8 +307,7 @@ class _Made:
         self.starts: list[Statement] = []
         self.nests: list[Statement] = []
         self.reassociated = set(self.old.reassociated)
-        used = (name for s in self.old.statements for name in (s.name, *s.iterators))
-        self.taken = {*names_of(self.old), *used, *(loop.iterator for loop in self.old.loops)}
+        self.free = FreeNames.beside(self.old)
 
     def scop(self) -> Scop:
         end = self._last()
@@ -348,15 +346,9 @@ class _Made:
 
     def _array(self, name: str, ctype: str) -> Reference:
         place = self.fold.statement.position
-        found = Array(self._free(name), ctype, (), "region", place, live_out=False)
+        found = Array(self.free.new(name), ctype, (), "region", place, live_out=False)
         self.arrays.append(found)
         return Reference(found.name, (), ctype)
-
-    def _free(self, name: str) -> str:
-        tries = (f"{name}{k}" if k > 1 else name for k in count(1))
-        found = next(n for n in tries if n not in self.taken)
-        self.taken.add(found)
-        return found
 
     def _extreme(self, c: _Compared, tests: Sequence[Expr]) -> Reference:
         """The nest that finds the largest of the values that are compared."""
@@ -394,7 +386,7 @@ class _Made:
 
     def _start(self, target: Reference, value: Expr) -> None:
         write = Access(target, True, True, True, self.fold.statement.position, target.array)
-        name = self._free(f"{self.fold.statement.name}_{target.array}_start")
+        name = self.free.new(f"{self.fold.statement.name}_{target.array}_start")
         self.starts.append(self._outside(name, (Store(target, value),), (write,)))
 
     def _outside(self, name: str, body: tuple[Action, ...], accesses: tuple[Access, ...]) -> Statement:
@@ -418,17 +410,17 @@ class _Made:
         outer, own = s.loops[:level], range(len(self.loops), len(self.loops) + len(self.fold.inner))
         self.loops += [replace(self.old.loops[k], label="", copied=frozenset()) for k in s.loops[level:]]
         self.reassociated |= {(k, target.array) for k in own}
-        term = Name(self._free(f"{target.array}_term"), target.type)
+        term = Name(self.free.new(f"{target.array}_term"), target.type)
         update = Store(target, Select(Binary(operator, term, target), term, target))
         plain = replace(
             s,
-            name=self._free(f"{s.name}_{target.array}"),
+            name=self.free.new(f"{s.name}_{target.array}"),
             loops=(*outer, *own),
             body=(Let(term.name, target.type, value), update),
             accesses=tuple(self._accesses(value, target)),
             ends=False,
         )
-        new = [self._free(f"{name}_of_{target.array}") for name in self.fold.inner]
+        new = [self.free.new(f"{name}_of_{target.array}") for name in self.fold.inner]
         self.nests.append(_renamed(plain, (*s.iterators[:level], *new)))
 
     def _accesses(self, value: Expr, target: Reference) -> Iterator[Access]:

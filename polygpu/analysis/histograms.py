@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, count
 from math import prod
 
 from polygpu.analysis.inlined import (
@@ -26,7 +25,7 @@ from polygpu.analysis.inlined import (
     without_locals,
     written,
 )
-from polygpu.analysis.names import names_of
+from polygpu.analysis.names import FreeNames
 from polygpu.analysis.reductions import may_reorder
 from polygpu.model.expr import SIZES, Binary, Expr, Int, Name, Reference
 from polygpu.model.rewrite import (
@@ -103,9 +102,9 @@ def _with_single_updates(scop: Scop, places: Collection[Position]) -> Scop:
         s = named(scop, name)
         parts = _single_updates(s) if _told_by_data(scop, s) is not None else ()
         if len(parts) > 1:
-            taken = {x.name for x in scop.statements}
-            free = (n for k in count(1) if (n := f"{name}_{k}") not in taken)
-            made = [replace(x, name=n) for x, n in zip(parts, chain((name,), free), strict=False)]
+            free = FreeNames.beside(scop)
+            others = (replace(x, name=free.new(f"{name}_{k}")) for k, x in enumerate(parts[1:], 1))
+            made = (replace(parts[0], name=name), *others)
             scop = replace(scop, statements=tuple(behind(scop, s, len(s.iterators), made)))
     return scop
 
@@ -201,9 +200,8 @@ class _Copies:
         if len(self.extents) < len(array.extents):
             raise _refused(access, f"the size of '{array.name}' is not known", "declare it with its size")
         self.mine = member(self.histogram.store.target)
-        used = (name for x in self.old.statements for name in (x.name, *x.iterators))
-        self.taken = {*names_of(self.old), *used, *(loop.iterator for loop in self.old.loops)}
-        own = array.of_region(self._free(f"{array.name}_own"))
+        self.free = FreeNames.beside(self.old)
+        own = array.of_region(self.free.new(f"{array.name}_own"))
         self.own = replace(own, element=self.histogram.store.target.type, structure=None, source="")
         self.dealt = s.iterators[-min(2, len(s.iterators) - self.histogram.level) :]
         self.copies = self._counts(array, access)
@@ -222,12 +220,6 @@ class _Copies:
             return (copies,)
         inner = min(most[1], copies)
         return copies // inner, inner
-
-    def _free(self, name: str) -> str:
-        tries = (f"{name}{k}" if k > 1 else name for k in count(1))
-        found = next(n for n in tries if n not in self.taken)
-        self.taken.add(found)
-        return found
 
     def scop(self) -> Scop:
         h, s = self.histogram, self.histogram.statement
@@ -266,8 +258,8 @@ class _Copies:
     def _over_copies(self) -> tuple[list[str], list[str], list[Expr]]:
         """Iterators over elements and over copies, and the conditions of both."""
         array = self.histogram.array
-        elements = [self._free(f"{array}_e{k}") for k in range(len(self.extents))]
-        copies = [self._free(f"{array}_c{k}") for k in range(len(self.copies))]
+        elements = [self.free.new(f"{array}_e{k}") for k in range(len(self.extents))]
+        copies = [self.free.new(f"{array}_c{k}") for k in range(len(self.copies))]
         bounds = [*zip(elements, self.extents, strict=True), *zip(copies, map(Int, self.copies), strict=True)]
         conditions: list[Expr] = []
         for name, extent in bounds:
@@ -297,7 +289,7 @@ class _Copies:
         outside = tuple(c for c in s.domain if not scalars_in(c) & inner)
         return replace(
             s,
-            name=self._free(name),
+            name=self.free.new(name),
             iterators=(*s.iterators[:level], *elements, *copies),
             loops=(*s.loops[:level], *map(self._loop, (*elements, *copies))),
             domain=(*outside, *conditions),
@@ -333,9 +325,9 @@ class _Copies:
     def _adding(self) -> Statement:
         """The statement itself, of each copy, for each of its iterations."""
         h, s = self.histogram, self.histogram.statement
-        copies = [self._free(f"{n}_copy") for n in self.dealt]
-        turns = [self._free(f"{n}_turn") for n in self.dealt]
-        plain = [self._free(f"{n}_of_{h.array}") for n in s.iterators[h.level : -len(self.dealt)]]
+        copies = [self.free.new(f"{n}_copy") for n in self.dealt]
+        turns = [self.free.new(f"{n}_turn") for n in self.dealt]
+        plain = [self.free.new(f"{n}_of_{h.array}") for n in s.iterators[h.level : -len(self.dealt)]]
         self.dealing: dict[str, Expr] = {
             old: Binary("+", Binary("*", Int(width), Name(turn)), Name(copy))
             for old, width, turn, copy in zip(self.dealt, self.copies, turns, copies, strict=True)

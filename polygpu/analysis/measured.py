@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count, product
+from itertools import product
 
 from polygpu.analysis.aliasing import may_overlap
-from polygpu.analysis.names import names_of
+from polygpu.analysis.names import FreeNames
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -121,15 +121,8 @@ def extent_of(array: Array) -> str:
 
 def _extents(scop: Scop, arrays: Iterable[Array]) -> dict[str, str]:
     """The names that those of the arrays get."""
-    taken = {*names_of(scop), *(i for s in scop.statements for i in s.iterators)}
-    taken |= {s.name for s in (*scop.whole, *scop.numbers)} | {g.name for g in scop.given}
-    taken |= {loop.iterator for loop in scop.loops}
-    found: dict[str, str] = {}
-    for a in arrays:
-        names = (f"{extent_of(a)}{number or ''}" for number in count())
-        found[a.name] = next(n for n in names if n not in taken)
-        taken.add(found[a.name])
-    return found
+    free = FreeNames.beside(scop)
+    return {a.name: free.new(extent_of(a)) for a in arrays}
 
 
 def _with_measures(scop: Scop, names: Mapping[str, str], measures: Iterable[Measure]) -> Scop:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 
-from polygpu.analysis.names import names_of
+from polygpu.analysis.names import FreeNames
 from polygpu.analysis.reductions import is_update
 from polygpu.model.decisions import Decision
 from polygpu.model.expr import Expr, Reference
@@ -62,23 +61,15 @@ def _updated(scop: Scop) -> set[str]:
 
 
 def _names(scop: Scop, arrays: Iterable[Array]) -> Names:
-    taken = {*names_of(scop), *(i for s in scop.statements for i in s.iterators)}
-    taken |= {loop.iterator for loop in scop.loops} | {s.name for s in (*scop.whole, *scop.numbers)}
+    free = FreeNames.beside(scop)
     used = {(a.reference.array, a.reference.field) for s in scop.statements for a in s.accesses}
     names: Names = {}
     for a in arrays:
         assert a.structure is not None
         for path, _ in a.structure.fields:
             if (a.name, path) in used:
-                base = "_".join((a.name, *re.findall(r"\w+", path)))
-                names[a.name, path] = next(n for n in _others(base) if n not in taken)
-                taken.add(names[a.name, path])
+                names[a.name, path] = free.new("_".join((a.name, *re.findall(r"\w+", path))))
     return names
-
-
-def _others(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}_{k}" for k in count(2))
 
 
 def _variable(part: Expr, names: Names) -> Expr | None:

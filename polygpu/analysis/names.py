@@ -22,8 +22,7 @@ _FIXED = BUILT_IN | {"tid"}
 
 def with_free_names(scop: Scop) -> tuple[Scop, dict[str, str]]:
     """The scop with such names changed, and what each new name is in the source."""
-    names = {*names_of(scop), *(i for s in scop.statements for i in s.iterators)}
-    names |= {loop.iterator for loop in scop.loops}
+    names = {*names_of(scop), *_iterators(scop)}
     new: dict[str, str] = {}
     for name in sorted(n for n in names if _clashes(n, names)):
         taken = names | {*new.values()}
@@ -37,6 +36,33 @@ def names_of(scop: Scop) -> Iterator[str]:
     yield from (a.name for a in scop.arrays)
     for statement in scop.statements:
         yield from (a.name for a in actions(statement.body) if isinstance(a, Let))
+
+
+@dataclass(frozen=True)
+class FreeNames:
+    """Names for what passes make beside a scop: none that anything of it has, or that was given before."""
+
+    taken: set[str]
+
+    @classmethod
+    def beside(cls, scop: Scop) -> FreeNames:
+        scalars = (x.name for x in (*scop.whole, *scop.numbers))
+        parts = (x.name for x in scop.given)
+        statements = (x.name for x in scop.statements)
+        return cls({*names_of(scop), *_iterators(scop), *scalars, *parts, *statements})
+
+    def new(self, name: str) -> str:
+        """`name`, numbered from 2 on if it is taken."""
+        tries = (f"{name}{k}" if k > 1 else name for k in count(1))
+        found = next(n for n in tries if n not in self.taken)
+        self.taken.add(found)
+        return found
+
+
+def _iterators(scop: Scop) -> Iterator[str]:
+    """Those of statements and of loops."""
+    yield from (i for s in scop.statements for i in s.iterators)
+    yield from (loop.iterator for loop in scop.loops)
 
 
 def _others(name: str) -> Iterator[str]:

@@ -37,6 +37,7 @@ from polygpu.support.dataclass import dataclass
 
 Local: TypeAlias = tuple[Expr, ...]  # indices in a box
 One: TypeAlias = Callable[[Local, Expr], tuple[Statement, ...]]
+_UNROLLED = 32  # turns of a thread at most
 
 
 @dataclass(frozen=True)
@@ -107,10 +108,25 @@ class Copy:
         return prod(self.sizes[:-1])
 
     @property
-    def _turns(self) -> tuple[int, int]:
-        """How often a thread advances by rows and by columns."""
-        rows = max(1, self.threads // self._columns)
-        return -(-self._height // rows), -(-self._row // self._columns)
+    def _rows(self) -> int:
+        """Rows that threads are in at once."""
+        return max(1, self.threads // self._columns)
+
+    @property
+    def _plane(self) -> int:
+        """Rows of the box that are dealt together: all, or those of a plane, the index of which is then no
+        quotient by a number that is no power of two. That is worth twice as many turns.
+        """
+        size = self.sizes[-2] if len(self.sizes) > 2 else 1
+        alone = self._height // size * -(-size // self._rows)
+        worth = alone <= 2 * -(-self._height // self._rows)
+        return size if size & (size - 1) and worth else self._height
+
+    @property
+    def _turns(self) -> tuple[int, int, int]:
+        """How often a thread advances by planes, by rows of one, and by columns."""
+        rows = -(-self._plane // self._rows)
+        return self._height // self._plane, rows, -(-self._row // self._columns)
 
     def direct(self) -> tuple[Statement, ...]:
         what = Comment(f"{self.s.name} = {self.s.array} ({self.s.reason})")
@@ -261,22 +277,28 @@ class Copy:
         return body
 
     def _by_rows(self, one: One, together: int) -> tuple[Statement, ...]:
-        """Rows dealt to as many threads as cover one, all rows of the box one after another."""
+        """Rows dealt to as many threads as cover one, all of the box, or of a plane, one after another."""
         row, column = Name(f"{self.s.name}_row"), Name(f"{self.s.name}_column")
-        row_turns, column_turns = self._turns
+        planes, row_turns, column_turns = self._turns
+        plane: Expr = Name(f"{self.s.name}_plane") if planes > 1 else Int(0)
         row_turn: Expr = Name(f"{row.name}_r") if row_turns > 1 else Int(0)
         column_turn: Expr = Name(f"{column.name}_r") if column_turns > 1 else Int(0)
-        turn = add(multiply(row_turn, column_turns), column_turn)
-        rows_of = _unflatten(row if self._height > 1 else Int(0), self.sizes[:-1])
+        turn = add(multiply(add(multiply(plane, row_turns), row_turn), column_turns), column_turn)
+        number = row if self._plane > 1 else Int(0)
+        rows_of = _unflatten(number, self.sizes[:-1])
+        if planes > 1:
+            rows_of = (*_unflatten(plane, self.sizes[:-2]), number)
         body = one((*rows_of, multiply(column, self.width)), turn)
         start = simplify(Binary("%", Name("tid"), Int(self._columns)))
         body = _dealt(column.name, start, self._columns, self._row, body, together)
-        rows = max(1, self.threads // self._columns)
-        if self._height > 1:
+        if self._plane > 1:
             first = simplify(Binary("/", Name("tid"), Int(self._columns)))
             left = max(1, together // column_turns) if together else 0
-            body = _dealt(row.name, first, rows, self._height, body, left)
-        busy = self._columns * (rows if self._height > 1 else 1)
+            body = _dealt(row.name, first, self._rows, self._plane, body, left)
+        if isinstance(plane, Name):
+            unroll = planes * row_turns <= _UNROLLED
+            body = (For(plane.name, Int(0), Int(planes), 1, body, uniform=True, unroll=unroll),)
+        busy = self._columns * (self._rows if self._plane > 1 else 1)
         if busy < self.threads:
             body = (If(Binary("<", Name("tid"), Int(busy)), body, (), uniform=False),)
         return body
@@ -303,7 +325,7 @@ def _dealt(
         return substituted(body, {index: start})
     turn = Name(f"{index}_r")
     body = (Declare(index, "int", add(start, multiply(turn, stride))), *body)
-    loop = For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= 32 and not row)
+    loop = For(turn.name, Int(0), Int(count), 1, body, uniform=True, unroll=count <= _UNROLLED and not row)
     return in_a_row(loop, row) if row else (loop,)
 
 

@@ -86,7 +86,7 @@ def _free(r: CompiledRegion, device: Device) -> Iterator[Nest]:
             continue  # it only copies what tiles of time left
         sure = not nest.policy and is_sure(r.grids[nest.kernel], device)
         open_ = not (_decided_by_persons(r, nest) or sure)
-        shared = nest.taken["stage"].names or (device.rule != "sector" and overlapping(r, nest))
+        shared = nest.taken["stage"].names or (device.rule != "sector" and overlapping(r, nest) != ())
         if (nest.depth > 1 or nest.loops or shared) and open_:
             yield nest
 

@@ -27,9 +27,10 @@ _UNROLLED = 4  # iterations of loops that have no constant length
 @dataclass(frozen=True)
 class Shape:
     """`threads` and points a thread of the last axes, and how those of the outer ones, and of the lanes', are
-    dealt; tiles of loops so wide, and unrolled, if `width` is not 0; loops without tiles `unrolled` so often.
+    dealt; tiles of loops so wide, and unrolled, if `width` is not 0; loops `unrolled` so often, if not so.
     With `turned` the lanes' axis is not the last one: blocks that run at the same time are beside each other
-    along the other. Tiles are staged ahead if they are `early`; `as_staged`: those staged without it.
+    along the other. Tiles are staged ahead if they are `early`; `as_staged`: those staged without it;
+    `shared`: arrays of which threads read what others read.
     """
 
     threads: tuple[int, ...]
@@ -37,10 +38,11 @@ class Shape:
     outer: Value = "cyclic"
     lanes: Value = "cyclic"
     width: int = 0
-    unrolled: int = 0
+    unrolled: Value = 0
     turned: bool = False
     early: bool = False
     as_staged: bool = False
+    shared: bool = False
 
     @property
     def held(self) -> int:
@@ -71,9 +73,10 @@ class Shape:
 class Shapes:
     """For nests with loops in a thread and others, of two axes or more; for one axis `lines` and `rows`.
 
-    `uneven` are for lines whose points have loops of different bounds, beside the others; `steps` instead of
-    `plain` for launches that differ, `square` beside them if lanes cannot but touch many rows of what is not
-    staged.
+    `uneven` are for lines whose points have loops of different bounds, beside the others, `ragged` instead of
+    `looped` if there are more axes; `steps` instead of `plain` for launches that differ, `square` beside them
+    if lanes cannot but touch many rows of what is not staged; `boxes` if there are three axes, along which
+    threads read what others read.
     """
 
     looped: tuple[Shape, ...]
@@ -81,8 +84,10 @@ class Shapes:
     lines: tuple[Shape, ...]
     rows: tuple[Shape, ...]
     uneven: tuple[Shape, ...] = ()
+    ragged: tuple[Shape, ...] = ()
     steps: tuple[Shape, ...] = ()
     square: tuple[Shape, ...] = ()
+    boxes: tuple[Shape, ...] = ()
 
     def of(self, r: CompiledRegion, nest: Nest, whole: bool) -> tuple[Shape, ...]:
         if nest.depth == 1 and nest.loops:
@@ -90,35 +95,48 @@ class Shapes:
         if nest.depth == 1:
             return self.rows
         if nest.loops:
-            return self.looped
-        plain = (launches_differ(r, nest) and self.steps) or self.plain
+            return self.looped if whole or not self.ragged else self.ragged
+        plain = self.boxes if nest.depth > 2 and overlapping(r, nest) else ()
+        plain = (launches_differ(r, nest) and self.steps) or plain or self.plain
         return (*(self.square if self.square and _scattered(r, nest) else ()), *plain)
 
 
+_ROWS = Shape((2, 128), (8, 1), "blocked")
+_TURNED = Shape((128, 1), (1, 16), turned=True)
 # Memory wants aligned rows of a half-warp: a thread's points share what it loads; steps that update a matrix
 # load little but what they share.
 _HALF_WARPS = Shapes(
     (
-        Shape((8, 32), (4, 2), early=True, as_staged=True),
-        Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
         Shape((1, 128), (8, 4), early=True),
         Shape((1, 64), (16, 1)),
+        Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
         Shape((8, 32), (4, 1), early=True),
         Shape((8, 32), (8, 4), "blocked"),
     ),
     (
-        Shape((2, 128), (8, 1), "blocked"),
+        _ROWS,
         Shape((16, 16), (4, 4)),
         Shape((1, 64), (4, 2), "blocked"),
-        Shape((128, 1), (1, 16), turned=True),
+        _TURNED,
     ),
     (Shape((128,), (1,), width=64), Shape((32,), (1,), width=32)),
     (Shape((64,), (16,)), Shape((512,), (4,))),
     (Shape((32,), (1,), unrolled=_UNROLLED), Shape((32,), (1,), width=4)),
-    (Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
+    steps=(Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
+    ragged=(
+        Shape((1, 128), (16, 1), width=8, unrolled="full", as_staged=True),
+        Shape((8, 32), (4, 2), early=True, as_staged=True),
+        Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
+    ),
+    boxes=(Shape((1, 4, 16), (8, 1, 1), shared=True), _ROWS, _TURNED),
 )
 # Segments are fetched whatever the order of the lanes: four rows of four touch four lines of each array.
-_SEGMENTS = replace(_HALF_WARPS, square=(Shape((32, 4), (4, 8)),))
+_SEGMENTS = replace(
+    _HALF_WARPS,
+    square=(Shape((32, 4), (4, 8)),),
+    steps=(Shape((4, 64), (16, 2), "blocked"), Shape((2, 128), (16, 1), "blocked")),
+    boxes=(Shape((2, 4, 32), (8, 1, 1), shared=True), _ROWS, _TURNED),
+)
 # Caches and wide registers: large tiles of products, groups of points that are loaded as vectors.
 _SECTORS = Shapes(
     (
@@ -183,7 +201,8 @@ def shaped(r: CompiledRegion, nest: Nest, best: Changes, device: Device) -> Iter
         shapes = tuple(dict.fromkeys(replace(s, as_staged=False) for s in shapes))
     for shape in shapes[:_FEW] if launches_differ(r, nest) else shapes:
         kept = shape.as_staged or (held and not shape.turned)
-        yield {**({} if kept else stage), **shape.changes(nest, whole)}
+        own = {"stage": _items(overlapping(r, nest))} if shape.shared else {} if kept else stage
+        yield {**own, **shape.changes(nest, whole)}
 
 
 def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
@@ -201,13 +220,13 @@ def _stores_among_loads(r: CompiledRegion, nest: Nest) -> bool:
     )
 
 
-def overlapping(r: CompiledRegion, nest: Nest) -> bool:
-    """Whether threads read elements of an array that others read, too, by another of its references."""
+def overlapping(r: CompiledRegion, nest: Nest) -> tuple[str, ...]:
+    """The arrays of which threads read elements that others read, too, by another of their references."""
     grid = r.grids[nest.kernel]
     sources = source_arrays(grid.p, grid.statements)
     mine = [a for s in grid.statements for a in grid.p.statement(s).accesses if not a.write]
     read = Counter(sources[array] for array, _ in {(a.reference.array, a.reference.subscripts) for a in mine})
-    return any(read[name] > 1 for name in nest.arrays)
+    return tuple(name for name in nest.arrays if read[name] > 1)
 
 
 def launches_differ(r: CompiledRegion, nest: Nest) -> bool:

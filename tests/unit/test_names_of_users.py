@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polygpu.analysis.names import with_free_names
+from polygpu.analysis.names import FreeNames, with_free_names
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
 from polygpu.runtime.toolchain import find_nvcc
@@ -134,3 +134,18 @@ def test_arrays_called_like_members_to_sets_are_renamed(tmp_path: Path) -> None:
     (made,) = compile_file(str(tmp_path / "members.c"), Options(target="cuda", device="h100")).regions
     assert made.region.kernels[0].block == (256, 1, 1)  # no iteration waits for another one
     assert {b.name for b in made.region.buffers} == {"x", "x__a_"}
+
+
+def test_what_is_made_has_no_name_of_anything_in_a_region(tmp_path: Path) -> None:
+    scop = region(
+        tmp_path,
+        "struct sizes *size, int m, float A[m], float *x",
+        "for (int i = 0; i < size->rows; i++) { float t = A[i]; x[i] = t * m; }",
+        "struct sizes { int rows, columns; };",
+    )
+    (member,) = scop.given
+    statements = (s.name for s in scop.statements)
+    known = {"A", "x", "i", "t", "m", member.name, *statements, *(s.name for s in scop.numbers)}
+    free = FreeNames.beside(scop)
+    assert {free.new(name) for name in known} == {f"{name}2" for name in known}
+    assert [free.new("other") for _ in range(3)] == ["other", "other2", "other3"]

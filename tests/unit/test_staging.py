@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import islpy as isl
 import pytest
@@ -24,12 +25,12 @@ def copy(
     order: tuple[int, ...] | None = None,
     threads: int = 64,
     widest: int = 0,
-    extents: tuple[int, ...] = (100, 100),
+    extents: tuple[int, ...] = (100, 100, 100),
     stepped: bool = True,
     aligned: int = 32,
 ) -> Copy:
-    """Copies the box of `sizes` that starts at (r, c) of `A`, whose names are multiples of `aligned`."""
-    names = ("r", "c")[-len(sizes) :]
+    """Copies the box of `sizes` that starts at (p, r, c) of `A`, whose names are multiples of `aligned`."""
+    names = ("p", "r", "c")[-len(sizes) :]
     sides = tuple(Side(isl.PwAff("{ [(0)] }"), size) for size in sizes)
     box = Box("A", "A", "A_s", sides, order or tuple(range(len(sizes))), "reuse", frozenset())
     shape = tuple(Int(e) for e in extents[-len(sizes) :])
@@ -95,15 +96,13 @@ def _moved(place: Place, k: int) -> Place:
     return (*place[:-1], place[-1] + k)
 
 
-def expected(c: Copy, r: int, col: int, extents: tuple[int, ...] = (100, 100)) -> dict[Place, Place]:
+def expected(c: Copy, *start: int, extent: int = 100) -> dict[Place, Place]:
     """Each place of the box and its element, subscripts clamped to the array."""
-    height, width = c.sizes if len(c.sizes) == 2 else (1, c.sizes[0])
     found: dict[Place, Place] = {}
-    for y in range(height):
-        for x in range(width):
-            source = (min(r + y, extents[0] - 1), min(col + x, extents[-1] - 1))
-            local = (y, x) if len(c.sizes) == 2 else (x,)
-            found[tuple(local[k] for k in c.s.order)] = source if len(c.sizes) == 2 else source[1:]
+    for local in product(*map(range, c.sizes)):
+        first = start[-len(local) :]
+        source = tuple(min(s + x, extent - 1) for s, x in zip(first, local, strict=True))
+        found[tuple(local[k] for k in c.s.order)] = source
     return found
 
 
@@ -114,6 +113,17 @@ def expected(c: Copy, r: int, col: int, extents: tuple[int, ...] = (100, 100)) -
 def test_every_element_is_copied_once(sizes: tuple[int, ...], threads: int) -> None:
     c = copy(sizes, threads=threads)
     assert traffic(c, c.direct(), r=32, c=64) == expected(c, 32, 64)
+
+
+@pytest.mark.parametrize("sizes", [(3, 6, 18), (18, 6, 33), (2, 3, 5), (9, 1, 7), (2, 40, 34), (20, 3, 5)])
+@pytest.mark.parametrize("threads", [1, 48, 64, 256])
+def test_boxes_of_planes(sizes: tuple[int, ...], threads: int) -> None:
+    """No thread divides to find its row of a plane, unless most had none if planes were copied one by one."""
+    c = copy(sizes, threads=threads)
+    for body in (c.direct(), (c.registers(), *c.fetch(), *c.put())):
+        assert traffic(c, body, p=96, r=32, c=64) == expected(c, 96, 32, 64)
+    divides = "Binary(op='%', left=Name(name='A_s_row'" in str(c.direct())
+    assert divides == (sizes == (20, 3, 5) and threads > 48)
 
 
 @pytest.mark.parametrize("sizes", [(16, 16), (8, 64), (64, 4)])
