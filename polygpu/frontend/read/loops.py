@@ -161,7 +161,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     """The conditions of a loop that was entered. Raises Diagnosed."""
     region, name = reader.region, Name(counter.name)
     position = region.at(node)
-    test = _condition(reader, node, position)
+    test = _condition(reader, node, counter.type, position)
     tests = _tests(region, test, name, step, counter.type, region.at(node.cond))
     reached = tuple(_distance(t, name, step, counter.first) for t in tests if _is_unequal(t, name))
     tests = tuple(_ordered(t, name, step) if _is_unequal(t, name) else t for t in tests)
@@ -299,9 +299,12 @@ def _unit(region: Region, step: Name, node: Any) -> Expr:
     return Int(1)
 
 
-def _condition(reader: Reader, node: c_ast.For, position: Position) -> Expr:
+def _condition(reader: Reader, node: c_ast.For, ctype: str, position: Position) -> Expr:
     if node.cond is None:
         raise refusal("PG104", position, "the loop's header has no condition", _FORM, 3)
+    if getattr(node, "to_zero", False) and ctype.startswith("unsigned"):
+        below = c_ast.UnaryOp("-", c_ast.Constant("int", "1", node.coord), node.coord)
+        return reader.certain(c_ast.BinaryOp("!=", node.cond.left, below, node.cond.coord))
     return reader.certain(node.cond)
 
 
