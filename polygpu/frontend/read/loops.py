@@ -28,7 +28,7 @@ from polygpu.frontend.shape.affine import (
     total,
 )
 from polygpu.frontend.text.nodes import parts_of
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, common_type, is_floating, type_of
+from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Select, common_type, is_floating, type_of
 from polygpu.model.linear import conjuncts
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in, substitute
@@ -358,7 +358,7 @@ def _bounds(condition: Expr, iterator: Name, step: int, where: Position) -> bool
                 if factor and upwards == (step > 0):
                     return True
                 raise _unbounded(iterator, step, where)
-        case Binary("!="):
+        case Binary("!=", left) if not isinstance(left, Select):
             if abs(step) == 1 and _other_side(condition, iterator) is not None:
                 return True
             message = (
