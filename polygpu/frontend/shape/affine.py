@@ -263,8 +263,8 @@ def _exact(expr: Expr) -> Expr:
 
 
 def is_mask(expr: Binary, divisor: int) -> bool:
-    """Whether a remainder is that of the integers, rounded down, also where an unsigned difference wraps around
-    below 0: by a power of two, of which 2^32 and 2^64 are multiples.
+    """Whether a remainder is that of the integers, rounded down, also where an unsigned difference wraps
+    around below 0: by a power of two, of which 2^32 and 2^64 are multiples.
     """
     power = divisor > 1 and divisor & (divisor - 1) == 0
     return power and expr.op == "%" and differs(expr.left) and _is_unsigned(expr)

@@ -22,7 +22,7 @@ TIMEOUT = 60.0
 BOM = "\ufeff"
 
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$")
-_CALLED = "-D__NO_CTYPE"  # `isspace(c)` stays a call, as the source has it: glibc's macros look into its tables
+_CALLED = "-D__NO_CTYPE"  # `isspace(c)` stays a call: glibc's macro looks into a table
 _OPTION = re.compile(r" \[-W[^\]]*\]$")
 
 
