@@ -1,4 +1,4 @@
-"""Shifts of negative numbers, which compilers and all targets define as products, are verified like others."""
+"""Shifts of negative numbers to the left, which all targets define as products, are verified like others."""
 
 from __future__ import annotations
 

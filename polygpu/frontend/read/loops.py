@@ -263,7 +263,8 @@ def read_step(reader: Reader, node: c_ast.For, variable: Variable, outermost: bo
     amount = _amount(reader, parts[0], variable, outermost) if len(parts) == 1 else None
     if amount is None:
         message = f"the loop's header changes '{variable.name}' in a way that is no constant step"
-        raise refusal("PG103", where, message, f"{_FORM}, or with 'i += constant'", len(variable.name))
+        help_text = f"let '{variable.name}' step by a constant, or put the region inside the loop"
+        raise refusal("PG103", where, message, help_text, len(variable.name))
     if amount == 0:
         raise refusal("PG103", where, "the loop's step is 0", "use a step that is not 0")
     return amount
