@@ -132,7 +132,7 @@ class _Problem:
         """
         instances = sorted({tuple_name(m, D.in_) for part in accesses for m in part} & order.keys())
         sinks, must, may = (coalesced(union_of(part)) for part in accesses)
-        own = union_of([m for name in instances for m in order[name]])
+        own = _in_few_pieces(union_of([m for name in instances for m in order[name]]))
         relations = sinks, must, may, own
         return _Problem(_BETWEEN.join(map(str, relations)), _computed, relations)
 

@@ -205,9 +205,11 @@ def _unknown_extent(p: Polyhedra, array: Array, access: PolyAccess) -> Diagnosti
     return Diagnostic(
         "PG301",
         "error",
-        f"'{access.text}' has a data-dependent subscript and the size of '{array.shown}' is not known",
+        p.scop.in_source(
+            f"'{access.text}' has a data-dependent subscript and the size of '{array.shown}' is not known"
+        ),
         access.position,
-        f"{what}, and write a subscript for each dimension" if guessed else what,
+        p.scop.in_source(f"{what}, and write a subscript for each dimension" if guessed else what),
     )
 
 

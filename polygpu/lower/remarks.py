@@ -12,6 +12,8 @@ from polygpu.analysis.verdicts import loop_verdicts
 from polygpu.lower.realise import CompiledRegion
 from polygpu.mapping.wanted import Wanted, source_arrays
 from polygpu.model.decisions import KERNELS, KEYS, SPACES, Decision
+from polygpu.model.facts import LoopVerdict
+from polygpu.model.scop import Scop
 from polygpu.schedule.nests import nests
 from polygpu.schedule.prepare import is_single
 from polygpu.schedule.sharing import sharing
@@ -44,7 +46,13 @@ def left_on_host(regions: Iterable[CompiledRegion]) -> list[Diagnostic]:
     help_text = "`polygpu inspect` names the dependences; '#pragma scop' offloads them all the same"
     found = ((r, (*ordered(r), *handed_on(r))) for r in regions)
     return [
-        Diagnostic("PG309", "warning", message, r.scop.position, kept[0] if kept else help_text)
+        Diagnostic(
+            "PG309",
+            "warning",
+            message,
+            r.scop.position,
+            r.scop.in_source(kept[0] if kept else help_text),
+        )
         for r, kept in found
     ]
 
@@ -103,11 +111,15 @@ def in_one_thread(r: CompiledRegion) -> list[Diagnostic]:
         mine = (text for text in kept if why.startswith(f"flow dependence: {_subject(text)} is written"))
         return next(mine, "see `polygpu explain PG330`")
 
-    return [
-        Diagnostic("PG330", "warning", f"this loop runs in one thread: {v.why}", v.position, help_of(v.why))
-        for k, v in enumerate(verdicts)
-        if k in numbers and not v.parallel
-    ]
+    mine = (v for k, v in enumerate(verdicts) if k in numbers and not v.parallel)
+    return list(dict.fromkeys(_alone(r.scop, v, help_of(v.why)) for v in mine))
+
+
+def _alone(scop: Scop, verdict: LoopVerdict, help_text: str) -> Diagnostic:
+    message = f"this loop runs in one thread: {verdict.why}"
+    return Diagnostic(
+        "PG330", "warning", scop.in_source(message), verdict.position, scop.in_source(help_text)
+    )
 
 
 def _subject(text: str) -> str:

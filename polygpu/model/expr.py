@@ -198,17 +198,18 @@ def type_of(expr: Expr) -> str:
 def wraps(comparison: Binary) -> bool:
     """Whether C compares unsigned values of which one is a difference, which wraps around below 0."""
     sides = (comparison.left, comparison.right)
-    return any(_differs(side) for side in sides) and "unsigned" in type_of(Binary("+", *sides))
+    return any(differs(side) for side in sides) and "unsigned" in type_of(Binary("+", *sides))
 
 
-def _differs(expr: Expr) -> bool:
+def differs(expr: Expr) -> bool:
+    """Whether it is made of a difference."""
     match expr:
         case Binary("-", _, _) | Unary("-" | "~", _):
             return True
         case Binary(_, left, right):
-            return _differs(left) or _differs(right)
+            return differs(left) or differs(right)
         case Cast(_, operand):
-            return _differs(operand)
+            return differs(operand)
         case Call(_, arguments, _):
-            return any(map(_differs, arguments))
+            return any(map(differs, arguments))
     return False

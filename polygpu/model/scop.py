@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from polygpu.model.expr import SIZES, Expr, Position, Reference, limits
 from polygpu.support.dataclass import dataclass
+from polygpu.support.diagnostics import respelled
 
 # What kernels count, in int, is no larger than this: there is room for the rest of a tile. Sizes that are
 # no larger than LARGEST_SIZE leave some for what is added to them.
@@ -365,7 +366,8 @@ class Scop:
     scalars that are `varying`. Pointers of the source are `moved`: each by its name, and by how many elements
     once the region is done. A pragma for the region that stands apart from it has its place in `pragmas`: it
     cannot be in front of a call. Functions that it calls have `named` variables of the file. `measures` are
-    made one after the other.
+    made one after the other. Names that were made of others, as of variables of functions that it calls, are
+    `spelled` so there.
     """
 
     name: str  # polygpu_<function>_<n>, with the file's name in it for static functions
@@ -394,6 +396,11 @@ class Scop:
     pragmas: tuple[tuple[int, int], ...] = ()
     named: frozenset[str] = frozenset()
     measures: tuple[Measure, ...] = ()
+    spelled: tuple[tuple[str, str], ...] = ()
+
+    def in_source(self, text: str) -> str:
+        """A message with names as the source has them."""
+        return respelled(text, dict(self.spelled))
 
     @property
     def measured(self) -> frozenset[str]:

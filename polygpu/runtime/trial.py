@@ -18,9 +18,17 @@ from polygpu.runtime.sizes import vectors
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed
 
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize=vla-bound", "-fno-sanitize-recover=undefined")
+# gcc and clang define shifts of negative numbers to the left (C99 6.5.7p4 does not), as all targets do
+SANITIZERS = (
+    "-fsanitize=address,undefined",
+    "-fno-sanitize=vla-bound,shift-base",
+    "-fno-sanitize-recover=undefined",
+)
 # of the compiled region: what its bounds, guards and subscripts compute
-CHECKED = ("-DPOLYGPU_CHECK=1", "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds")
+CHECKED = (
+    "-DPOLYGPU_CHECK=1",
+    "-fsanitize=signed-integer-overflow,shift-exponent,integer-divide-by-zero,bounds",
+)
 QUIET = ("-w", "-ffp-contract=off")
 PERMISSIVE = (
     "-no-pie",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
@@ -146,3 +147,8 @@ def _location(diagnostic: Diagnostic) -> dict[str, Any]:
         "endColumn": position.column + diagnostic.length,
     }
     return {"physicalLocation": {"artifactLocation": {"uri": position.file}, "region": region}}
+
+
+def respelled(text: str, spelled: Mapping[str, str]) -> str:
+    """A text with other names in place of those that have a number."""
+    return re.sub(r"\b[A-Za-z]\w*_\d+\b", lambda found: spelled.get(found[0], found[0]), text)

@@ -35,6 +35,8 @@ def first_domain(directory: Path, loops: str, parameters: str = V, head: str = "
         ("for (int i = n >> 1; i < 3 << 2; i++)", ["(i >= floord(n, 2))", "(i < 12)"]),
         ("for (short i = 0; i < 10; i++)", ["(i >= 0)", "(i < 10)"]),
         ("for (unsigned long i = 0; i < 10ul; i++)", ["(i >= 0)", "(i < 10)"]),
+        ("for (unsigned i = 9; i-- > 0;)", ["(i <= 8)", "(i > -1)"]),
+        ("for (int i = n; i-- > 0;)", ["(i <= (n - 1))", "(i >= 0)"]),
         ("for (int i = -n; i < ~m; i++)", ["(i >= (-n))", "(i < ((-m) - 1))"]),
         ("for (int i = 0; i < (n < m ? n : m); i++)", ["(i >= 0)", "(i < min(n, m))"]),
         ("for (int i = n > 0 ? n : 0; i < 9; i++)", ["(i >= max(n, 0))", "(i < 9)"]),

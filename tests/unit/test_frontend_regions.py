@@ -123,6 +123,20 @@ void f(int *k)
     assert found.diagnostics[3].message == "region polygpu_f_1: lines 10-11"
 
 
+def test_loops_that_do_all_in_their_tests_are_named(tmp_path: Path) -> None:
+    source = """
+void f(int n, char *d, const char *s, const volatile int *flag, float *a)
+{
+    while ((*d++ = *s++) != 0) ;
+    while (!flag[0]) ;
+    do ; while (flag[1]);
+    for (int i = 0; i < n; i++) a[i] = 0;
+}
+"""
+    refused = [d for d in lifted(tmp_path, source).diagnostics if d.id == "PG181"]
+    assert [d.position.line for d in refused if d.position] == [4, 5, 6]
+
+
 def test_regions_do_not_grow_over_what_cannot_be_lifted(tmp_path: Path) -> None:
     source = """
     void f(int n, float *a, float *x)

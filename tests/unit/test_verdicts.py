@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from polygpu.analysis.verdicts import loop_verdicts
+from polygpu.compilation import Options
 from polygpu.model.facts import LoopVerdict
+from polygpu.pipeline import compile_file
 from tests.unit.middle import MATRICES, VECTORS, expanded
 
 
@@ -65,3 +69,28 @@ def test_a_dependence_between_two_loops_is_carried_by_neither() -> None:
 def test_a_dependence_of_an_outer_loop_leaves_the_inner_one_parallel() -> None:
     body = "for (int t = 0; t < 9; t++) for (int i = 0; i < n; i++) x[i] = x[i] + y[i];"
     assert [v.parallel for v in verdicts(VECTORS, body)] == [False, True]
+
+
+def test_warnings_name_variables_of_functions_as_the_source_does(tmp_path: Path) -> None:
+    """The loop of a function that is called twice is told of once, whatever its variables became."""
+    path = tmp_path / "f.c"
+    path.write_text("""
+static void decayed(int n, const float *a, float *b)
+{
+    float total = 0;
+    for (int i = 0; i < n; i++) {
+        total = total * 0.5f + a[i];
+        b[i] = total;
+    }
+}
+void f(int n, const float *restrict a, float *restrict b, float *restrict c)
+{
+#pragma scop
+    decayed(n, a, b);
+    decayed(n, a, c);
+#pragma endscop
+}
+""")
+    done = compile_file(str(path), Options(target="emulator"))
+    (message,) = (d.message for d in done.diagnostics if d.id == "PG330")
+    assert message.endswith("flow dependence: total is written, then read by a later iteration")

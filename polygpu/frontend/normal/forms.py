@@ -97,9 +97,12 @@ def normal(
 
 
 def further(items: Sequence[Any], problems: Collection[str]) -> Iterator[frozenset[str]]:
-    """What of MORE may help where the statements cannot be read without it, for the reasons given."""
-    wanted = frozenset(name for name, changes in MORE.items() if changes(items))
-    mending = frozenset(name for name in wanted if MENDED.get(name) in problems)
+    """What of MORE may help where the statements cannot be read without it, for the reasons given.
+
+    What a problem asks for may be in a function that they call.
+    """
+    mending = frozenset(name for name in MORE if MENDED.get(name) in problems)
+    wanted = mending | {name for name, changes in MORE.items() if changes(items)}
     if mending:
         yield mending
         if mending != wanted - {"tested"}:

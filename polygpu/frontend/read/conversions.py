@@ -15,7 +15,7 @@ from dataclasses import replace
 from polygpu.frontend.names.constants import integer
 from polygpu.frontend.read.loops import Header
 from polygpu.frontend.read.values import converted
-from polygpu.frontend.shape.affine import Affine, invert
+from polygpu.frontend.shape.affine import Affine, invert, is_mask
 from polygpu.model.expr import (
     SIZES,
     Binary,
@@ -162,7 +162,9 @@ def _taken(affine: Affine, expr: Expr) -> Iterator[Taken]:
             guard = _outcome(affine.condition(left, unsigned=True), op == "&&")
             yield from (t.where(guard) for t in _taken(affine, right))
         case Binary(op, left, right):
-            yield from _operands(op, left, right)
+            divisor = affine.value(right) if op == "%" else None
+            if not isinstance(divisor, Int) or not is_mask(expr, divisor.value):
+                yield from _operands(op, left, right)
             yield from _taken(affine, left)
             yield from _taken(affine, right)
         case Select(test, yes, no):

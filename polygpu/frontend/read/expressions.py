@@ -196,7 +196,7 @@ class Reader:
         ctype = variable.type
         element = element_of(ctype)
         qualifiers = ctype.qualifiers | element.qualifiers
-        shown = getattr(node, "original", variable.name)
+        shown = getattr(node, "original", variable.name) if isinstance(node, c_ast.ID) else variable.name
         position, length = self.region.at(node), len(shown)
         if "volatile" in qualifiers:
             message = f"'{shown}' is volatile: each of its accesses would have to happen on the host"

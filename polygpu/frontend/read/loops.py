@@ -28,7 +28,7 @@ from polygpu.frontend.shape.affine import (
     total,
 )
 from polygpu.frontend.text.nodes import parts_of
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, common_type, is_floating, type_of
+from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Select, common_type, is_floating, type_of
 from polygpu.model.linear import conjuncts
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in, substitute
@@ -161,7 +161,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     """The conditions of a loop that was entered. Raises Diagnosed."""
     region, name = reader.region, Name(counter.name)
     position = region.at(node)
-    test = _condition(reader, node, position)
+    test = _condition(reader, node, counter.type, position)
     tests = _tests(region, test, name, step, counter.type, region.at(node.cond))
     reached = tuple(_distance(t, name, step, counter.first) for t in tests if _is_unequal(t, name))
     tests = tuple(_ordered(t, name, step) if _is_unequal(t, name) else t for t in tests)
@@ -263,7 +263,8 @@ def read_step(reader: Reader, node: c_ast.For, variable: Variable, outermost: bo
     amount = _amount(reader, parts[0], variable, outermost) if len(parts) == 1 else None
     if amount is None:
         message = f"the loop's header changes '{variable.name}' in a way that is no constant step"
-        raise refusal("PG103", where, message, f"{_FORM}, or with 'i += constant'", len(variable.name))
+        help_text = f"let '{variable.name}' step by a constant, or put the region inside the loop"
+        raise refusal("PG103", where, message, help_text, len(variable.name))
     if amount == 0:
         raise refusal("PG103", where, "the loop's step is 0", "use a step that is not 0")
     return amount
@@ -299,9 +300,12 @@ def _unit(region: Region, step: Name, node: Any) -> Expr:
     return Int(1)
 
 
-def _condition(reader: Reader, node: c_ast.For, position: Position) -> Expr:
+def _condition(reader: Reader, node: c_ast.For, ctype: str, position: Position) -> Expr:
     if node.cond is None:
         raise refusal("PG104", position, "the loop's header has no condition", _FORM, 3)
+    if getattr(node, "to_zero", False) and ctype.startswith("unsigned"):
+        below = c_ast.UnaryOp("-", c_ast.Constant("int", "1", node.coord), node.coord)
+        return reader.certain(c_ast.BinaryOp("!=", node.cond.left, below, node.cond.coord))
     return reader.certain(node.cond)
 
 
@@ -355,7 +359,7 @@ def _bounds(condition: Expr, iterator: Name, step: int, where: Position) -> bool
                 if factor and upwards == (step > 0):
                     return True
                 raise _unbounded(iterator, step, where)
-        case Binary("!="):
+        case Binary("!=", left) if not isinstance(left, Select):
             if abs(step) == 1 and _other_side(condition, iterator) is not None:
                 return True
             message = (

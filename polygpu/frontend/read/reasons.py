@@ -34,10 +34,7 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
     match part:
         case Reference(name, (), _, _, site):
             text = region.sites[site].text if site >= 0 else name
-            return (
-                f"'{text}' is changed in the region",
-                f"where '{name}' counts iterations, compute it from the loops' iterators instead",
-            )
+            return f"'{text}' is changed in the region", _counted(text, part.type, identity)
         case Reference(_, _, _, _, site):
             return (
                 f"it depends on the data in '{region.sites[site].text}'",
@@ -56,6 +53,14 @@ def reason_for(region: Region, expr: Expr, identity: str = "PG101") -> tuple[str
         case Call(name, _, _):
             return f"it calls '{name}'", "where the value does not change, compute it before the region"
     return "it is no sum of iterators, parameters and constants", "use sums of iterators times constants"
+
+
+def _counted(text: str, ctype: str, identity: str) -> str:
+    """What to do where a region changes what has to be known before."""
+    if is_floating(ctype) and identity == "PG101":
+        return "put the region inside the loop: the host decides whether it goes on"
+    counted = f"where '{text}' counts iterations, compute it from the loops' iterators instead"
+    return f"{counted}; else put the region inside the loop" if identity == "PG101" else counted
 
 
 def _multiplied(region: Region, left: Expr, right: Expr) -> tuple[str, str]:

@@ -75,7 +75,7 @@ def _search(found: Nests, sequence: Sequence) -> None:
             index = end
             continue
         item, around = sequence.items[index], found.reported
-        if isinstance(item, c_ast.While | c_ast.DoWhile) and _accesses_arrays(item.stmt):
+        if isinstance(item, c_ast.While | c_ast.DoWhile) and any(map(_accesses_arrays, item)):
             _refuse(found, item, statement_refusal(item, found.context.at(item)).diagnostics)
         _search_within(found, sequence, index)
         found.reported = around

@@ -61,7 +61,7 @@ from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.rewrite import action_expressions, actions, scalars_in
 from polygpu.model.scop import Array, Assumption, Conversion, Exposed, Given, Scalar, Scop, Structure
 from polygpu.support.dataclass import dataclass
-from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting
+from polygpu.support.diagnostics import Diagnosed, Diagnostic, collecting, respelled
 from polygpu.support.position import Position
 
 # Of calls, types and threads, which are the same in other forms of the statements.
@@ -100,7 +100,7 @@ def lift_region(
         except Diagnosed as problem:
             raise Diagnosed(*(_as_spelled(d, said.spelled) for d in problem.diagnostics)) from None
         variables = (n for n in said.named if isinstance(context.scope.find(n), Variable))
-        return replace(scop, named=frozenset(variables))
+        return replace(scop, named=frozenset(variables), spelled=tuple(sorted(said.spelled.items())))
 
     try:
         scop: Scop | None = lifted(frozenset())
@@ -123,10 +123,7 @@ def lift_region(
 
 def _as_spelled(d: Diagnostic, spelled: Mapping[str, str]) -> Diagnostic:
     """With names as the source has them, not as what is written out of calls and loops does."""
-    message, help_text = (
-        re.sub(r"\b[A-Za-z]\w*_\d+\b", lambda found: spelled.get(found[0], found[0]), text)
-        for text in (d.message, d.help)
-    )
+    message, help_text = (respelled(text, spelled) for text in (d.message, d.help))
     return replace(d, message=message, help=help_text, notes=tuple(_as_spelled(n, spelled) for n in d.notes))
 
 

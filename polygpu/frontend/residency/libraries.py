@@ -7,9 +7,10 @@ from polygpu.frontend.names.mathematics import is_known, library_name
 # They touch nothing but what they are given by value, or memory that is nobody's yet.
 _FREE = frozenset(
     """
-    abs labs llabs clock rand srand drand48 srand48 lrand48 toupper tolower isdigit isspace isalpha malloc
-    calloc aligned_alloc omp_get_wtime omp_get_max_threads omp_get_num_threads omp_get_thread_num
-    omp_set_num_threads putchar fflush difftime nan div ldiv __builtin_expect __assert_fail __assert_rtn abort
+    abs labs llabs clock rand srand drand48 srand48 lrand48 toupper tolower malloc isalnum isalpha isblank
+    iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit calloc aligned_alloc
+    omp_get_wtime omp_get_max_threads omp_get_num_threads omp_get_thread_num omp_set_num_threads putchar
+    fflush difftime nan div ldiv __builtin_expect __assert_fail __assert_rtn abort
     """.split()
 )
 # They read what pointers among their arguments point to.

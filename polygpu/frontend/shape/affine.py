@@ -18,6 +18,7 @@ from polygpu.model.expr import (
     Name,
     Select,
     Unary,
+    differs,
     is_floating,
     type_of,
     wraps,
@@ -189,7 +190,8 @@ class Affine:
             case "*" if isinstance(left, Int) or isinstance(right, Int):
                 return product_of(left, right)
         if isinstance(right, Int) and not is_floating(type_of(expr)):
-            found = _by_constant(expr.op, left, right.value)
+            op = "&" if is_mask(expr, right.value) else expr.op
+            found = _by_constant(op, left, right.value - (op != expr.op))
             return self.known(expr) if found is None else found
         return self.known(expr)
 
@@ -258,6 +260,18 @@ def _exact(expr: Expr) -> Expr:
         most = 2**24 if expr.type == "float" else 2**53
         return Int(int(number)) if number.is_integer() and abs(number) <= most else expr
     return expr
+
+
+def is_mask(expr: Binary, divisor: int) -> bool:
+    """Whether a remainder is that of the integers, rounded down, also where an unsigned difference wraps
+    around below 0: by a power of two, of which 2^32 and 2^64 are multiples.
+    """
+    power = divisor > 1 and divisor & (divisor - 1) == 0
+    return power and expr.op == "%" and differs(expr.left) and _is_unsigned(expr)
+
+
+def _is_unsigned(expr: Binary) -> bool:
+    return type_of(expr).startswith("unsigned") and type_of(expr) == type_of(expr.left)
 
 
 def _by_constant(op: str, left: Expr, right: int) -> Expr | None:

@@ -34,10 +34,11 @@ class For(c_ast.For):  # type: ignore[misc]
     """A loop that counts; `original` is how it is written.
 
     They differ where a variable wraps around: regions test that theirs do not. One with a counter of its own,
-    the `iterator`, counts what `shown` steps over. The first iteration of a `do` is `certain`.
+    the `iterator`, counts what `shown` steps over. The first iteration of a `do` is `certain`. One `to_zero`
+    ends below 0, where an unsigned variable wraps around.
     """
 
-    __slots__ = ("certain", "iterator", "original", "shown")
+    __slots__ = ("certain", "iterator", "original", "shown", "to_zero")
 
     def __init__(self, original: Any, start: Any, test: Any, step: Any, body: Any) -> None:
         super().__init__(start, test, step, body, original.coord)
@@ -45,6 +46,7 @@ class For(c_ast.For):  # type: ignore[misc]
         self.iterator = ""
         self.shown = ""
         self.certain = False
+        self.to_zero = False
 
 
 def as_written(loop: Any) -> Any:
@@ -99,7 +101,10 @@ def _from_test(loop: Any) -> Any:
         return None
     start = _one_before(loop, name)
     test = c_ast.BinaryOp(op, name, last, loop.cond.coord)
-    return start and For(loop, start, test, c_ast.UnaryOp("p--", name, name.coord), loop.stmt)
+    made = start and For(loop, start, test, c_ast.UnaryOp("p--", name, name.coord), loop.stmt)
+    if made:
+        made.to_zero = op == ">=" and getattr(last, "value", "") == "0"
+    return made
 
 
 def _one_before(loop: Any, name: c_ast.ID) -> Any:

@@ -22,6 +22,7 @@ TIMEOUT = 60.0
 BOM = "\ufeff"
 
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$")
+_CALLED = "-D__NO_CTYPE"  # `isspace(c)` stays a call: glibc's macro looks into a table
 _OPTION = re.compile(r" \[-W[^\]]*\]$")
 
 
@@ -92,7 +93,7 @@ def _edited(compiler: str, path: str, text: str, options: FrontendOptions) -> Pr
 
 
 def _with_compiler(compiler: str, file: list[str], options: FrontendOptions) -> Preprocessed:
-    command = [*compiler.split(), "-E", *compiler_arguments(options), *file]
+    command = [*compiler.split(), "-E", _CALLED, *compiler_arguments(options), *file]
     try:
         done = subprocess.run(
             command, capture_output=True, timeout=TIMEOUT, check=False, env={**environ, "LC_ALL": "C"}
