@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from tests.fuzz.program import RECORD, Program
+from tests.fuzz.program import RECORD, Loop, Node, Program
+from tests.fuzz.wrapping import fits
 
 CHOSEN = 0.1  # of the programs
 OLD_STYLE = STEPPING = KINDS = 0.06
@@ -34,9 +35,22 @@ def with_choices(p: Program, random: Random) -> Program:
         numbers = random.choice((_NUMBERS[:1], _NUMBERS[1:], _NUMBERS))
         p = replace(p, chosen=tuple((k, random.choice("12345")) for k in numbers))
     step = random.choice((1, 1, 1, 2)) if random.random() < STEPPING else 0
+    if step > 1 and not all(fits(_stepping(p, step), *size) for size in p.sizes):
+        step = 1
     old_style = random.random() < OLD_STYLE and bool(p.unknown)
     kinds = random.choices("1234", k=random.choice((2, 3, 4))) if random.random() < KINDS else ()
     return replace(p, old_style=old_style, step=step, kinds=tuple(kinds))
+
+
+def _stepping(p: Program, step: int) -> Program:
+    """As it runs where its outermost loops step so far instead of by one."""
+
+    def outermost(node: Node) -> Node:
+        if isinstance(node, Loop) and abs(node.step) == 1:
+            return replace(node, step=node.step * step)
+        return node
+
+    return replace(p, regions=tuple(tuple(map(outermost, region)) for region in p.regions))
 
 
 def parameters(p: Program) -> list[str]:

@@ -79,7 +79,7 @@ class Pointing:
 
     def _over_pointers(self, loop: Loop, test: str, body: Sequence[str], indent: str) -> list[str] | None:
         simple = len(loop.lowers) == len(loop.uppers) == 1 and not loop.inclusive and loop.step > 0
-        if not self.bases or not simple:
+        if not self.bases or not simple or not _holds(loop.type, loop.lowers[0]):
             return None
         base, number = self.random.choice(self.bases), next(self.made)
         q, a = f"q{number}", base.name
@@ -88,6 +88,15 @@ class Pointing:
         head = f"for ({base.type} *{q} = {first}; {q} < {end}; {step}) {{"
         count = f"    {loop.type} {loop.iterator} = {q} - {a};"
         return [f"{indent}{head}", f"{indent}{count}", *body, f"{indent}}}"]
+
+
+def _holds(ctype: str, first: Affine) -> bool:
+    """Whether a variable of the type holds how far a pointer is that begins there: it may not be below 0,
+    where a loop over the variable itself would end at once.
+    """
+    return not ctype.startswith("unsigned") or first.constant >= 0 <= min(
+        (k for _, k in first.terms), default=0
+    )
 
 
 def pointing(p: Program) -> Pointing | None:

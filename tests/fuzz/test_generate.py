@@ -472,3 +472,11 @@ def test_numbers_are_chosen_and_parameters_declared_behind_the_list() -> None:
 def test_programs_with_chosen_numbers_and_old_declarations_are_valid(tmp_path: Path) -> None:
     made = [p for k in range(400) if (p := program(f"1:{k}")).chosen or p.old_style or p.step][:30]
     assert Batch(made, tmp_path).outcome.failures == []
+
+
+@pytest.mark.parametrize("seed", ["490001:1999", "420001:1598"])
+def test_unsigned_variables_stay_at_0_and_above(seed: str, tmp_path: Path) -> None:
+    """One that says how far a pointer is does not begin at -1, none counts down by 2 beyond 0."""
+    made = program(seed)
+    assert any(loop.type.startswith("unsigned") for loop, _ in loops(made))
+    assert Batch([made], tmp_path).valid

@@ -75,7 +75,7 @@ Values = Mapping[str, Integer]
 
 def within_bounds(program: Program) -> Program:
     """`program` with the sizes at which it stays within its bounds; signed if there are none."""
-    fitting = tuple(size for size in program.sizes if _fits(program, *size))
+    fitting = tuple(size for size in program.sizes if fits(program, *size))
     if fitting:
         return replace(program, sizes=fitting)
     return replace(program, parameter="int", regions=tuple(_signed(region) for region in program.regions))
@@ -93,7 +93,8 @@ def _signed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(map(change, nodes))
 
 
-def _fits(program: Program, n: int, m: int) -> bool:
+def fits(program: Program, n: int, m: int) -> bool:
+    """Whether it stays within its bounds at these sizes."""
     types = dict.fromkeys(PARAMETERS, program.parameter)
     types |= {name: constant_type(spelling, program.parameter) for name, spelling in program.constants}
     values = {"n": Integer(n, types["n"]), "m": Integer(m, types["m"])}
@@ -105,19 +106,19 @@ def _all_fit(nodes: tuple[Node, ...], values: Values, old: str) -> bool:
     for node in nodes:
         match node:
             case Loop():
-                fits = _loop_fits(node, values, old)
+                inside = _loop_fits(node, values, old)
             case If(test, then, otherwise):
-                fits = _reach(test, values) and _compares(test, values)
-                fits = fits and _all_fit((*then, *otherwise), values, old)
+                inside = _reach(test, values) and _compares(test, values)
+                inside = inside and _all_fit((*then, *otherwise), values, old)
             case Assign(target, _, value):
-                fits = _reach(target, values) and _reach(value, values)
+                inside = _reach(target, values) and _reach(value, values)
             case Declare(_, _, value):
-                fits = value is None or _reach(value, values)
+                inside = value is None or _reach(value, values)
             case Turn(_, _, start, limit, _, body):
-                fits = _reach(start, values) and _reach(limit, values) and _all_fit(body, values, old)
+                inside = _reach(start, values) and _reach(limit, values) and _all_fit(body, values, old)
             case Leave():
-                fits = True
-        if not fits:
+                inside = True
+        if not inside:
             return False
     return True
 
