@@ -54,7 +54,7 @@ def regions(directory: Path, body: str, **options: object) -> list[str]:
     [
         "for (int i = 0; i < N; i++) AT(x, i) = MAX(y[i], 0);",
         f'{LOOP} {{ x[i] = 3;\n#include "none.inc"\n }}',
-        f'#pragma GCC unroll 3\n#include "none.inc"\n{LOOP} x[i] = 0;',
+        f'{LOOP}\n#include "none.inc"\n x[i] = 0;',
         "for (int i = 0; i < N; i++) { if (i > 3) AT(x, i) = MAX(y[i], 0); else x[i] = 0; }",
         f"{LOOP} SIMD for (int j = 0; j < N; j++) {{ x[9 * i + j] = 1; }}",
         f"{LOOP} EACH(j) x[9 * i + j] = 1;",
