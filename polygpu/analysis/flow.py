@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import reduce
+from math import inf
 
 import islpy as isl
 
@@ -18,11 +19,13 @@ from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
     CONTEXT,
     D,
+    TooLongError,
     basic_maps,
     bounded,
     coalesced,
     empty_union_map,
     exhausted,
+    left,
     maps,
     tuple_name,
     union_of,
@@ -32,6 +35,7 @@ from polygpu.support.recent import Recent, Same
 # Dataflow of an array takes some 10,000 steps, 3 million where many statements write it; of dense
 # conflicts in 15 statements it may never end.
 _STEPS = 4_000_000
+_FEW = 50_000  # for which nothing is begun
 _SECONDS = 20.0
 _RECENT = 256  # arrays of a region
 _BETWEEN = "\n;\n"  # the solutions of two problems, the relations of one
@@ -145,23 +149,26 @@ class _Problem:
             found = self.analysis(*self.relations)
             return Flow(found.get_may_dependence(), found.get_may_no_source())
 
-    def solved(self) -> str:
-        """Both parts of a Flow; "" where something is missing, or takes too many steps whatever is left."""
+    def solved(self, most: float = inf) -> str:
+        """Both parts of a Flow; "" where something is missing, or takes too many steps whatever is left, and
+        `_OPEN` where `most` steps, or what is left, is too few.
+        """
         try:
-            with bounded(_STEPS):
+            with bounded(min(most, _STEPS)):
                 found = self.analysis(*self.relations)
                 if _complete(found.get_full_may_dependence(), *self.relations):
                     return f"{found.get_may_dependence()}\n{found.get_may_no_source()}"
-        except isl.Error:
-            if exhausted():
+        except isl.Error as problem:
+            if exhausted() or (most < _STEPS and isinstance(problem, TooLongError)):
                 return _OPEN
         return ""
 
     @property
-    def size(self) -> int:
-        """How many pairs of accesses may meet."""
+    def size(self) -> tuple[int, int]:
+        """How many floors an access has at most, of which each makes cases, and how many pairs may meet."""
+        floors = max(part.dim(D.div) for r in self.relations[:2] for m in maps(r) for part in basic_maps(m))
         sinks, must, may = (r.n_map() for r in self.relations[:3])
-        return sinks * (must + may)
+        return floors, sinks * (must + may)
 
 
 def _answers(problems: tuple[_Problem, ...], every: bool) -> Iterator[tuple[_Problem, str]]:
@@ -217,9 +224,14 @@ def _all_solutions(problems: str) -> str:
 
 
 def _solutions(problems: str) -> Iterator[str]:
+    """What is known when no steps are left stays known."""
     for problem in problems.split(_NEXT):
+        most = left() - _FEW
+        if most <= 0:
+            yield _OPEN
+            continue
         relations = [isl.UnionMap.read_from_str(CONTEXT, text) for text in problem.split(_BETWEEN)]
-        yield _Problem(problem, _computed, tuple(relations)).solved()
+        yield _Problem(problem, _computed, tuple(relations)).solved(most)
 
 
 def _computed(
@@ -292,4 +304,15 @@ def _times(order: isl.UnionMap) -> isl.UnionMap:
 
 
 def _in_few_pieces(order: isl.UnionMap) -> isl.UnionMap:
-    return order.gist_domain(order.domain()).coalesce()
+    """An order that is the same where `order` says something, and may say more.
+
+    S[i, j = 1] -> [i, 1]; S[i, j = -1] -> [i, -1]    ->    S[i, j] -> [i, j]
+
+    What holds for all instances of a statement is one piece, if it tells a time for each.
+    """
+    return union_of([_in_one_piece(m) for m in maps(order)])
+
+
+def _in_one_piece(order: isl.Map) -> isl.Map:
+    whole = isl.Map.from_basic_map(order.affine_hull())
+    return whole if whole.is_single_valued() else order.gist_domain(order.domain()).coalesce()

@@ -14,7 +14,7 @@ from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.compilation import Options
 from polygpu.pipeline import compile_file
 from polygpu.support.child import dismiss
-from polygpu.support.isl_idioms import empty_union_map, maps
+from polygpu.support.isl_idioms import bounded, empty_union_map, maps
 from polygpu.support.recent import Recent
 from tests.unit.middle import analysed, same_map
 
@@ -148,3 +148,45 @@ def test_what_took_too_long_is_tried_again_only_with_much_more_time(monkeypatch:
         return len(tried)
 
     assert [asked(seconds) for seconds in (1.0, 1.0, 1.5, 3.0, 2.0)] == [1, 1, 1, 2, 2]
+
+
+def test_an_order_of_parts_is_one_piece_where_that_tells_every_time() -> None:
+    parts = "S[i, j = 1] -> [i, 1] : 0 <= i <= n; S[i, j = -1] -> [i, -1] : 0 <= i < 5"
+    bent = "T[i] -> [i, 0] : i < 0; T[i] -> [2i, 1] : i >= 0"
+    given = isl.UnionMap(f"[n] -> {{ {parts}; {bent} }}")
+    found = flow._in_few_pieces(given)
+    assert found.intersect_domain(given.domain()).is_equal(given)
+    assert found.is_single_valued()
+    assert {m.get_tuple_name(isl.dim_type.in_): m.n_basic_map() for m in maps(found)} == {"S": 1, "T": 2}
+
+
+def test_cells_around_a_cell_are_added_up_in_each_step(tmp_path: Path) -> None:
+    """A torus in one dimension of memory, from one array to another and back: cells are independent."""
+    step = """
+        for (int y = 0; y < 50; y++)
+            for (int x = 0; x < 70; x++) {{
+                int s = 0;
+                for (int dy = -1; dy <= 1; dy++)
+                    for (int dx = -1; dx <= 1; dx++)
+                        if (dx || dy)
+                            s += {0}[(y + dy + 50) % 50 * 70 + (x + dx + 70) % 70];
+                {1}[y * 70 + x] = s == 3 || (s == 2 && {0}[y * 70 + x]);
+            }}"""
+    steps = step.format("a", "b") + step.format("b", "a")
+    (tmp_path / "life.c").write_text(
+        f"void f(int n, char a[restrict 3500], char b[restrict 3500]) {{\n"
+        f"    for (int t = 0; t < n; t++) {{{steps}\n    }}\n}}\n"
+    )
+    made = compile_file(str(tmp_path / "life.c"), Options(target="emulator", offload="always", level=1))
+    assert [d.message for d in made.diagnostics if d.severity != "note"] == []
+
+
+def test_what_is_found_before_time_is_over_is_kept() -> None:
+    """Of many problems the first are solved, and the last have too few steps left."""
+    part = "S[i] -> A[i] : 0 <= i < n"
+    relations = (f"[n] -> {{ {part} }}", f"[n] -> {{ {part.replace('S', 'T')} }}", "{ }")
+    easy = flow._BETWEEN.join((*relations, "[n] -> { S[i] -> [1, i]; T[i] -> [0, i] }"))
+    with bounded(flow._FEW + 20_000):
+        found = flow._some_solutions(flow._NEXT.join([easy] * 300)).split(flow._BETWEEN)
+    assert len(found) == 300
+    assert (found[0][:3], found[-1]) == ("[n]", "?")
