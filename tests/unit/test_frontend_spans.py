@@ -181,7 +181,7 @@ int main(void)
 #include "step.inc"
 #endif
     }
-    printf("%g %g\\n", x[0], x[8]);
+    printf("%g %g %d\\n", x[0], x[8], __LINE__);
 }
 """
     (tmp_path / "program.c").write_text(program)
@@ -189,7 +189,7 @@ int main(void)
     assert [d.id for d in done.diagnostics if d.severity != "note"] == []
     for suffix, text in done.files.items():
         (tmp_path / f"program{suffix}").write_text(text)
-    assert printed(tmp_path, "program_host.c", "program_emulator.c") == ("7 2\n", "")
+    assert printed(tmp_path, "program_host.c", "program_emulator.c") == ("7 2 13\n", "")
 
 
 BRANCHES = """

@@ -60,16 +60,18 @@ class Expansion:
         it defines no macro that is used later. False where the preprocessor takes it for an error.
         """
         text = self.source.text
+        lines = "\n" * text.count("\n", start, end)  # __LINE__ is the same
         try:
-            whole, rest = (self._after(text[:place], text[end:]) for place in (end, start))
+            whole, rest = (self._after(b, text[end:]) for b in (text[:end], text[:start] + lines))
         except Diagnosed:
             return False
-        return whole == rest
+        return whole == rest != []
 
     def _after(self, before: str, after: str) -> list[str]:
-        """The tokens that come out of `after`."""
-        tokens = [text for text, _ in spellings(self.again(f"{before}\npolygpu_mark_0\n{after}").text)]
-        return tokens[tokens.index("polygpu_mark_0") :]
+        """The tokens that come out of `after`; nothing where it is in a branch that is not taken."""
+        mark = "polygpu_mark_0"
+        tokens = [text for text, _ in spellings(self.again(f"{before}\n{mark}\n{after}").text)]
+        return tokens[tokens.index(mark) :] if mark in tokens else []
 
     def _marked_end(self, start: int, first: int, last: int) -> int | None:
         before = self._marks.get(first, ())
