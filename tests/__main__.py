@@ -29,7 +29,7 @@ def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
         "ruff format": (*python, "ruff", "format", "--check", *PYTHON_FILES),
         "mypy": (*python, "mypy"),
         "import-linter": tool("lint-imports"),
-        "fuzzing": (*python, "tests.fuzz", *"--programs 32 --seed 1 --jobs 2 --batch 2 --shrink 0".split()),
+        "fuzzing": (*python, "tests.fuzz", *"--programs 20 --seed 1 --jobs 2 --batch 2 --shrink 0".split()),
         "pytest": (
             *python,
             "pytest",

@@ -1,7 +1,8 @@
 """Programs that the fuzzer found wrong once, in few lines, and the fuzzer itself on a few programs.
 
 A file of `found` says in its first lines how it is compiled; `// open: REASON` marks what is still wrong.
-`--proof SECONDS` is for those whose certificates are open after any time.
+`--proof SECONDS` is for those whose certificates are open after any time. By default certificates are made
+where they were what was wrong, and of a third of the others; of all by hand.
 """
 
 from __future__ import annotations
@@ -57,14 +58,29 @@ def options_of(text: str) -> Options:
     )
 
 
-def check(path: Path, directory: Path) -> None:
+def is_of_certificates(path: Path) -> bool:
+    """Whether its first lines say that the certificate was wrong, or took too long."""
+    said = path.read_text().partition("#include")[0]
+    return any(word in said for word in ("certificate", "verifier", "budget"))
+
+
+def cases() -> Iterator[object]:
+    """Each program, proved or not."""
+    for number, path in enumerate(FOUND):
+        proved = is_of_certificates(path) or number % 3 == 0
+        yield pytest.param(path, proved, id=path.stem)
+        if not proved:
+            yield pytest.param(path, True, id=f"{path.stem}-proved", marks=pytest.mark.slow)
+
+
+def check(path: Path, directory: Path, proved: bool) -> None:
     text = path.read_text()
     options = options_of(text)
     if options.target == "opencl":
         require_opencl()
     made = compile_chosen(str(path), options)
     are_well_formed(made.regions)
-    for region in made.regions:
+    for region in made.regions if proved else ():
         with at_most(LATE * slow() * (1 + proof_of(text)), "the certificate"):
             assert certificate(region, proof_of(text)).verdict not in ("fails", "raises")
     gcc(directory, "original", ORIGINAL, [str(path)])
@@ -81,9 +97,9 @@ def check(path: Path, directory: Path) -> None:
     assert (found.status, found.output) == (0, expected.output), found.errors
 
 
-@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
-def test_found(path: Path, tmp_path: Path) -> None:
-    check(path, tmp_path)
+@pytest.mark.parametrize(("path", "proved"), list(cases()))
+def test_found(path: Path, proved: bool, tmp_path: Path) -> None:
+    check(path, tmp_path, proved)
 
 
 @pytest.mark.parametrize("said", [[], [Compiled({}, {}, (3,))]])
