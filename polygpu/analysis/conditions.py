@@ -175,9 +175,21 @@ def _outside(s: PolyStatement, a: PolyAccess, k: int, extent: Expr) -> isl.Set |
     subscript = a.reference.subscripts[k]
     try:
         inside = Binary("&&", Binary("<=", Int(0), subscript), Binary("<", subscript, extent))
-        return a.relation.domain().subtract(builder.condition(inside))
+        nothing = builder.condition(Binary("<=", extent, Int(0)))
+        return _running(s, a, nothing).subtract(builder.condition(inside))
     except (ValueError, isl.Error):
         return None  # an extent that is no affine function of the parameters
+
+
+def _running(s: PolyStatement, a: PolyAccess, nothing: isl.Set) -> isl.Set:
+    """The instances that access an array, which has `nothing` in it for some.
+
+    They are related to the elements that there are, where what they touch is told by no affine subscript: to
+    none of an array without any.
+    """
+    related = a.relation.domain()
+    lost = s.domain.subtract(related)
+    return related if a.affine or not lost.is_subset(nothing) else s.domain
 
 
 def _across_rows(p: Polyhedra, a: PolyAccess, k: int, extent: Expr) -> Diagnostic | None:

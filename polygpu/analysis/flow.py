@@ -166,9 +166,10 @@ class _Problem:
     @property
     def size(self) -> tuple[int, int]:
         """How many floors an access has at most, of which each makes cases, and how many pairs may meet."""
-        floors = max(part.dim(D.div) for r in self.relations[:2] for m in maps(r) for part in basic_maps(m))
-        sinks, must, may = (r.n_map() for r in self.relations[:3])
-        return floors, sinks * (must + may)
+        accesses = self.relations[:3]
+        floors = (part.dim(D.div) for r in accesses for m in maps(r) for part in basic_maps(m))
+        sinks, must, may = (r.n_map() for r in accesses)
+        return max(floors, default=0), sinks * (must + may)
 
 
 def _answers(problems: tuple[_Problem, ...], every: bool) -> Iterator[tuple[_Problem, str]]:

@@ -12,6 +12,7 @@ from polygpu.model.expr import Name
 from polygpu.model.scop import Action, Branch, Let, Repeat, Store
 from polygpu.pipeline import compile_file
 from polygpu.support.diagnostics import Diagnosed
+from polygpu.verify.certificate import certify
 from tests.unit.frontend_text import region, shown
 
 SPARSE = """
@@ -122,3 +123,21 @@ def test_what_hosts_cannot_tell_is_refused(case: str, tmp_path: Path) -> None:
     with pytest.raises(Diagnosed) as caught:
         compile_file(str(tmp_path / "k.c"), Options(target="emulator"))
     assert {d.id for d in caught.value.diagnostics} == {"PG301"}
+
+
+def test_an_array_that_is_read_is_not_empty(tmp_path: Path) -> None:
+    """Where a size that is assumed says what data told, a region that reads is not for an extent of 0."""
+    (tmp_path / "rings.c").write_text("""
+void rings(int n, int m, float y[restrict n], const float *restrict x)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = i + 3; j >= 0; j--)
+            y[i] += x[(2 * j + 1) / 3 % (m + 1) * 97 + i];
+}
+""")
+    options = Options(target="emulator", device="generic", level=1, assume=("n=96", "m=96"))
+    made = compile_file(str(tmp_path / "rings.c"), options)
+    (region,) = made.regions
+    assert region.scop.measures
+    assert not certify(region).failures
+    assert "x_extent == 0" not in made.files["_host.c"]
