@@ -89,7 +89,7 @@ def _not_promised(p: Polyhedra, relation: isl.Map, array: str) -> isl.Map:
         if a != b:
             break
         if keeps_apart(p.scop, a, array):
-            relation = relation.subtract(carried(relation, level))
+            relation = relation.subtract(carried(isl.Map.universe(relation.get_space()), level))
     return relation
 
 
@@ -127,4 +127,7 @@ def carried(relation: isl.Map, level: int) -> isl.Map:
     """The pairs of a dependence whose instances differ first at loop `level`."""
     for k in range(level):
         relation = relation.equate(D.in_, k, D.out, k)
-    return relation.subtract(relation.equate(D.in_, level, D.out, level))
+    earlier, later = (
+        compare(D.in_, level, D.out, level) for compare in (relation.order_lt, relation.order_gt)
+    )
+    return earlier.union(later)  # piece by piece: to subtract compares each with each

@@ -168,6 +168,8 @@ def _may_stop(e: Expr) -> bool:
 def _fold(scop: Scop, s: Statement) -> _Fold | None:
     """What may be folded, in as many loops as possible."""
     for level in range(len(s.iterators) - 1 if s.ends else 0, len(s.iterators)):
+        if _is_touched(scop, s, level):
+            continue
         plain = inlined(scop, with_values(s), level, after=True)
         branch = None if plain is None else _conditional(plain)
         if plain is not None and branch is not None and _alone(scop, s, plain, level):
@@ -200,19 +202,24 @@ def _is(e: Expr, target: Reference) -> bool:
     return isinstance(e, Reference) and alike(e, target)
 
 
+def _is_touched(scop: Scop, s: Statement, level: int) -> bool:
+    """Whether anything else in the loop touches an array that is stored to."""
+    arrays = {a.reference.array for a in s.accesses if a.write}
+    others = (x for x in within(scop, s, level) if x.name != s.name)
+    return any(a.reference.array in arrays for x in others for a in x.accesses)
+
+
 def _alone(scop: Scop, old: Statement, s: Statement, level: int) -> bool:
-    """Whether nothing else in the loop touches what is stored, or changes what is read, and it all stays."""
+    """Whether nothing else in the loop changes what is read, and it all stays."""
     others = [x for x in within(scop, old, level) if x.name != old.name]
     stored = [a.reference for a in s.accesses if a.write]
-    arrays, inner = {r.array for r in stored}, {*s.iterators[level:]}
-    touched = {a.reference.array for x in others for a in x.accesses}
+    inner = {*s.iterators[level:]}
     read = {member(a.reference) for a in s.accesses if not a.write}
     affine = all(a.affine for a in s.accesses if a.write)
     fixed = not any(scalars_in(*r.subscripts) & inner for r in stored)
     return (
         affine
         and fixed
-        and not arrays & touched
         and not read & written(others) - kept(others, s, level)
         and _reachable(scop, s, inner)
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from itertools import dropwhile
+from itertools import dropwhile, islice
 
 from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, type_of
-from polygpu.model.rewrite import map_actions, references, rewrite, substitute
+from polygpu.model.rewrite import actions, map_actions, reads_of, references, rewrite, substitute, walk
 from polygpu.model.scop import Access, Action, Let, Scop, Statement, Store
 from polygpu.model.updates import alike
+
+_MOST = 1000
+"""The parts of a statement that values are put in place up to: what reads a value twice has it twice."""
 
 
 def within(scop: Scop, s: Statement, level: int) -> Iterator[Statement]:
@@ -52,9 +55,15 @@ def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statem
         if read and (read & elsewhere or not _supplies(w, s)):
             return None
         s = _with_value(s, w) if read else s
+        if not _is_small(e for a in actions(s.body) for e in reads_of(a)):
+            return None
         if read and stay & {member(a.reference) for a in w.accesses if not a.write}:
             return None
     return None if (_read(s) - stay) & written(inside) else s
+
+
+def _is_small(expressions: Iterable[Expr]) -> bool:
+    return next(islice((part for e in expressions for part in walk(e)), _MOST, None), None) is None
 
 
 def _place(s: Statement) -> tuple[object, ...]:
@@ -145,12 +154,14 @@ def without_locals(body: Sequence[Action]) -> tuple[Action, ...]:
 
 
 def with_values(s: Statement) -> Statement:
-    """`s` with the values of the locals that it begins with, in place of these."""
+    """`s` with the values of the locals that it begins with, in place of these, unless they are large."""
     values: dict[str, Expr] = {}
     rest = without_locals(s.body)
     for a in s.body[: len(s.body) - len(rest)]:
         assert isinstance(a, Let)
         value = substitute(a.value, values)
+        if not _is_small((value,)):
+            return s
         values[a.name] = value if type_of(value) == a.type else Cast(a.type, value)
 
     def put(e: Expr) -> Expr:

@@ -121,7 +121,7 @@ def _check_legal(
     domains = {s: p.statement(s).domain for s in child.statements}
     among = between(d.all, child.statements, child.statements, domains)
     for member in outer:
-        among = among.eq_at_multi_union_pw_aff(member.function())
+        among = member.at_one_value(among)
     pairs = violated(among, members)
     if not pairs.is_empty():
         found = obstacle(p, d, pairs, "by a later iteration")

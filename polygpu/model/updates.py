@@ -100,6 +100,8 @@ def _is(value: Expr, target: Reference) -> bool:
 
 def alike(one: Expr, other: Expr) -> bool:
     """Whether both are the same, wherever they stand in the source."""
+    if isinstance(one, Reference) and isinstance(other, Reference) and one.array != other.array:
+        return False  # most that are compared
     return _unnumbered(one) == _unnumbered(other)
 
 

@@ -63,7 +63,7 @@ class Scope:
         names = members[0].statements if members else ()
         left = self.between(names, names) if members else self.dependences
         for member in members:
-            left = left.eq_at_multi_union_pw_aff(member.function())
+            left = member.at_one_value(left)
         return replace(self, dependences=left, around=(*self.around, *members))
 
     def between(self, sources: Iterable[str], sinks: Iterable[str]) -> isl.UnionMap:
@@ -266,7 +266,7 @@ class _Pair:
         source, sink = (a.relation.intersect_domain(s.domain) for s, a in (self.write, self.read))
         found = isl.UnionMap.from_map(source.apply_range(sink.reverse()))
         for member in self.around:
-            found = found.eq_at_multi_union_pw_aff(member.function())
+            found = member.at_one_value(found)
         *outer, last = self.loops
         if not all(has_zero_distance(found, m, m) for m in outer):
             return False

@@ -171,7 +171,7 @@ class _Change:
         if fused is None:
             same = crossing = scope.between(first.statements, second.statements)
             for a, b in zip(first.parallel, second.parallel, strict=False):
-                same = same.eq_at_multi_union_pw_aff(a.merged(b).function())
+                same = a.merged(b).at_one_value(same)
             raise self._forbidden(at, crossing.subtract(same), "in another thread", "leave them apart")
         return fused
 

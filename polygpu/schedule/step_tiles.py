@@ -217,8 +217,7 @@ class _Loop:
 
     def _of_others(self, scope: Scope) -> Scope:
         """The dependences between elements that differ."""
-        each = (m.function() for m in self.subscripts)
-        own = reduce(isl.UnionMap.eq_at_multi_union_pw_aff, each, scope.dependences)
+        own = reduce(lambda pairs, m: m.at_one_value(pairs), self.subscripts, scope.dependences)
         return replace(scope, dependences=scope.dependences.subtract(own))
 
     def _together(self, part: Part) -> list[set[str]]:

@@ -215,7 +215,7 @@ class Cone:
         mine = between(
             self.dependences.all, self.order, self.order, {s.name: s.domain for s in self.p.statements}
         )
-        return mine.eq_at_multi_union_pw_aff(self.loop.member.function())
+        return self.loop.member.at_one_value(mine)
 
     def _depends(self, source: str, sink: str) -> bool:
         names = ((tuple_name(m, D.in_), tuple_name(m, D.out)) for m in maps(self._within) if not m.is_empty())

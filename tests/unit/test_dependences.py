@@ -7,6 +7,7 @@ import pytest
 
 from polygpu.analysis import flow
 from polygpu.analysis.dependences import carried, compute
+from polygpu.support.isl_idioms import bounded, maps, union_of
 from polygpu.support.recent import Recent
 from tests.unit.middle import MATRICES, VECTORS, analysed, dependent, same_map
 
@@ -75,6 +76,18 @@ def test_carried() -> None:
     assert carried(relation, 1).is_equal(isl.Map("[n] -> { S[i, j] -> T[i, j + 1] }"))
     assert carried(isl.Map("{ S[i, j] -> T[i, j] }"), 1).is_empty()
     assert carried(isl.Map("{ S[i, j] -> T[i + 1, j + 1] }"), 1).is_empty()
+
+
+def test_what_is_carried_of_many_pieces() -> None:
+    """Pieces that overlap are not compared with each other, which takes millions of steps."""
+    pieces = [
+        f"a >= i and {k % 5 + 1}j + {k} <= {k % 3 + 1}a and exists (e : 3e = i + {k} - b)" for k in range(100)
+    ]
+    (relation,) = maps(union_of([isl.Map(f"[n] -> {{ S[i, j] -> S[a, b] : {piece} }}") for piece in pieces]))
+    with bounded(500_000):
+        outer, inner = (carried(relation, level) for level in range(2))
+    assert outer.is_equal(relation.intersect(isl.Map("{ S[i, j] -> S[a, b] : a != i }")))
+    assert inner.is_equal(relation.intersect(isl.Map("{ S[i, j] -> S[i, b] : b != j }")))
 
 
 def _live_arrays(live_in: isl.UnionMap) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,12 @@ def test_no_time_for_a_schedule(tmp_path: Path) -> None:
     """A simpler schedule, with a warning where the region is; still a right translation, without waiting."""
     (tmp_path / "skewed.c").write_text(SKEWED)
     source = str(tmp_path / "skewed.c")
-    hasty = compile_file(source, Options(target="emulator", time_budget=0))
+    hasty = compile_file(str(source), Options(target="emulator", time_budget=0))
     (found,) = (d for d in hasty.diagnostics if d.id == "PG308")
     assert "time budget" in found.message and found.position is not None and found.position.line == 3
     assert found.help is not None and "--time-budget" in found.help
     assert certify(hasty.regions[0]).holds
-    patient = compile_file(source, Options(target="emulator"))
+    patient = compile_file(str(source), Options(target="emulator"))
     assert not any(d.id == "PG308" for d in patient.diagnostics)
 
 
@@ -211,3 +212,23 @@ def test_values_of_many_cases_with_floors_are_not_compared_in_limited_time() -> 
         few_cases(many)
     with hurried(600):
         few_cases(isl.PwAff("[n] -> { [] -> [(n)] : n mod 2 = 0; [] -> [(0)] : n mod 2 = 1 }"))
+
+
+@pytest.mark.parametrize("local", [True, False], ids=["locals", "elements"])
+def test_values_that_double_are_not_put_in_place_for_ever(tmp_path: Path, local: bool) -> None:
+    """Each is read twice for the next: 2^60 parts of the last, whose largest is looked for."""
+    names = [f"t{k}" if local else f"t[{k}]" for k in range(61)]
+    steps = "".join(f"        {'double ' * local}{b} = {a} * {a} + {a};\n" for a, b in pairwise(names))
+    source = tmp_path / "doubling.c"
+    source.write_text(
+        "void f(int n, double x[restrict n], double t[restrict 61], double best[restrict 1]) {\n"
+        "#pragma scop\n"
+        "    for (int i = 0; i < n; i++) {\n"
+        f"        {'double ' * local}{names[0]} = x[i];\n{steps}"
+        f"        if ({names[-1]} > best[0]) best[0] = {names[-1]};\n"
+        "    }\n"
+        "#pragma endscop\n"
+        "}\n"
+    )
+    with at_most(20 * slow(), "compiling it"):
+        assert compile_file(str(source), Options(target="emulator", device="generic")).regions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import islpy as isl
+import pytest
 
 from polygpu.analysis.polyhedra import PolyAccess, PolyStatement
 from polygpu.model.expr import Position, Reference
@@ -40,6 +41,31 @@ def square(*values: str, permutable: bool = True) -> Band:
 
 
 HERE = Position("k.c", 1, 1)
+
+
+PAIRS = isl.UnionMap(
+    "[n] -> { S[i, j] -> T[i, b] : b >= j; S[i, j] -> T[a, j] : a > i; S[i, j] -> S[i + 1, j + 1];"
+    " T[i, j] -> T[i, j + 2]; S[i, j] -> U[i]; U[i] -> S[i, 0] }"
+)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        member(S="i", T="i"),
+        member(S="i + j", T="j"),
+        member(S="floor((i + j)/2)", T="n - i"),
+        member(S="j"),
+        Member({"S": isl.PwAff("[n] -> { S[i, j] -> [(i)] : i < n; S[i, j] -> [(j)] : i >= n }")}),
+    ],
+    ids=["iterator", "sum", "floor", "one", "pieces"],
+)
+def test_pairs_at_one_value_are_those_isl_finds(loop: Member) -> None:
+    same = loop.at_one_value(PAIRS)
+    assert same.is_equal(PAIRS.eq_at_multi_union_pw_aff(loop.function()))
+    assert not loop.differs(loop, same)
+    moved = PAIRS.apply_domain(loop.relation()).apply_range(loop.relation())
+    assert loop.differs(loop, PAIRS) == (not moved.deltas().is_subset(isl.UnionSet("{ [0] }")))
 
 
 def scope(dependences: str, **touched: tuple[str, ...]) -> Scope:
