@@ -7,7 +7,7 @@ from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import TypeAlias
 
 import islpy as isl
@@ -100,7 +100,6 @@ def _of_kernels(session: Session, _: _Subject) -> None:
     check_barriers(session)
     check_layouts(session)
     check_bounds(session)
-    check_ranges(session)
     check_spaces(session)
     check_joined(session)
     check_races(session)
@@ -125,12 +124,20 @@ def _of_values(session: Session, subject: _Subject) -> None:
         session.undecided(INSTANCES, "", "it is open what values accesses carry")
 
 
+def _of_integers(session: Session, _: _Subject) -> None:
+    check_ranges(session)
+
+
 _Part: TypeAlias = Callable[[Session, _Subject], None]
-_PARTS: tuple[_Part, ...] = (_of_kernels, _of_values)  # neither needs what the other finds
+# None needs what others find, and both rows take about the same time.
+_ROWS: tuple[tuple[_Part, ...], ...] = ((_of_kernels,), (_of_values, _of_integers))
 
 
-def _checked(subject: _Subject, parts: Sequence[_Part], budget: Budget) -> Certificate:
-    """What some of the parts find, without proofs. Each has the budget to itself, behind the traces."""
+def _checked(subject: _Subject, budget: Budget, copies: int) -> Certificate:
+    """What all parts find, without proofs. Each has the budget to itself, behind the traces.
+
+    In two `copies` of this process the rows of parts are made side by side.
+    """
     p = with_final_copies(without(subject.whole, subject.dead), subject.region)
     session = Session(subject.region, Source(p), [], budget)
     try:
@@ -144,6 +151,13 @@ def _checked(subject: _Subject, parts: Sequence[_Part], budget: Budget) -> Certi
         return _open(f"isl: {error}")
     except MismatchError as error:
         return Certificate((), (Failure(VALUES, "", str(error)),), ())
+    if copies < len(_ROWS):
+        return _found_by([*chain.from_iterable(_ROWS)], session, subject)
+    rows = [(partial(_found_by, row, session, subject), _patience(budget)) for row in _ROWS]
+    return _joined([*map(_known, apart(rows))])
+
+
+def _found_by(parts: Sequence[_Part], session: Session, subject: _Subject) -> Certificate:
     for part in parts:
         before = steps()
         part(session, subject)
@@ -158,20 +172,23 @@ def _checked(subject: _Subject, parts: Sequence[_Part], budget: Budget) -> Certi
     )
 
 
-def _together(found: Sequence[Certificate], region: Region) -> Certificate:
-    """The certificate, from what its parts found."""
-    failures = tuple(dict.fromkeys(chain.from_iterable(c.failures for c in found)))
-    unproved = tuple(dict.fromkeys(chain.from_iterable(c.unproved for c in found)))
-    open_ = {(f.property, f.kernel) for f in failures} | {(u.property, u.kernel) for u in unproved}
+def _joined(found: Sequence[Certificate]) -> Certificate:
+    """What several parts found."""
     return Certificate(
-        tuple(_proofs(region, open_)),
-        failures,
-        unproved,
+        (),
+        tuple(dict.fromkeys(chain.from_iterable(c.failures for c in found))),
+        tuple(dict.fromkeys(chain.from_iterable(c.unproved for c in found))),
         sum((Counter(c.counts) for c in found), Counter()),
-        max(c.seconds for c in found),
-        dict(ChainMap(*(dict(c.reassociated) for c in found))),
-        dict(ChainMap(*(dict(c.rounded) for c in found))),
+        reassociated=dict(ChainMap(*(dict(c.reassociated) for c in found))),
+        rounded=dict(ChainMap(*(dict(c.rounded) for c in found))),
     )
+
+
+def _with_proofs(found: Certificate, region: Region) -> Certificate:
+    open_ = {(f.property, f.kernel) for f in found.failures} | {
+        (u.property, u.kernel) for u in found.unproved
+    }
+    return replace(found, proofs=tuple(_proofs(region, open_)))
 
 
 def _open(reason: str) -> Certificate:
@@ -235,26 +252,33 @@ def _watched(
 ) -> Iterator[Certificate]:
     """What is proved in copies of this process, which end where isl would go on for ever.
 
-    Where there are several processors, the parts of a certificate are made side by side.
+    Where there are more processors than regions, the parts of a certificate are made side by side.
     """
-    parts = [(part,) for part in _PARTS] if processors() > 1 else [_PARTS]
+    copies = processors() // max(len(regions), 1)
     works = [
-        (partial(_certified, region, some, budget, reassociated), _PATIENCE * slow() * budget.expected)
+        (partial(_certified, region, budget, reassociated, copies), _patience(budget))
         for region, budget in regions
-        for some in parts
     ]
-    made = (_open(c.reason) if isinstance(c, Lost) else c for c in apart(works))
-    for region, _ in regions:
-        yield _together([*islice(made, len(parts))], region.region)
+    for (region, _), made in zip(regions, apart(works), strict=True):
+        yield _with_proofs(_known(made), region.region)
+
+
+def _patience(budget: Budget) -> float:
+    """Seconds of the processor after which a copy is ended."""
+    return _PATIENCE * slow() * budget.expected
+
+
+def _known(made: Certificate | Lost) -> Certificate:
+    return _open(made.reason) if isinstance(made, Lost) else made
 
 
 def _certified(
-    region: CompiledRegion, parts: Sequence[_Part], budget: Budget, reassociated: Collection[str]
+    region: CompiledRegion, budget: Budget, reassociated: Collection[str], copies: int
 ) -> Certificate:
     start = time.monotonic()
     set_options()
     with hurried(budget.seconds):
-        made = _checked(_Subject.of(region, reassociated), parts, budget.from_now())
+        made = _checked(_Subject.of(region, reassociated), budget.from_now(), copies)
     return replace(made, seconds=time.monotonic() - start)
 
 
