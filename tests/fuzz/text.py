@@ -321,6 +321,8 @@ class _Writer:
         declare = "" if self.program.old else f"{loop.type} "
         if loop.step < 0:
             first = _least(tuple(u + Affine((), -1) for u in loop.uppers))
+            if loop.wraps and not self.program.old:
+                return f"for ({declare}{i} = {first}; {i} < {loop.uppers[0]}; {_advance(i, loop.step)})"
             if loop.inclusive and len(loop.lowers) == 1:
                 compare = f"{i} > {loop.lowers[0] + Affine((), -1)}"
             else:

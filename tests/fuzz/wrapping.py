@@ -146,7 +146,7 @@ def _loop_fits(loop: Loop, values: Values, old: str) -> bool:
     ctype = old or loop.type
     low = max(_plain(a, values) for a in loop.lowers)
     high = min(_plain(a, values) for a in loop.uppers)
-    first, test = _header(loop, values)
+    first, test = _header(loop, values, old)
     i = first.converted(ctype)
     while test(i):
         if not low <= i.value < high or not _all_fit(loop.body, {**values, loop.iterator: i}, old):
@@ -158,11 +158,14 @@ def _loop_fits(loop: Loop, values: Values, old: str) -> bool:
     return True
 
 
-def _header(loop: Loop, values: Values) -> tuple[Integer, Callable[[Integer], bool]]:
+def _header(loop: Loop, values: Values, old: str) -> tuple[Integer, Callable[[Integer], bool]]:
     """What the iterator starts with and the test, as `text` writes them."""
     before = Affine((), -1)
     if loop.step < 0:
         first = _extreme([_value(u + before, values) for u in loop.uppers], least=True)
+        if loop.wraps and not old:
+            end = _value(loop.uppers[0], values)
+            return first, lambda i: i.less(end)
         if loop.inclusive and len(loop.lowers) == 1:
             below = _value(loop.lowers[0] + before, values)
             return first, below.less

@@ -37,6 +37,8 @@ def first_domain(directory: Path, loops: str, parameters: str = V, head: str = "
         ("for (unsigned long i = 0; i < 10ul; i++)", ["(i >= 0)", "(i < 10)"]),
         ("for (unsigned i = 9; i-- > 0;)", ["(i <= 8)", "(i > -1)"]),
         ("for (int i = n; i-- > 0;)", ["(i <= (n - 1))", "(i >= 0)"]),
+        ("for (unsigned i = n - 1; i < n; i--)", ["(i <= (n - 1))", "((n - 1) < n)", "(i > -1)"]),
+        ("for (unsigned long i = 9; 12 > i; --i)", ["(i <= 9)", "(9 < 12)", "(i > -1)"]),
         ("for (int i = -n; i < ~m; i++)", ["(i >= (-n))", "(i < ((-m) - 1))"]),
         ("for (int i = 0; i < (n < m ? n : m); i++)", ["(i >= 0)", "(i < min(n, m))"]),
         ("for (int i = n > 0 ? n : 0; i < 9; i++)", ["(i >= max(n, 0))", "(i < 9)"]),
@@ -45,6 +47,22 @@ def first_domain(directory: Path, loops: str, parameters: str = V, head: str = "
 )
 def test_header(header: str, expected: list[str], tmp_path: Path) -> None:
     assert first_domain(tmp_path, header) == expected
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "for (int i = n - 1; i < n; i--)",
+        "for (unsigned char i = n - 1; i < n; i--)",
+        "for (unsigned i = n - 1; i < w; i--)",
+        "for (unsigned i = n - 1; i < n; i -= 2)",
+        "for (unsigned i = n - 1; i < n - i; i--)",
+    ],
+    ids=["signed", "narrow", "wider bound", "step", "own bound"],
+)
+def test_what_is_not_beyond_its_bound_when_it_has_passed_zero(header: str, tmp_path: Path) -> None:
+    text = f"void f({V}, unsigned long w)\n{{\n#pragma scop\n{header} a[0] = 1;\n#pragma endscop\n}}\n"
+    assert {e.id for e in errors(tmp_path, text)} == {"PG104"}
 
 
 def test_bounds_through_macros_and_functions(tmp_path: Path) -> None:

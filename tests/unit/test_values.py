@@ -105,6 +105,8 @@ REGIONS = {
     "while": "int i = 0; while (i < n) { x[i] = i; s += 2; i++; } s += i;",
     "while within": "int i = 0; while (i < n) x[i++] = y[s--];",
     "while down": "int i = n; while (i--) x[i] = i; s = i; i = m; while (i-- > 0) x[i] += 1; s = s * 10 + i;",
+    "wraps down": """for (unsigned i = n - 1; i < n; i--) x[i] = i; for (unsigned long i = n - 3; m > i; --i)
+        x[i] += y[i];""",
     "while nested": """int i = 0, j; while (i < n) { j = i; while (j < m) { x[j] += i; j += 2; } s = j;
         i++; }""",
     "bound moves": "int c = n; for (int i = 0; i < c; i++) { x[i] = c; c--; } s = c;",

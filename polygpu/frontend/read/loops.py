@@ -28,7 +28,19 @@ from polygpu.frontend.shape.affine import (
     total,
 )
 from polygpu.frontend.text.nodes import parts_of
-from polygpu.model.expr import SIZES, Binary, Call, Expr, Int, Name, Select, common_type, is_floating, type_of
+from polygpu.model.expr import (
+    SIZES,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Int,
+    Name,
+    Select,
+    common_type,
+    is_floating,
+    type_of,
+)
 from polygpu.model.linear import conjuncts
 from polygpu.model.offsets import product_of
 from polygpu.model.rewrite import scalars_in, substitute
@@ -161,7 +173,7 @@ def read_header(reader: Reader, node: c_ast.For, counter: Counter, step: int, te
     """The conditions of a loop that was entered. Raises Diagnosed."""
     region, name = reader.region, Name(counter.name)
     position = region.at(node)
-    test = _condition(reader, node, counter.type, position)
+    test = _condition(reader, node, counter, step, position)
     tests = _tests(region, test, name, step, counter.type, region.at(node.cond))
     reached = tuple(_distance(t, name, step, counter.first) for t in tests if _is_unequal(t, name))
     tests = tuple(_ordered(t, name, step) if _is_unequal(t, name) else t for t in tests)
@@ -300,13 +312,36 @@ def _unit(region: Region, step: Name, node: Any) -> Expr:
     return Int(1)
 
 
-def _condition(reader: Reader, node: c_ast.For, ctype: str, position: Position) -> Expr:
+def _condition(reader: Reader, node: c_ast.For, counter: Counter, step: int, position: Position) -> Expr:
     if node.cond is None:
         raise refusal("PG104", position, "the loop's header has no condition", _FORM, 3)
-    if getattr(node, "to_zero", False) and ctype.startswith("unsigned"):
-        below = c_ast.UnaryOp("-", c_ast.Constant("int", "1", node.coord), node.coord)
-        return reader.certain(c_ast.BinaryOp("!=", node.cond.left, below, node.cond.coord))
-    return reader.certain(node.cond)
+    is_unsigned = counter.type.startswith("unsigned")
+    if getattr(node, "to_zero", False) and is_unsigned:
+        return _before_wrapping(reader, node, node.cond.left)
+    test = reader.certain(node.cond)
+    if is_unsigned and step == -1 and (other := _ends_by_wrapping(test, counter)) is not None:
+        starts = Binary("<", Cast(common_type(counter.type, "int"), counter.start), other)
+        return Binary("&&", starts, _before_wrapping(reader, node, c_ast.ID(counter.variable.name)))
+    return test
+
+
+def _before_wrapping(reader: Reader, node: c_ast.For, iterator: Any) -> Expr:
+    """Whether an unsigned iterator that counts down is no more than it was."""
+    where = node.cond.coord
+    below = c_ast.UnaryOp("-", c_ast.Constant("int", "1", where), where)
+    return reader.certain(c_ast.BinaryOp("!=", iterator, below, where))
+
+
+def _ends_by_wrapping(test: Expr, counter: Counter) -> Expr | None:
+    """The n of `i < n`, where an unsigned i that counts down is when it has passed 0, if n is no wider."""
+    match test:
+        case Binary("<", Name(name) | Cast(_, Name(name)) as left, right) | Binary(
+            ">", right, Name(name) | Cast(_, Name(name)) as left
+        ) if name == counter.name and name not in scalars_in(right):
+            own, others = type_of(left), type_of(right)
+            narrow = not is_floating(others) and SIZES[others] <= SIZES[own]
+            return right if own == counter.type and SIZES[own] >= SIZES["int"] and narrow else None
+    return None
 
 
 def _tests(
