@@ -8,14 +8,14 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygpu.analysis.elements import declared
-from polygpu.analysis.flow import dataflow
+from polygpu.analysis.flow import conflicts, dataflow
 from polygpu.analysis.patterns import Pattern, coefficients, patterns
 from polygpu.analysis.polyhedra import PolyAccess, array_tuple
 from polygpu.mapping.flatten import flatten
 from polygpu.mapping.program import Grid, HeldArray, ReferenceKey, Run, reference_key, walk
 from polygpu.model.rewrite import action_expressions, actions, references
 from polygpu.schedule.tree import members_on
-from polygpu.support.isl_idioms import coalesced, empty_union_map, has_floors, union_of
+from polygpu.support.isl_idioms import coalesced, empty_union_map, has_floors, maps, union_of
 from polygpu.support.recent import Same
 
 Uses: TypeAlias = list[tuple[str, PolyAccess]]
@@ -184,8 +184,15 @@ def _reads_old(m: Grid, uses: Uses) -> bool:
     try:
         found = dataflow(reads, _must_writes(m, uses), empty_union_map(), order)
     except isl.Error:
-        return True
+        return not reads.range().is_subset(_written_first(m, uses, reads, order).range())
     return not found.unsupplied.is_empty()
+
+
+def _written_first(m: Grid, uses: Uses, reads: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    """The writes of accesses before which nothing reads the same element, such as what sums start with."""
+    each = [union_of([a.relation.intersect_domain(m.domain(s))]) for s, a in uses if a.write and a.must]
+    first = [writes for writes in each if conflicts(reads, writes, order).is_empty()]
+    return union_of([x for writes in first for x in maps(writes)])
 
 
 def _writes_all(m: Grid, uses: Uses, elements: isl.Map) -> bool:

@@ -216,6 +216,23 @@ class Partials:
                 earlier = launches_before(by.point, a.point, there, here).reverse()
                 yield by, equal(pairs, self.loops, here, there).intersect(earlier)
 
+    @cached_property
+    def live(self) -> dict[Do, isl.Set]:
+        """The executions whose value gets into a sum: all but copies, of which a box that is filled has more
+        than anything reads. Where loops pass values on, each is one.
+        """
+        found = {a: self.executions(a) for a in self.actions}
+        for a in reversed(() if self.looped else self.actions):
+            if self.is_copy(a):
+                edges = ((found[reader], e) for reader in self.actions for e in self.edges(reader))
+                reads = (pairs.intersect_domain(live).range() for live, (by, pairs) in edges if by is a)
+                found[a] = reduce(isl.Set.union, reads, isl.Set.empty(found[a].get_space())).coalesce()
+        return found
+
+    def is_copy(self, a: Do) -> bool:
+        """Whether it passes one partial result on as it is."""
+        return a.matched is None and not a.combines and bool(a.reads) and a not in self.ends
+
     def full(self, a: Do, exactly: bool = False) -> isl.Set:
         """The executions whose value has terms in it, and some more unless `exactly` these are asked for."""
         if exactly not in self.filled:

@@ -200,10 +200,10 @@ class _Reduction:
         )
 
     def _reads(self, a: Do) -> bool:
-        """What an action combines are terms and neutral values."""
+        """What an action combines, or copies for one that does, are terms and neutral values."""
         sound = True
         for k in range(len(self.partials.operands(a))):
-            missing = self.partials.executions(a)
+            missing = self.partials.live[a]
             for by, pairs in self.partials.made(a, k):
                 missing = subtracted(missing, pairs.domain())
                 if by.matched is None and not by.reads:
@@ -215,13 +215,15 @@ class _Reduction:
         return sound
 
     def _used(self, a: Do) -> bool:
-        """What has terms in it is read once by what makes a new partial result, or the end result, of it."""
-        full = self.partials.full(a)
+        """What has terms in it is read once by what makes a new partial result, or the end result, of it;
+        a copy only is if that is read.
+        """
+        full = self.partials.full(a).intersect(self.partials.live[a])
         seen = twice = isl.Set.empty(full.get_space())
         for reader in self.partials.actions:
             for by, pairs in self.partials.edges(reader):
                 if by is a:
-                    uses = pairs.reverse().intersect_domain(full)
+                    uses = pairs.intersect_domain(self.partials.live[reader]).reverse().intersect_domain(full)
                     twice = twice.union(seen.intersect(uses.domain())).union(_several(uses))
                     seen = seen.union(uses.domain())
         bad = {"a partial result is combined with others twice": twice}

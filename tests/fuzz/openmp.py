@@ -38,7 +38,7 @@ def with_pragmas(random: Random, p: Program) -> Program:
 
 
 def _with_pragmas(random: Random, node: Node, old: bool) -> Node:
-    if not isinstance(node, Loop) or node.pragmas or random.random() < 0.2:
+    if not isinstance(node, Loop) or node.pragmas or node.wraps or random.random() < 0.2:
         return node
     if not independent(node):
         inner = tuple(_with_pragmas(random, part, old) for part in node.body)
@@ -88,7 +88,7 @@ def _same(subscript: object, iterator: str) -> bool:
 
 
 def _collapses(loop: Loop) -> bool:
-    if len(loop.body) != 1 or not isinstance(loop.body[0], Loop):
+    if len(loop.body) != 1 or not isinstance(loop.body[0], Loop) or loop.body[0].wraps:
         return False
     inner = loop.body[0]
     bounds = (*inner.lowers, *inner.uppers)

@@ -119,7 +119,7 @@ class Loop:
         """Whether it counts down to 0 in a type in which it is large then: for (i = n - 1; i < n; i--)."""
         wide = self.type in ("unsigned int", "unsigned long")
         to_zero = self.step == -1 and len(self.uppers) == 1 and self.lowers == (Affine(),)
-        return wide and to_zero and not self.pragmas
+        return wide and to_zero
 
 
 @dataclass(frozen=True, slots=True)
