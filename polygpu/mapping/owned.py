@@ -189,9 +189,15 @@ def _reads_old(m: Grid, uses: Uses) -> bool:
 
 
 def _written_first(m: Grid, uses: Uses, reads: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
-    """The writes of accesses before which nothing reads the same element, such as what sums start with."""
+    """The writes of accesses before which nothing reads the same element, such as what sums start with: no
+    earlier instance does, nor the one that writes.
+    """
     each = [union_of([a.relation.intersect_domain(m.domain(s))]) for s, a in uses if a.write and a.must]
-    first = [writes for writes in each if conflicts(reads, writes, order).is_empty()]
+    first = (
+        writes
+        for writes in each
+        if reads.intersect(writes).is_empty() and conflicts(reads, writes, order).is_empty()
+    )
     return union_of([x for writes in first for x in maps(writes)])
 
 
