@@ -55,7 +55,7 @@ def inlined(scop: Scop, s: Statement, level: int, after: bool = False) -> Statem
         if read and (read & elsewhere or not _supplies(w, s)):
             return None
         s = _with_value(s, w) if read else s
-        if not _is_small(e for a in actions(s.body) for e in reads_of(a)):
+        if read and not _is_small(e for a in actions(s.body) for e in reads_of(a)):
             return None
         if read and stay & {member(a.reference) for a in w.accesses if not a.write}:
             return None
