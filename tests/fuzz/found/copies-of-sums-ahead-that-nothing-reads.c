@@ -8,8 +8,8 @@ static void f(int m, short A[restrict 27][24][10])
 #pragma scop
     for (int i = 0; i < m; i++)
         for (int j = (i + 3 < 6 ? i + 3 : 6); j >= 1; j--)
-            for (int k = 0; k < 7; k += 2)
-                for (int l = (j > k + 1 ? j : k + 1); l < m; l++)
+            for (int k = 0; k < 7; k++)
+                for (int l = 1; l < m; l++)
                     A[i + j + 2][2 * i + 1][l + 1] += (A[l + k - 1][i][-i + m + 1] & 511) + 7;
 #pragma endscop
 }
