@@ -121,12 +121,12 @@ def test_no_time_for_a_schedule(tmp_path: Path) -> None:
     """A simpler schedule, with a warning where the region is; still a right translation, without waiting."""
     (tmp_path / "skewed.c").write_text(SKEWED)
     source = str(tmp_path / "skewed.c")
-    hasty = compile_file(str(source), Options(target="emulator", time_budget=0))
+    hasty = compile_file(source, Options(target="emulator", time_budget=0))
     (found,) = (d for d in hasty.diagnostics if d.id == "PG308")
     assert "time budget" in found.message and found.position is not None and found.position.line == 3
     assert found.help is not None and "--time-budget" in found.help
     assert certify(hasty.regions[0]).holds
-    patient = compile_file(str(source), Options(target="emulator"))
+    patient = compile_file(source, Options(target="emulator"))
     assert not any(d.id == "PG308" for d in patient.diagnostics)
 
 
