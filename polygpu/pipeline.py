@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial
+from math import inf
 from typing import TypeAlias
 
 from polygpu.analysis.assume import check_known, parse_assumptions
@@ -31,13 +32,16 @@ from polygpu.output import Output, device_for
 from polygpu.schedule.prepare import Prepared, prepare
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import STEPS_A_SECOND, set_options, steps
+from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, set_options, steps
 from polygpu.support.passes import Passes
 
 # Of the loops themselves, not of options.
 _ABOUT_LOOPS = frozenset(
     {"PG102", "PG121", "PG161", "PG172", "PG301", "PG302", "PG306", "PG314", "PG316", "PG317"}
 )
+
+_PATIENCE, _LEAST = 1.5, 15.0  # times the budget, and seconds: twice what the slowest real loops take
+_SIMPLER = "make bounds, subscripts and tests simpler, or allow it more"
 
 Choose: TypeAlias = Callable[
     [CompiledRegion, Realiser, tuple[Decision, ...], Mapping[str, int]], tuple[Decision, ...]
@@ -101,23 +105,45 @@ class File:
         return lifted
 
     def _region(self, scop: Scop, decisions: tuple[Decision, ...], care: int) -> CompiledRegion:
-        left = self.options.time_budget
         scop = rewritten(scop, decisions, self.options.reassociate)
+        if self.options.level == 0:
+            care = len(CARE) - 1
+        choose = self.choose if self.options.level else None
+        try:
+            with bounded(self._most()):
+                realiser, left = self._realiser(scop, decisions)
+                first = realiser.realise(decisions, 0 if choose else care, left)
+        except TooLongError:
+            message = "these loops take isl longer than --time-budget allows"
+            raise Diagnosed(Diagnostic("PG314", "error", message, scop.position, _SIMPLER)) from None
+        if choose is None:
+            return first
+        key = scop, tuple(d for d in decisions if not _elsewhere(d, scop))
+        try:
+            with bounded(self._most() if self.options.level < 3 else inf):
+                if key not in self.chosen:
+                    chosen = partial(choose, first, realiser, decisions, self.typical)
+                    self.chosen[key] = self.passes.run("choose", chosen)
+                found = self.chosen[key]
+                return replace(realiser.realise((*found, *decisions), care, left), chosen=frozenset(found))
+        except TooLongError:
+            self.chosen[key] = ()
+            return realiser.realise(decisions, care, left)
+
+    def _most(self) -> float:
+        """How many steps of isl a region may take, those with a limit of their own in all too."""
+        return max(_LEAST, _PATIENCE * self.options.time_budget) * STEPS_A_SECOND
+
+    def _realiser(self, scop: Scop, decisions: tuple[Decision, ...]) -> tuple[Realiser, float]:
+        """What makes a region's kernels, and for how many seconds."""
+        left = self.options.time_budget
         realiser = self.realisers.get(scop)
         if realiser is None:
             start = steps()
             prepared = self._prepared(scop, decisions, left)
             left -= (steps() - start) / STEPS_A_SECOND
             realiser = self.realisers[scop] = Realiser(prepared, self.device, self.passes, self.typical)
-        if self.options.level == 0:
-            return realiser.realise(decisions, len(CARE) - 1, left)
-        if self.choose is None:
-            return realiser.realise(decisions, care, left)
-        key = scop, tuple(d for d in decisions if not _elsewhere(d, scop))
-        if key not in self.chosen:
-            self.chosen[key] = self._choice(realiser, decisions, left)
-        found = self.chosen[key]
-        return replace(realiser.realise((*found, *decisions), care, left), chosen=frozenset(found))
+        return realiser, left
 
     def _prepared(self, scop: Scop, decisions: tuple[Decision, ...], budget: float) -> Prepared:
         """The region with what is one thread's as folds, if threads can share them."""
@@ -131,13 +157,6 @@ class File:
         alone = first.alone if self.options.level else frozenset()
         made = self.passes.run("fold", lambda: shareable(scop, alone))
         return first if made is scop else prepared(made)
-
-    def _choice(
-        self, realiser: Realiser, decisions: tuple[Decision, ...], left: float
-    ) -> tuple[Decision, ...]:
-        assert self.choose is not None
-        first, choose = realiser.realise(decisions, 0, left), self.choose
-        return self.passes.run("choose", lambda: choose(first, realiser, decisions, self.typical))
 
 
 def _elsewhere(d: Decision, scop: Scop) -> bool:

@@ -12,8 +12,10 @@ from polygpu.model.rewrite import walk
 from polygpu.model.scop import COUNTED, LARGEST_SIZE, Conversion
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import coalesced, common
+from polygpu.support.isl_idioms import TooLongError, bounded, coalesced, common
 from polygpu.support.recent import Same
+
+_STEPS = 200_000  # of isl, for sizes: a hundred times what is usual
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,16 @@ def unless(
     """The condition that there is nothing in `bad`, if that is one."""
     if bad.is_empty():
         return []
-    return [Condition(coalesced(p.context.subtract(bad.params())), reason, position, wide)]
+    return [Condition(coalesced(_without(p.context, bad.params())), reason, position, wide)]
+
+
+def _without(context: isl.Set, bad: isl.Set) -> isl.Set:
+    """The sizes of `context` that are not bad; fewer, where bad ones are of quotients that take isl long."""
+    try:
+        with bounded(_STEPS):
+            return context.subtract(bad)
+    except TooLongError:
+        return context.subtract(bad.remove_divs())
 
 
 def _bounds(p: Polyhedra) -> list[Condition]:

@@ -14,6 +14,7 @@ from polygpu.analysis.dependences import Dependences
 from polygpu.analysis.polyhedra import Polyhedra
 from polygpu.lower.buffers import Layout, layouts
 from polygpu.lower.fitting import Fitting, FittingTests
+from polygpu.lower.intricate import is_intricate
 from polygpu.lower.region import RECENT, RegionLowering
 from polygpu.lower.runs import EndlessError
 from polygpu.mapping import time_tiles
@@ -42,6 +43,7 @@ from polygpu.support.passes import Passes
 from polygpu.support.recent import Recent, Same, parts
 
 _NO_CODE = "PG314"
+_OTHERS = frozenset({"ahead", "batch", "share", "steps", "wave"})  # what makes other orders of a region
 _UNSHARED = 3  # the level of care from which each sum is one thread's
 _IN_SOURCE_ORDER = 4  # and that from which the order is the source's
 _STEPS = 100_000_000  # of isl, for a region; the largest kernels known take some million
@@ -215,14 +217,37 @@ class Realiser:
         whole = self._expanded(decisions, budget)
         prepared = whole._decided(decisions)
         with patience(budget):
+            spare: CompiledRegion | None = None
             for other in whole._others(prepared, decisions) if care < _UNSHARED else ():
                 try:
-                    return other._realised(other.prepared, decisions, care, end, tested)
+                    made = other._realised(other.prepared, decisions, care, end, tested)
                 except Diagnosed as problem:
                     small = other.prepared.tiled and not isinstance(problem, RefusedError)  # device for tiles
                     if problem.diagnostics[0].id != _NO_CODE and not small:
                         raise
-            return whole._realised(prepared, decisions, care, end, tested)
+                    continue
+                if any(d.key in _OTHERS for d in decisions) or not is_intricate(made.region):
+                    return made
+                spare = spare or made
+            return whole._simpler(spare, prepared, decisions, care, end, tested)
+
+    def _simpler(
+        self,
+        spare: CompiledRegion | None,
+        prepared: Prepared,
+        decisions: tuple[Decision, ...],
+        care: int,
+        end: float,
+        tested: bool,
+    ) -> CompiledRegion:
+        """The region's kernels, or a `spare` one where they are no simpler."""
+        try:
+            made = self._realised(prepared, decisions, care, end, tested)
+        except Diagnosed:
+            if spare is None:
+                raise
+            return spare
+        return spare if spare is not None and is_intricate(made.region) else made
 
     def _others(self, prepared: Prepared, decisions: tuple[Decision, ...]) -> Iterator[Realiser]:
         """Those of the region with tiles of time or of steps, or with threads that share terms."""
@@ -243,23 +268,27 @@ class Realiser:
     def _realised(
         self, prepared: Prepared, decisions: tuple[Decision, ...], care: int, end: float, tested: bool
     ) -> CompiledRegion:
-        """The region's kernels, which have until the step `end`."""
+        """The region's kernels, which have until the step `end`. Of two orders, the one with kernels that are
+        simple, and then for more sizes.
+        """
         lowering = self.lowering
-        found: list[tuple[int, CompiledRegion]] = []
+        found: list[tuple[bool, int, CompiledRegion]] = []
         made = False
         for order in _orders(prepared, care):
             seconds = max((end - steps()) / STEPS_A_SECOND, 1.0) if order is prepared else inf
             region = self._in_time(order, lowering, decisions, care, seconds)
-            if region is not None and not tested:
+            if region is None:
+                continue
+            made, simple = True, not is_intricate(region.region)
+            if simple and not tested:
                 return self._padded(region)
-            made = made or region is not None
-            fitting = self._fitting(region) if region is not None else None
-            if region is not None and fitting is not None:
-                found.append((fitting.limit, self._tested(region, fitting)))
-                if not fitting.restrictive:
+            fitting = self._fitting(region)
+            if fitting is not None:
+                found.append((simple, fitting.limit, self._tested(region, fitting)))
+                if simple and not fitting.restrictive:
                     break
         if found:
-            return max(found, key=lambda pair: pair[0])[1]
+            return max(found, key=lambda one: one[:2])[2]
         message = "isl finds no code for these loops in reasonable time"
         if made:
             message = "int does not hold what kernels would compute for these loops"

@@ -20,7 +20,7 @@ from polygpu.lower.realise import CompiledRegion
 from polygpu.model.kernel import Region
 from polygpu.support.child import Lost, apart, processors
 from polygpu.support.dataclass import dataclass
-from polygpu.support.isl_idioms import TooLongError, common, hurried, set_options, slow, steps
+from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, common, hurried, set_options, slow, steps
 from polygpu.verify.barriers import check_barriers
 from polygpu.verify.bounds import check_bounds
 from polygpu.verify.budget import Budget
@@ -231,7 +231,7 @@ def certify(region: CompiledRegion, budget: float = 60.0, reassociated: Collecti
 
 def certify_steadily(regions: Sequence[CompiledRegion], quick: bool) -> Iterator[Certificate]:
     """The same of each, as far as a number of steps of isl goes, so that a source has the same certificates
-    anywhere.
+    anywhere, but where each step is many times as long as others are.
 
     A `quick` one decides of values, dependences and instances what is decided soon.
     """
@@ -244,7 +244,8 @@ def _steady(region: CompiledRegion, quick: bool) -> Budget:
     shared = sum(a.name.endswith("_parts") for k in region.region.kernels for a in k.shared)
     soon = _QUICK + _QUICK_KERNEL * kernels + _QUICK_PART * others + _QUICK_SUM * shared
     most = soon if quick else _FULL_KERNEL * kernels
-    return Budget(max(_NEEDED, most), most)
+    needed = max(_NEEDED, most)
+    return Budget(needed, most, needed / STEPS_A_SECOND)
 
 
 def _watched(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polygpu import pipeline
+from polygpu.analysis.conditions import _without
 from polygpu.compilation import Options
-from polygpu.lower import checked_scan, realise, scan
+from polygpu.lower import checked_scan, intricate, realise, scan
+from polygpu.lower.intricate import is_intricate
 from polygpu.lower.realise import Realiser
-from polygpu.pipeline import compile_file
+from polygpu.pipeline import File, compile_file
 from polygpu.schedule.prepare import Prepared, is_single
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import TooLongError, bounded, few_cases, few_floors, hurried, slow, steps
@@ -42,6 +46,19 @@ void f(long n, int A[restrict]) {
         for (int j = 0; j <= n - i - 1; j++)
             A[2 * i + 1] += A[(2 * i) * 294 + i] & 15;
     }
+#pragma endscop
+}
+"""
+
+LU = """
+void f(int n, float a[restrict n][n]) {
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) {
+            a[i][k] /= a[k][k];
+            for (int j = k + 1; j < n; j++)
+                a[i][j] -= a[i][k] * a[k][j];
+        }
 #pragma endscop
 }
 """
@@ -232,3 +249,63 @@ def test_values_that_double_are_not_put_in_place_for_ever(tmp_path: Path, local:
     )
     with at_most(20 * slow(), "compiling it"):
         assert compile_file(str(source), Options(target="emulator", device="generic")).regions
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "found"])
+def test_a_region_that_takes_isl_too_long_is_the_host_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marked: bool
+) -> None:
+    monkeypatch.setattr(pipeline, "_LEAST", 0.002)
+    monkeypatch.setattr(pipeline, "_PATIENCE", 0)
+    source = tmp_path / "skewed.c"
+    source.write_text(
+        SKEWED if marked else SKEWED.replace("#pragma scop\n", "").replace("#pragma endscop\n", "")
+    )
+    with pytest.raises(Diagnosed) as error:  # nothing is left
+        compile_file(str(source), Options(target="emulator"))
+    first = error.value.diagnostics[0]
+    assert first.id == ("PG314" if marked else "PG181")
+    (found,) = (first,) if marked else first.notes
+    assert found.id == "PG314" and "longer than --time-budget" in found.message
+
+
+def test_a_region_without_what_takes_too_long_to_choose(tmp_path: Path) -> None:
+    source = tmp_path / "skewed.c"
+    source.write_text(SKEWED)
+
+    def choose(*_: Any) -> Any:
+        raise TooLongError("too many steps")
+
+    made = File(str(source), options := Options(target="emulator"), choose).realise((), {})
+    assert made.regions[0].region == compile_file(str(source), options).regions[0].region
+    assert not made.regions[0].chosen
+
+
+def test_fewer_sizes_where_those_that_are_bad_take_isl_long() -> None:
+    most, quotient = 2**31 - 32784, "32*floor((8 - n + e0)/32)"
+    bad = isl.Set(
+        f"[n, m] -> {{ : exists (e0: e0 < m and e0 <= 2n - {most} and {quotient} >= -19 - e0 and"
+        f" {quotient} >= {most} - n - 2e0 and {quotient} <= 12 - e0 and {quotient} <= 31 + n - 3e0) }}"
+    )
+    with at_most(5 * slow(), "subtracting them"):
+        left = _without(isl.Set("[n, m] -> { : }"), bad)
+    assert left.intersect(isl.Set("[n, m] -> { : n > 1431655800 and 2m > n }")).is_empty()
+    assert isl.Set("[n, m] -> { : n < 1000000 }").is_subset(left)
+
+
+def test_kernels_that_are_intricate_give_way_to_simpler_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "lu.c"
+    source.write_text(LU)
+    options = Options(target="emulator", device="h100")
+    steps_together = compile_file(str(source), options).regions[0]
+    assert len(steps_together.region.kernels) > 2 and not is_intricate(steps_together.region)
+    monkeypatch.setattr(intricate, "_KERNEL", 30)
+    monkeypatch.setattr(intricate, "_STORE", 0)
+    assert is_intricate(steps_together.region)
+    simpler = compile_file(str(source), options).regions[0]
+    assert len(simpler.region.kernels) == 2 and not is_intricate(simpler.region)
+    assert not certify(simpler).unproved and not certify(simpler).failures
+    asked = replace(options, decisions=("batch(k: 32)",))
+    assert is_intricate(compile_file(str(source), asked).regions[0].region)
