@@ -32,7 +32,7 @@ from polygpu.model.rewrite import actions, map_references
 from polygpu.model.scop import Access, Array, Repeat
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnosed, Diagnostic
-from polygpu.support.isl_idioms import D, bounded, maps, union_of
+from polygpu.support.isl_idioms import D, basic_maps, bounded, hides_quotients, maps, union_of
 
 STEPS = 1_500_000  # of isl, which mostly takes some 1,000, and up to a million
 
@@ -126,9 +126,15 @@ def _old_reads(p: Polyhedra, array: Array, roots: Collection[str], every: bool) 
         (s.name, a.reference): a
         for s, a in accesses_of(p, array.name)
         if root_of(s) in roots and is_read(a) and written_before(s, a).is_empty()
-        if existing(p, a, a.relation.range()) is not None
+        if _can_be_copied(p, a)
         if _is_old(a, writes, order) and _is_stored_over(s, a, writes, order, every)
     }
+
+
+def _can_be_copied(p: Polyhedra, a: PolyAccess) -> bool:
+    """Whether there are loops over the elements that the access reads."""
+    found = existing(p, a, a.relation.range())
+    return found is not None and not any(map(hides_quotients, basic_maps(isl.Map.from_range(found))))
 
 
 def accesses_of(p: Polyhedra, array: str) -> list[tuple[PolyStatement, PolyAccess]]:

@@ -28,12 +28,16 @@ from polygpu.lower.scan import (
 from polygpu.model.expr import Binary, Expr, Int, Name
 from polygpu.model.linear import simplify
 from polygpu.model.rewrite import substitute
+from polygpu.support.child import in_child
 from polygpu.support.dataclass import dataclass
 from polygpu.support.isl_idioms import (
+    STEPS_A_SECOND,
     D,
+    TooLongError,
     basic_maps,
     bounded,
     bounded_hull,
+    hides_quotients,
     identifier,
     isl_name,
     maps,
@@ -60,7 +64,10 @@ def scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Sc
 
 
 def _scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> Scan:
+    """Raises TooLongError where isl's steps are so long that it cannot be stopped."""
     context = plain(context)
+    if any(hides_quotients(part) for m in maps(schedule) for part in basic_maps(m)):
+        _try(schedule, context, names)
     try:
         with bounded(_GENERATION):
             tree = generated(schedule, context, names)
@@ -69,6 +76,19 @@ def _scan(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> S
     if not _staggered(schedule) or _faithful(tree, schedule, context):
         return tree
     return _guarded(schedule, context, names)
+
+
+def _try(schedule: isl.UnionMap, context: isl.Set, names: tuple[str, ...]) -> None:
+    """Raises TooLongError where a copy of this process has no code in several times the time."""
+
+    def work() -> str:
+        generated(schedule, context, names)
+        return "made"
+
+    try:
+        in_child(work, _GENERATION / STEPS_A_SECOND)
+    except TimeoutError:
+        raise TooLongError("quotients of large numbers") from None
 
 
 def _staggered(schedule: isl.UnionMap) -> bool:

@@ -19,6 +19,7 @@ D = isl.dim_type
 CONTEXT = isl.DEFAULT_CONTEXT
 _CASES = 64  # floors of all cases of a value: with 120 the larger of it and 0 takes minutes
 _FLOORS = 8  # of a set: more than 4 are rare, and a step with 12 of them takes 20 us
+_HIDDEN, _LARGE = 2, 1000  # integers of a part that exist; coefficients that are no tiles'
 
 Piecewise = TypeVar("Piecewise", isl.Set, isl.Map, isl.UnionMap, isl.PwAff)
 Union = TypeVar("Union", isl.UnionSet, isl.UnionMap)
@@ -364,6 +365,30 @@ def few_floors(item: isl.Set) -> isl.Set:
 def has_many_floors(item: isl.Set) -> bool:
     """Whether steps may take long for that alone."""
     return max((part.dim(D.div) for part in item.get_basic_sets()), default=0) > _FLOORS
+
+
+def hides_quotients(part: isl.BasicMap) -> bool:
+    """Whether `part` only says of several integers that they exist, with large coefficients: what quotients
+    they are may take isl minutes, in few steps.
+    """
+    hidden = part.dim(D.div)
+    if hidden < _HIDDEN or _has_quotients(part):
+        return False
+    order = D.div, D.param, D.in_, D.out, D.cst
+    for rows in (part.inequalities_matrix(*order), part.equalities_matrix(*order)):
+        values = (rows.get_element_val(row, k) for row in range(rows.rows()) for k in range(hidden))
+        if any(abs(value.to_python()) > _LARGE for value in values):
+            return True
+    return False
+
+
+def _has_quotients(part: isl.BasicMap) -> bool:
+    """Whether each integer that `part` says to exist is a quotient."""
+    try:
+        part.get_div(0)
+    except isl.Error:
+        return False
+    return True
 
 
 def few_cases(value: isl.PwAff) -> isl.PwAff:

@@ -309,3 +309,16 @@ def test_kernels_that_are_intricate_give_way_to_simpler_ones(
     assert not certify(simpler).unproved and not certify(simpler).failures
     asked = replace(options, decisions=("batch(k: 32)",))
     assert is_intricate(compile_file(str(source), asked).regions[0].region)
+
+
+def test_loops_over_quotients_of_large_numbers_are_given_up() -> None:
+    hard = (
+        "0 <= p < 1900 and -119 + p - 2a <= 1900b <= -101 + p - 2a and -5100 + 50p - 101a <= 95950b and"
+        " 95950b <= -5078 + 50p - 101a and -10318 + 101p - 204a <= 193819b <= -10302 + 101p - 204a"
+    )
+    digits = "0 <= a < 97 and 0 <= b < 97 and -96 + p - 10000a <= 100b <= p - 10000a"
+    schedules = [isl.UnionMap(f"[p] -> {{ S[p] -> [0] : exists (a, b: {text}) }}") for text in (hard, digits)]
+    context = isl.Set("[p] -> { : 0 <= p < 2000000 }")
+    with at_most(5 * slow(), "finding no code"), pytest.raises(TooLongError):
+        checked_scan.scan(schedules[0], context, ("c",))
+    assert checked_scan.scan(schedules[1], context, ("c",))
