@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from tests.fuzz.program import (
     FIELDS,
     RECORD,
+    Affine,
     Array,
     Assign,
     Declare,
@@ -159,6 +160,7 @@ class Spelling:
         texts["named"] = node.template.format("t0", "v")
         # Elements of an array of the region's have no value before what fills it.
         filling = isinstance(node.target, Read) and node.target.array not in self.arrays
+        filling = filling or (is_floating(ctype) and _starts(node))
         storing = self.chance(0.6) or filling
         body = self.random.choice(STORES[: 1 if filling else None] if storing else VALUES).format(**texts)
         constant = "" if storing else "const "
@@ -208,6 +210,11 @@ class Spelling:
         lines = writer.lines(loop.body, indent, loop=True)
         self.around.pop()
         return lines
+
+
+def _starts(node: Assign) -> bool:
+    """Whether it stores a number: what a sum of numbers begins with, that is exact if it does."""
+    return node.template == "{0} = {1};" and isinstance(node.value, Affine) and not node.value.terms
 
 
 def _is_rectangle(outer: Loop, inner: Loop) -> bool:

@@ -268,6 +268,20 @@ FORMS: tuple[Callable[[Program], bool], ...] = (
 )  # fmt: skip
 
 
+def test_helpers_start_sums_of_floats_with_what_is_exact() -> None:
+    """An element that keeps a fraction is no sum that can be added up in any order."""
+    base = next(p for p in programs() if p.arrays and p.arrays[0].type == "float")
+    target = Read(base.arrays[0].name, (Affine(),) * base.arrays[0].rank)
+    starts = tuple(Assign(target, "{0} = {1};", Affine((), k)) for k in range(8))
+    texts = [source([replace(base, regions=(starts,), spelling=f"{k}")]) for k in range(40)]
+    helpers = [
+        text for text in texts for text in re.findall(r"^static .* h0_\d+\(.*\n.*", text, re.MULTILINE)
+    ]
+    assert len(helpers) > 40
+    plain = r"static void h0_\d+\(float \*p, \w+ v, int i\)\n\{ (p\[0\]|\(\*p\)) = v; \}"
+    assert all(re.fullmatch(plain, text) for text in helpers), helpers
+
+
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_forms_occur(form: Callable[[Program], bool]) -> None:
     assert any(map(form, programs()))
