@@ -94,9 +94,9 @@ _SOURCE_OPTIONS = (
                  help="Compute products on tensor cores, with operands rounded so, and terms added up in the "
                  "order of the device: tensor(POLICY) for all nests."),
     click.option("--time-budget", type=click.FloatRange(min=0), default=10.0, show_default=True,
-                 metavar="SECONDS", help="Search at most so long for a schedule of a region, and half as "
-                 "long again for all of it; counted in steps: the same source has the same schedule "
-                 "everywhere."),
+                 metavar="SECONDS", help="Search at most so long for a schedule of a region; all of it may "
+                 "take half as long again, and 25 seconds at least. Counted in steps: the same source has "
+                 "the same schedule everywhere."),
     click.option("--decide", "decisions", multiple=True, metavar="[PLACE:]KEY(...)",
                  help="Take decisions yourself, as in 'tile(i: 64, j: 128)'; see `polygpu explain PG303`."),
     click.option("--assume", "assume", multiple=True, metavar="NAME=NUMBER",
