@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from polygpu.model.device import WARP
-from polygpu.model.expr import Name, is_floating
+from polygpu.model.expr import SIZES, Name, is_floating
 from polygpu.model.kernel import (
     Assign,
     Barrier,
@@ -21,6 +21,8 @@ from polygpu.perf.lockstep import Do
 from polygpu.printing.emulator.lanes import Lanes, Place, size_text
 from polygpu.printing.emulator.symbols import Kind, Symbol
 from polygpu.printing.emulator.writer import KernelWriter, Mask
+
+_WILD = "0x7f7f7f7f"  # an int that is an index of no array
 
 
 class Statements:
@@ -65,7 +67,7 @@ class Statements:
         else:
             out.emit(f"{ctype} {c}[POLYGPU_WARP];")
         if step.value is None:
-            out.emit(f"memset({c}, {poison(ctype)}, {WARP} * sizeof *{c});")
+            self._poison(symbol, WARP)
         else:
             with self._braces(step):
                 # The new name is not in its own value's scope: an outer one of the same name is.
@@ -73,6 +75,16 @@ class Statements:
                 text = lanes.everywhere(step.value) if data else lanes.index(step.value)
                 out.emit(f"POLYGPU_LANES {c}[pg_l] = {text};")
         out.define(declared.name, symbol)
+
+    def _poison(self, symbol: Symbol, count: int) -> None:
+        """Fills what a warp has of a local. Addresses of lanes that do nothing are computed, too, and are not
+        beyond 64 bits.
+        """
+        if not is_floating(symbol.type) and SIZES.get(symbol.type, 0) > SIZES["int"]:
+            fill = f"{symbol.c}[pg_k] = {_WILD};"
+            self.out.emit(f"for (int pg_k = 0; pg_k < {count}; pg_k++) {fill}")
+        else:
+            self.out.emit(f"memset({symbol.c}, {poison(symbol.type)}, {count} * sizeof *{symbol.c});")
 
     def _value(self, step: Do, mask: Mask) -> str:
         assert step.value is not None, "it has one"
@@ -91,8 +103,7 @@ class Statements:
             find(out, symbol)
         else:
             out.emit(f"{symbol.type} *const {symbol.c} = pg_s->{symbol.c};")
-        count = f"{WARP * symbol.elements} * sizeof *{symbol.c}"
-        out.emit(f"memset({symbol.c}, {poison(symbol.type)}, {count});")
+        self._poison(symbol, WARP * symbol.elements)
         out.emit(f"POLYGPU_CHECKED(polygpu_forget_private(pg, {symbol.number}, pg_w, {symbol.elements});)")
         out.define(declared.name, symbol)
 
