@@ -218,18 +218,26 @@ class Realiser:
         prepared = whole._decided(decisions)
         with patience(budget):
             spare: CompiledRegion | None = None
+            asked = any(d.key in _OTHERS for d in decisions)
             for other in whole._others(prepared, decisions) if care < _UNSHARED else ():
                 try:
                     made = other._realised(other.prepared, decisions, care, end, tested)
                 except Diagnosed as problem:
                     small = other.prepared.tiled and not isinstance(problem, RefusedError)  # device for tiles
-                    if problem.diagnostics[0].id != _NO_CODE and not small:
+                    gone = problem.diagnostics[0].id == _NO_CODE or small
+                    if not gone and (asked or not other._gives_way(problem, care, end)):
                         raise
                     continue
-                if any(d.key in _OTHERS for d in decisions) or not is_intricate(made.region):
+                if asked or not is_intricate(made.region):
                     return made
                 spare = spare or made
             return whole._simpler(spare, prepared, decisions, care, end, tested)
+
+    def _gives_way(self, problem: Diagnosed, care: int, end: float) -> bool:
+        """Whether decisions are refused that are for the simpler order which takes this one's place."""
+        if not isinstance(problem, RefusedError):
+            return False
+        return is_intricate(self._realised(self.prepared, (), care, end, tested=False).region)
 
     def _simpler(
         self,

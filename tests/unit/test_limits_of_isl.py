@@ -16,6 +16,7 @@ from polygpu.compilation import Options
 from polygpu.lower import checked_scan, intricate, realise, scan
 from polygpu.lower.intricate import is_intricate
 from polygpu.lower.realise import Realiser
+from polygpu.model.decisions import listing
 from polygpu.pipeline import File, compile_file
 from polygpu.schedule.prepare import Prepared, is_single
 from polygpu.support.diagnostics import Diagnosed
@@ -307,6 +308,8 @@ def test_kernels_that_are_intricate_give_way_to_simpler_ones(
     simpler = compile_file(str(source), options).regions[0]
     assert len(simpler.region.kernels) == 2 and not is_intricate(simpler.region)
     assert not certify(simpler).unproved and not certify(simpler).failures
+    replayed = replace(options, replayed=listing(simpler.taken))
+    assert compile_file(str(source), replayed).regions[0].region == simpler.region
     asked = replace(options, decisions=("batch(k: 32)",))
     assert is_intricate(compile_file(str(source), asked).regions[0].region)
 
