@@ -70,6 +70,28 @@ def test_few(kernel: str, device: str) -> None:
     assert_proved(kernel, device, 0, FEW)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "device", "choice"),
+    [
+        (  # stores of eight results with strides of 2,048: their order takes more steps than most
+            "mv",
+            "h100",
+            "tile(i: 2048, j: 8) threads(i: 256) deal(i: grouped) stage(y) buffer(none) wide(16) unroll(4)",
+        ),
+        (  # isl crashed on a union of pieces whose equalities are pairs of bounds
+            "mm",
+            "8800gtx",
+            "order(i, j) tile(i: 2, j: 256, k: 4) threads(i: 1, j: 128) "
+            "deal(i: cyclic, j: cyclic) stage(B) buffer(none) wide(0) unroll(4)",
+        ),
+    ],
+)
+def test_choices_that_were_not_proved(kernel: str, device: str, choice: str) -> None:
+    for _, realiser in regions(kernel, device):
+        certificate = certify(realiser.realise(parse(choice)))
+        assert not certificate.failures and not certificate.unproved
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(ALL // PART))
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -117,7 +117,9 @@ def _ordered(session: Session, first: Use, second: Use) -> None:
     dependent = first.instances.apply_range(before).apply_range(second.instances.reverse())
     try:
         with bounded(_COALESCING):  # each piece of one meets each of the other
-            meet, dependent, limit = coalesced(meet), coalesced(dependent), inf
+            # Where equalities hide in pairs of bounds isl was seen to crash.
+            meet, dependent = (coalesced(pairs.detect_equalities()) for pairs in (meet, dependent))
+            limit = inf
     except TooLongError:
         limit = _UNCOALESCED  # isl's numbers may grow like those of hulls
     with bounded(limit):

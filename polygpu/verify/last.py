@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial, reduce
 from itertools import chain, permutations
 from typing import Any, TypeVar
@@ -30,7 +30,6 @@ W = TypeVar("W")
 Found = TypeVar("Found", isl.Set, isl.Map)
 _DOUBTFUL, _LONG = 500, 1000  # strides
 _DOUBTFUL_SECONDS = 3.0
-_STEPS = 20_000  # of isl, for one pair of writes with long strides
 _SOON = 20_000  # steps, which take about as long as to copy this process
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
@@ -66,8 +65,8 @@ def _last_writes(writes: Sequence[tuple[isl.Map, isl.Map]]) -> list[isl.Map]:
     slow = len(writes) > 1 and any(has_strides(pairs, _LONG) for pairs, _ in writes)
     for k, other in permutations(range(len(writes)), 2):
         in_time()
-        with bounded(_STEPS) if slow else nullcontext():
-            found[k] = _not_followed(found[k], latest_of[other], in_order(writes[k][1], writes[other][1]))
+        sets = found[k], latest_of[other], in_order(writes[k][1], writes[other][1])
+        found[k] = _not_followed_soon(*sets) if slow else _not_followed(*sets)
     return [pairs if pairs.is_empty() else _in_few(pairs) for pairs in found]
 
 
@@ -123,9 +122,7 @@ def _has_long_floors(item: isl.Set) -> bool:
     return _most_floors(item) > 0 and has_strides(item, _DOUBTFUL)
 
 
-def _found(
-    kind: type[Found], work: Callable[[Found, Found], Found], one: Found, other: Found, what: str
-) -> Found:
+def _found(kind: type[Found], work: Callable[..., Found], one: Found, other: Found, what: str) -> Found:
     """What `work` makes of two sets, be it in another region's certificate.
 
     It is made here if that takes few steps, and none is long, else elsewhere; as a text, in which isl says
@@ -134,49 +131,43 @@ def _found(
     key = str(one), str(other)
 
     def made() -> Found:
-        return kind(_made_soon(key, work, one, other) or _made_elsewhere(kind, key, work, one, other, what))
+        long = any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text))
+        here = None if long else _made_soon(work, (one, other))
+        return kind(str(here)) if here is not None else _made_elsewhere(kind, work, (one, other), what)
 
     found: Found = _FOUND.get((what, key), made)
     return found
 
 
-def _made_soon(key: tuple[str, str], work: Callable[[Found, Found], Found], one: Found, other: Found) -> str:
-    if any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text)):
-        return ""
+def _made_soon(work: Callable[..., Found], sets: Sequence[Found]) -> Found | None:
+    """What `work` makes of the sets, where it takes few steps."""
     in_time()
     before = steps()
     with suppress(isl.Error), bounded(_SOON):
-        return str(work(one, other))
+        return work(*sets)
     pass_by(before - steps())  # who does it again counts them again: certificates do not pay for both
-    return ""
+    return None
 
 
-def _made_elsewhere(
-    kind: type[Found],
-    key: tuple[str, str],
-    work: Callable[[Found, Found], Found],
-    one: Found,
-    other: Found,
-    what: str,
-) -> str:
+def _made_elsewhere(kind: type[Found], work: Callable[..., Found], sets: Sequence[Found], what: str) -> Found:
     """In a helper, which has to read the sets, or in a copy of this process that has them."""
     try:
-        if len(question := _BETWEEN.join(key)) > _LONG_TEXT:
-            found = in_child(lambda: str(work(one, other)), _DOUBTFUL_SECONDS)
+        if len(question := _BETWEEN.join(map(str, sets))) > _LONG_TEXT:
+            found = in_child(lambda: str(work(*sets)), _DOUBTFUL_SECONDS)
         else:
             found = in_helper(partial(_answer, kind, work), question, _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
         raise TooLongError(f"isl takes too long for {what}")
-    return found
+    return kind(found)
 
 
-def _answer(kind: type[Found], work: Callable[[Found, Found], Found], question: str) -> str:
+def _answer(kind: type[Found], work: Callable[..., Found], question: str) -> str:
     before = steps()
-    one, other = map(kind, question.split(_BETWEEN))
+    sets = [*map(kind, question.split(_BETWEEN))]
     pass_by(before - steps())  # who asks has read them: how certificates go does not depend on who answers
-    return str(work(one, other))
+    return str(work(*sets))
 
 
 def latest(pairs: isl.Map, time: isl.Map) -> isl.Map:
@@ -231,6 +222,17 @@ def _greatest(times: isl.Map) -> isl.Map:
             most = coalesced(values.lexmax()).insert_dims(D.out, 0, k).add_dims(D.out, count - k - 1)
             times = coalesced(times.intersect(most))
     return times
+
+
+def _not_followed_soon(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
+    """The same where strides are long: isl's steps may be long then, so not many are taken here."""
+    sets = pairs, others, order
+    found = _made_soon(_not_followed, sets)
+    return (
+        found
+        if found is not None
+        else _made_elsewhere(isl.Map, _not_followed, sets, "the last of two writes")
+    )
 
 
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:
