@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, reduce
 from math import inf
-from time import process_time
+from time import monotonic, process_time
 from typing import TypeVar
 
 import islpy as isl
@@ -69,6 +69,7 @@ class TooLongError(isl.Error):
 STEPS_A_SECOND = 2_000_000  # where isl is slow; elsewhere it does twice or three times as many
 _SLOW = 3  # times the processor time that a number of steps should take: then there are steps that are long
 _ITERATIONS, _USUAL = 4000, 4e-8  # of a loop of Python, and the seconds of one where `_SLOW` was found
+_MOMENT = 0.02  # seconds
 _PROBED = 1 << 14, 1 << 7  # steps: what most work does not take, and what is not told from nothing
 
 
@@ -76,12 +77,15 @@ _PROBED = 1 << 14, 1 << 7  # steps: what most work does not take, and what is no
 class _Clock:
     """`past` steps were done before isl counted from 0; there is an error at `end`.
 
-    So many seconds of the processor were taken `elsewhere`, by a child that goes on.
+    So many seconds of the processor were taken `elsewhere`, by a child that goes on; and `seen` in all when
+    they were last asked for, which counts until the wall's clock shows `stale`.
     """
 
     past: float = 0
     end: float = inf
     elsewhere: float = 0.0
+    seen: float = 0.0
+    stale: float = 0.0
 
 
 _CLOCK = _Clock()
@@ -144,9 +148,18 @@ def spent() -> float:
     return process_time() + children.children_user + children.children_system + _CLOCK.elsewhere
 
 
+def _spent_lately() -> float:
+    """The same as of a moment ago: to ask the system takes as long as many a step of isl."""
+    now = monotonic()
+    if now >= _CLOCK.stale:
+        _CLOCK.seen, _CLOCK.stale = spent(), now + _MOMENT
+    return _CLOCK.seen
+
+
 def take(seconds: float) -> None:
     """Counts time of the processor that a child has taken which goes on."""
     _CLOCK.elsewhere += seconds
+    _CLOCK.stale = 0.0
 
 
 @contextmanager
@@ -155,6 +168,7 @@ def hurried(seconds: float) -> Iterator[None]:
 
     `bounded` work that begins after `slow()` times as many of the processor raises TooLongError.
     """
+    _CLOCK.stale = 0.0  # in a copy of a process the time begins anew
     token = _DEADLINE.set(min(_DEADLINE.get(), spent() + slow() * seconds))
     try:
         yield
@@ -170,7 +184,7 @@ def in_time() -> None:
 
 def _is_late() -> bool:
     end = _DEADLINE.get()
-    return end < inf and spent() >= end  # it takes the system long to say what the time is
+    return end < inf and _spent_lately() >= end
 
 
 @contextmanager
