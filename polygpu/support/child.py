@@ -74,7 +74,7 @@ def in_child(work: Callable[[], str], seconds: float) -> str | None:
     finally:
         os.close(child.reader)
         status = child.end()
-        answer: _Answer = pickle.loads(found) if found else _Answer(None, most, _is_late(status))
+        answer: _Answer = pickle.loads(found) if found else _Answer.of_none(most, status)
         pass_by(answer.steps)
     if answer.late:
         raise TimeoutError("the child takes too long")
@@ -91,7 +91,11 @@ def in_helper(work: Callable[[str], str], question: str, seconds: float) -> str 
         raise TimeoutError("no time is left")
     if not hasattr(os, "fork"):
         return _Answer.of(partial(work, question), most).text
-    answer = _Helper.of_this_process().answer(work, question, most)
+    helper = _Helper.of_this_process()
+    was_asked = helper.was_asked
+    answer = helper.answer(work, question, most)
+    if answer.lost and was_asked:  # it may have ended before, over what it was asked then
+        answer = _Helper.of_this_process().answer(work, question, most)
     pass_by(answer.steps)
     if answer.late:
         raise TimeoutError("the helper takes too long")
@@ -143,13 +147,18 @@ def _ends_after(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_VIRTUAL, max(0.01, seconds))
 
 
+def _ends_never() -> None:
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 def _is_late(status: int) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """Of so many `steps`; None where the work raised, or was too `late` for what is asked of it.
+    """Of so many `steps`; None where the work raised, was too `late` for what is asked of it, or was `lost`
+    with the process it was done in.
 
     By then the process that answers had taken so many `seconds` of the processor in all.
     """
@@ -158,6 +167,13 @@ class _Answer:
     steps: float
     late: bool = False
     seconds: float = 0.0
+    lost: bool = False
+
+    @staticmethod
+    def of_none(most: float, status: int) -> _Answer:
+        """Of a process that ended with this status."""
+        late = _is_late(status)
+        return _Answer(None, most, late, lost=not late)
 
     @staticmethod
     def of(work: Callable[[], str], most: float) -> _Answer:
@@ -198,7 +214,7 @@ class _Helper:
     one: ClassVar[_Helper | None] = None
 
     def __init__(self) -> None:
-        self.owner, self.seconds = os.getpid(), 0.0
+        self.owner, self.seconds, self.was_asked = os.getpid(), 0.0, False
         asked, self.questions = os.pipe()
         self.copy = _Copy(partial(_answer_all, asked), (self.questions,))
         os.close(asked)
@@ -212,6 +228,7 @@ class _Helper:
     def answer(self, work: Callable[[str], str], question: str, most: float) -> _Answer:
         """None of a helper that ends over it. Raises TimeoutError."""
         deadline, found = monotonic() + _FAR * most / STEPS_A_SECOND, b""
+        self.was_asked = True
         try:
             with suppress(BrokenPipeError):  # of a helper that has been ended: it has no answer
                 _write(self.questions, pickle.dumps((work, question, most)))
@@ -220,7 +237,7 @@ class _Helper:
         finally:
             if not found:
                 status = self.end()
-        answer: _Answer = pickle.loads(found) if found else _Answer(None, most, _is_late(status))
+        answer: _Answer = pickle.loads(found) if found else _Answer.of_none(most, status)
         self._takes(answer.seconds)
         return answer
 
@@ -252,6 +269,7 @@ def _answer_all(questions: int, out: IO[bytes]) -> None:
             work, question, most = pickle.load(asked)
             _ends_after(slow() * most / STEPS_A_SECOND)
             made = _Answer.of(partial(work, question), most)
+            _ends_never()  # what is left of the time is not for the next question
             answer = pickle.dumps(replace(made, seconds=spent() - before))
             out.write(_SIZE.pack(len(answer)) + answer)
             out.flush()

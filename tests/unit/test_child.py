@@ -139,12 +139,27 @@ def test_another_helper_comes_after_one_that_ended() -> None:
     assert len({first, second, third, _helper()}) == 4
 
 
-def test_a_helper_that_was_ended_between_questions_has_no_answer() -> None:
+def test_another_helper_answers_for_one_that_was_ended_between_questions() -> None:
     first = _helper()
     os.kill(first, signal.SIGKILL)
     time.sleep(0.1)
-    assert in_helper(_who, "it is", 60) is None
     assert _helper() != first
+
+
+class _SlowToRead:
+    """What takes a tenth of a second to read."""
+
+    def __reduce__(self) -> tuple[Callable[[str], str], tuple[str]]:
+        return _busy, ("0.2",)
+
+
+def _read(what: object, question: str) -> str:
+    return question
+
+
+def test_time_that_a_question_leaves_does_not_end_the_next_one() -> None:
+    assert in_helper(partial(_read, None), "before", 0.02) == "before"
+    assert in_helper(partial(_read, _SlowToRead()), "after", 60) == "after"
 
 
 def test_steps_of_a_helper_count_and_are_bounded() -> None:
