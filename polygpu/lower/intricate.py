@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from polygpu.model.expr import COMPARISONS, Binary, Call
 from polygpu.model.kernel import Assign, Kernel, Region
 from polygpu.model.kernel_walk import operands, statements
 from polygpu.model.rewrite import walk
+from polygpu.support.recent import Recent, Same
 
 # Comparisons: of a kernel, and of each value that it stores. Of PolyBench and NAS, none has more than 260 for
 # 56 values, or 57 for 3.
@@ -15,9 +17,16 @@ _KERNEL, _STORE = 100, 40
 _TESTS = COMPARISONS - {"&&", "||"}
 
 
+_FOUND: Recent[bool] = Recent(512)  # candidates of a search share most of their kernels
+
+
 def is_intricate(region: Region) -> bool:
     """Whether a kernel compares far more often than what it stores explains."""
-    return any(sum(_compared(k)) > _KERNEL + _STORE * _stores(k) for k in region.kernels)
+    return any(_FOUND.get(Same(k.body), partial(_is_intricate, k)) for k in region.kernels)
+
+
+def _is_intricate(kernel: Kernel) -> bool:
+    return sum(_compared(kernel)) > _KERNEL + _STORE * _stores(kernel)
 
 
 def _compared(kernel: Kernel) -> Iterator[int]:

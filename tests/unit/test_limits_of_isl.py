@@ -21,6 +21,7 @@ from polygpu.pipeline import File, compile_file
 from polygpu.schedule.prepare import Prepared, is_single
 from polygpu.support.diagnostics import Diagnosed
 from polygpu.support.isl_idioms import TooLongError, bounded, few_cases, few_floors, hurried, slow, steps
+from polygpu.support.recent import Recent
 from polygpu.verify.certificate import certify
 from tests.processor import at_most
 
@@ -304,6 +305,7 @@ def test_kernels_that_are_intricate_give_way_to_simpler_ones(
     assert len(steps_together.region.kernels) > 2 and not is_intricate(steps_together.region)
     monkeypatch.setattr(intricate, "_KERNEL", 30)
     monkeypatch.setattr(intricate, "_STORE", 0)
+    monkeypatch.setattr(intricate, "_FOUND", Recent(512))
     assert is_intricate(steps_together.region)
     simpler = compile_file(str(source), options).regions[0]
     assert len(simpler.region.kernels) == 2 and not is_intricate(simpler.region)
