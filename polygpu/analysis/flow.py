@@ -32,9 +32,9 @@ from polygpu.support.isl_idioms import (
 )
 from polygpu.support.recent import Recent, Same
 
-# Dataflow of an array takes some 10,000 steps, 3 million where many statements write it; of dense
+# Dataflow of an array takes some 10,000 steps, up to 1.6 million where many statements write it; of dense
 # conflicts in 15 statements it may never end.
-_STEPS = 4_000_000
+_STEPS = 2_000_000
 _FEW = 50_000  # for which nothing is begun
 _SECONDS = 20.0
 _RECENT = 256  # arrays of a region

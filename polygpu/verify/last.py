@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import islpy as isl
 
-from polygpu.support.child import in_child, in_helper
+from polygpu.support.child import in_child, in_helper, steps_for
 from polygpu.support.isl_idioms import (
     D,
     TooLongError,
@@ -29,7 +29,7 @@ from polygpu.support.recent import Recent
 W = TypeVar("W")
 Found = TypeVar("Found", isl.Set, isl.Map)
 _DOUBTFUL, _LONG = 500, 1000  # strides
-_DOUBTFUL_SECONDS = 3.0
+_DOUBTFUL_SECONDS = 2.0
 _SOON = 20_000  # steps, which take about as long as to copy this process
 _FLOORS = 30  # with more of them isl was seen to take a quarter of a minute for a maximum, and for a subset
 _MANY_FLOORS = 4  # of one piece that is subtracted, for which isl was seen to take minutes
@@ -43,6 +43,7 @@ _LONG_TEXT = 5000  # letters, which isl takes longer to read than this process t
 _STRIDE = re.compile(r"(?:mod |/)(\d{3,})|(\d{3,})(?=[A-Za-z_*(])")  # in a text of isl's
 _LAST: Recent[list[isl.Map]] = Recent(256)
 _FOUND: Recent[Any] = Recent(256)
+_TOO_FEW: Recent[float] = Recent(64)  # steps for what was made elsewhere
 
 
 def last_writes(earlier: dict[W, isl.Map], times: dict[W, isl.Map]) -> dict[W, isl.Map]:
@@ -128,14 +129,16 @@ def _found(kind: type[Found], work: Callable[..., Found], one: Found, other: Fou
     It is made here if that takes few steps, and none is long, else elsewhere; as a text, in which isl says
     a set in fewer pieces and floors than it has them.
     """
-    key = str(one), str(other)
+    texts = str(one), str(other)
 
     def made() -> Found:
-        long = any(int(found[1] or found[2]) >= _DOUBTFUL for text in key for found in _STRIDE.finditer(text))
+        long = any(
+            int(found[1] or found[2]) >= _DOUBTFUL for text in texts for found in _STRIDE.finditer(text)
+        )
         here = None if long else _made_soon(work, (one, other))
         return kind(str(here)) if here is not None else _made_elsewhere(kind, work, (one, other), what)
 
-    found: Found = _FOUND.get((what, key), made)
+    found: Found = _FOUND.get((what, texts), made)
     return found
 
 
@@ -151,14 +154,18 @@ def _made_soon(work: Callable[..., Found], sets: Sequence[Found]) -> Found | Non
 
 def _made_elsewhere(kind: type[Found], work: Callable[..., Found], sets: Sequence[Found], what: str) -> Found:
     """In a helper, which has to read the sets, or in a copy of this process that has them."""
+    question, most = _BETWEEN.join(map(str, sets)), steps_for(_DOUBTFUL_SECONDS)
+    if most <= _TOO_FEW.found.get((what, question), 0.0):
+        raise TooLongError(f"isl takes too long for {what}")
     try:
-        if len(question := _BETWEEN.join(map(str, sets))) > _LONG_TEXT:
+        if len(question) > _LONG_TEXT:
             found = in_child(lambda: str(work(*sets)), _DOUBTFUL_SECONDS)
         else:
             found = in_helper(partial(_answer, kind, work), question, _DOUBTFUL_SECONDS)
     except TimeoutError:
         found = None
     if found is None:
+        _TOO_FEW.replace((what, question), most)
         raise TooLongError(f"isl takes too long for {what}")
     return kind(found)
 
