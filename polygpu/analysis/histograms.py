@@ -116,7 +116,8 @@ def _single_updates(s: Statement) -> tuple[Statement, ...]:
     if s.ends or not all(isinstance(a, Store | Branch) for a in updates):
         return ()
     parts = tuple(_part(s, (*_needed(locals_, a), a)) for a in updates)
-    apart = all(_apart(x, y) for x in parts for y in parts if x is not y)
+    pairs = [(x, y) for x in parts for y in parts if x is not y]
+    apart = all(_apart(x, y) or _add_alike(x, y) for x, y in pairs)
     return parts if apart and all(_updating(x) is not None for x in parts) else ()
 
 
@@ -151,13 +152,37 @@ def _histogram(scop: Scop, s: Statement, a: Access) -> _Histogram:
         why = f"the terms of '{array}' are floating-point numbers, which are added in order"
         raise _refused(a, why, "--reassociate lets threads share them")
     for level in range(len(s.iterators)):
-        plain = inlined(scop, s, level)
+        alone = _without_other_updates(scop, s, level)
+        plain = inlined(alone, s, level)
         store = None if plain is None else _updating(plain)
-        others = (x for x in within(scop, s, level) if x.name != s.name)
+        others = (x for x in within(alone, s, level) if x.name != s.name)
         if plain is not None and store is not None and all(_apart(plain, x) for x in others):
             return _Histogram(plain, level, store, operator)
-    why = f"the loop uses '{array}' elsewhere, or changes what tells the element"
-    raise _refused(a, why, "let the loop do nothing else with it")
+    raise _not_alone(scop, s, a)
+
+
+def _not_alone(scop: Scop, s: Statement, a: Access) -> Diagnosed:
+    """What else the loops do, because of which no copies can be made of the statement's array."""
+    mine = member(a.reference)
+    others = [x for x in within(_without_other_updates(scop, s, 0), s, 0) if x.name != s.name]
+    if any(member(other.reference) == mine for x in others for other in x.accesses):
+        return _refused(a, f"the loop uses '{mine[0]}' elsewhere", "let the loop do nothing else with it")
+    read = {member(other.reference) for other in s.accesses if not other.write} - {mine}
+    changed = ", ".join(sorted({f"'{name}'" for name, _ in read & written(others)}))
+    why = f"the loop changes what tells the element, or what is added: {changed}"
+    return _refused(a, why, "compute it in one expression, from what the loop does not change")
+
+
+def _without_other_updates(scop: Scop, s: Statement, level: int) -> Scop:
+    """`scop` without what else adds to the array in the loop: in which order both do that is no matter."""
+    added = {x.name for x in within(scop, s, level) if x.name != s.name and _add_alike(s, x)}
+    return replace(scop, statements=tuple(x for x in scop.statements if x.name not in added))
+
+
+def _add_alike(s: Statement, other: Statement) -> bool:
+    """Whether each only updates an element of one array, with one operator: `h[a[i]] += w; h[b[i]] -= w;`."""
+    stores = _updating(s), _updating(other)
+    return None not in stores and len({(*member(x.target), update(x)) for x in stores if x is not None}) == 1
 
 
 def _apart(s: Statement, other: Statement) -> bool:

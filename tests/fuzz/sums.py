@@ -62,7 +62,8 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     v.arrays = tuple(a for a in arrays if a.name not in used)
     beside = replace(inside, scalars=())
     made = [_node(v, target, index, beside, storages) for target in targets]
-    body: tuple[Node, ...] = tuple(made)
+    again = (_again(v, node, target, beside) for node, target in zip(made, targets, strict=True))
+    body: tuple[Node, ...] = (*made, *(node for node in again if node is not None))
     if v.arrays and v.chance(0.15):
         body = (*_largest(v, beside, targets[0]), *body)
     if v.arrays and v.chance(0.2):
@@ -146,6 +147,14 @@ def _histogram(v: Values, target: Target, scope: Scope) -> Assign:
     assert isinstance(place, Read)
     chosen = Operation(f"({{0}} & {_BINS - 1})", (v.leaf(scope, "int"),))
     return _update(v, (replace(place, subscripts=(*place.subscripts[:-1], chosen)), ctype), scope)
+
+
+def _again(v: Values, node: Node, target: Target, scope: Scope) -> Assign | None:
+    """Another update of elements of a histogram: a[b[i] & 7] += ...; a[c[i] & 7] -= ...;"""
+    if not isinstance(node, Assign) or node.target == target[0] or not v.chance(0.4):
+        return None
+    other = _histogram(v, target, scope)
+    return replace(other, template=node.template) if v.chance(0.6) else other
 
 
 def _places(node: Node, target: Read | Scalar) -> list[Read | Scalar]:
