@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import dropwhile, islice
 
-from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, type_of
+from polygpu.model.expr import Binary, Cast, Expr, Int, Name, Reference, Select, type_of
 from polygpu.model.rewrite import actions, map_actions, reads_of, references, rewrite, substitute, walk
-from polygpu.model.scop import Access, Action, Let, Scop, Statement, Store
+from polygpu.model.scop import Access, Action, Branch, Let, Scop, Statement, Store
 from polygpu.model.updates import alike
 
 _MOST = 1000
@@ -76,12 +76,23 @@ def _read(s: Statement) -> set[tuple[str, str]]:
 
 
 def _supplies(w: Statement, s: Statement) -> bool:
-    """Whether all that `s` reads of what `w` stores is the one element that `w` stores."""
+    """Whether all that `s` reads of what `w` stores is the one element that `w` stores, or may store."""
+    stored = _stored(w)
+    if stored is None:
+        return False
+    target = stored[0].target
+    reads = (a.reference for a in s.accesses if not a.write)
+    return all(alike(target, r) for r in reads if member(r) == member(target))
+
+
+def _stored(w: Statement) -> tuple[Store, Expr | None] | None:
+    """The only store of a statement, and the test that it may be under."""
     match w.body:
-        case (Store(target),):
-            reads = (a.reference for a in s.accesses if not a.write)
-            return all(alike(target, r) for r in reads if member(r) == member(target))
-    return False
+        case (Store() as store,):
+            return store, None
+        case (Branch(test, (Store() as store,), ()),):
+            return store, test
+    return None
 
 
 def kept(inside: Sequence[Statement], s: Statement, level: int) -> set[tuple[str, str]]:
@@ -125,14 +136,17 @@ def _supplied(inside: Sequence[Statement], s: Statement, r: Reference) -> bool:
 
 
 def _with_value(s: Statement, w: Statement) -> Statement:
-    """`s` with what `w` stores in place of the element it reads."""
-    (store,) = w.body
-    assert isinstance(store, Store)
+    """`s` with what `w` stores in place of the element it reads; under a test, it still reads that too."""
+    stored = _stored(w)
+    assert stored is not None
+    store, test = stored
     exact = type_of(store.value) == store.target.type
     value = store.value if exact else Cast(store.target.type, store.value)
 
     def changed(e: Expr) -> Expr | None:
-        return value if isinstance(e, Reference) and alike(e, store.target) else None
+        if not isinstance(e, Reference) or not alike(e, store.target):
+            return None
+        return value if test is None else Select(test, value, e)
 
     def put(e: Expr) -> Expr:
         return rewrite(e, changed)
@@ -143,7 +157,8 @@ def _with_value(s: Statement, w: Statement) -> Statement:
     def access(a: Access) -> Access:
         return replace(a, reference=place(a.reference))
 
-    mine = [access(a) for a in s.accesses if a.write or not alike(a.reference, store.target)]
+    replaced = [a for a in s.accesses if not a.write and alike(a.reference, store.target)]
+    mine = [access(a) for a in s.accesses if a not in replaced] + (replaced if test is not None else [])
     reads = [a for a in w.accesses if not a.write]
     return replace(s, body=map_actions(s.body, put, place), accesses=(*reads, *mine))
 

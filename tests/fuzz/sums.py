@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz.program import Array, Assign, If, Loop, Node, Operation, Read, Scalar, Value, is_floating
+from tests.fuzz.program import (
+    Array,
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Node,
+    Operation,
+    Read,
+    Scalar,
+    Value,
+    is_floating,
+)
 from tests.fuzz.values import Scope, Values, constant, name
 
 Header = Callable[[Scope], tuple[Loop, Scope]]
@@ -63,7 +75,10 @@ def sums(v: Values, header: Header, scope: Scope) -> tuple[Node, ...]:
     beside = replace(inside, scalars=())
     made = [_node(v, target, index, beside, storages) for target in targets]
     again = (_again(v, node, target, beside) for node, target in zip(made, targets, strict=True))
-    body: tuple[Node, ...] = (*made, *(node for node in again if node is not None))
+    updates = [*zip(made, targets, strict=True), *zip(again, targets, strict=True)]
+    body: tuple[Node, ...] = ()
+    for k, (node, (_, ctype)) in enumerate(updates):
+        body += () if node is None else _by_a_local(v, node, f"z{k}", ctype, beside)
     if v.arrays and v.chance(0.15):
         body = (*_largest(v, beside, targets[0]), *body)
     if v.arrays and v.chance(0.2):
@@ -155,6 +170,21 @@ def _again(v: Values, node: Node, target: Target, scope: Scope) -> Assign | None
         return None
     other = _histogram(v, target, scope)
     return replace(other, template=node.template) if v.chance(0.6) else other
+
+
+def _by_a_local(v: Values, node: Node, local: str, ctype: str, scope: Scope) -> tuple[Node, ...]:
+    """int z = ...; if (z > 3) z = 3; if (a[i] % 3) z = 3 - z; s += z;      or just what is updated."""
+    if not isinstance(node, Assign) or not v.chance(0.15):
+        return (node,)
+    z, floating = Scalar(local), is_floating(ctype)
+    other = "{0} = {1} - {0};" if floating else "{0} = {1} - {0} % 64;"
+    changes: list[Node] = []
+    for _ in range(v.random.choice((1, 1, 2))):
+        test = Operation("({0}) % 3 == 1", (v.leaf(scope, "int"),))
+        if v.chance(0.4):
+            test = Operation(v.random.choice(("{0} > 3", "{0} < 1")), (z,))
+        changes.append(If(test, (Assign(z, v.random.choice((other, "{0} = {1};")), constant(3)),)))
+    return Declare(local, "float" if floating else "int", node.value), *changes, replace(node, value=z)
 
 
 def _places(node: Node, target: Read | Scalar) -> list[Read | Scalar]:
