@@ -101,6 +101,25 @@ def test_nothing_else_changes(domains: list[tuple[Expr, ...]], elsewhere: frozen
     assert [change(domain) for domain in domains] == domains
 
 
+def test_a_long_switch_has_as_many_ranges_as_cases(tmp_path: Path) -> None:
+    """Parameters for its tests would have 2 ** 16 combinations."""
+    cases = "".join(f"case {3 * k}: return y * y + {k};" for k in range(16))
+    text = f"""
+static float value(float y, int kind) {{ switch (kind) {{ {cases} }} return y; }}
+void f(int n, int kind, float *restrict x, const float *restrict y)
+{{
+    for (int i = 0; i < n; i++)
+        x[i] = value(y[i], kind);
+}}
+"""
+    (tmp_path / "f.c").write_text(text)
+    (made,) = compile_file(str(tmp_path / "f.c"), Options(target="emulator", level=0)).regions
+    assert made.region.kernels
+    assert "kind" in {s.name for s in made.scop.scalars}
+    p = polyhedra.build(with_free_names(made.scop)[0])
+    assert max(s.domain.n_basic_set() for s in p.statements) == 17
+
+
 def test_code_grows_with_the_branches_alone(tmp_path: Path) -> None:
     def copies(branches: int) -> int:
         text = str(region(tmp_path, chain(branches)).region.kernels)

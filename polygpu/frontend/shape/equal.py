@@ -3,11 +3,14 @@
     if (kind == a) S; else if (kind == b) T;   ->   T where kind_is_a < 1 and kind_is_b >= 1
 
 Values that are not equal are less or greater: T would have two domains, and each further branch twice as many
-as the one before. What else is about such values keeps them as they are.
+as the one before. What else is about such values keeps them as they are, and so do tests of one value against
+many constants, as in a long `switch`: what is left of its values is as many ranges as there are tests, while
+parameters that are 0 or 1 have twice as many combinations for each.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from polygpu.model.expr import Binary, Expr, Int, Name, Select, Unary
@@ -15,6 +18,7 @@ from polygpu.model.rewrite import children, rewrite, scalars_in
 
 Domain = tuple[Expr, ...]
 _OPPOSITE = {"==": "!=", "!=": "=="}
+_MOST = 9  # constants that one value is told apart from by parameters
 
 
 def with_truths(
@@ -26,7 +30,7 @@ def with_truths(
     others alone.
     """
     conditions = [c for domain in domains for c in domain]
-    apart = dict.fromkeys(test for c in conditions for test in _apart(c, True))
+    apart = _without_long(dict.fromkeys(test for c in conditions for test in _apart(c, True)))
     others = elsewhere | scalars_in(*(part for c in conditions for part in _no_test(c, apart)))
     truths = {
         test: truth
@@ -46,7 +50,14 @@ def with_truths(
     return changed
 
 
-def _apart(condition: Expr, holds: bool) -> Iterator[Expr]:
+def _without_long(tests: dict[Binary, None]) -> dict[Binary, None]:
+    """Without all tests of values that are compared with many constants."""
+    compared = Counter(test.left for test in tests if not scalars_in(test.right))
+    compared.update(test.right for test in tests if not scalars_in(test.left))
+    return {t: None for t in tests if max(compared[t.left], compared[t.right]) <= _MOST}
+
+
+def _apart(condition: Expr, holds: bool) -> Iterator[Binary]:
     """The tests for equality that fail where the condition holds, or else where it does not."""
     match condition:
         case Binary("&&" | "||", left, right):
