@@ -42,6 +42,7 @@ from tests.fuzz.sums import sums
 from tests.fuzz.turns import turning
 from tests.fuzz.unsized import with_unsized
 from tests.fuzz.values import ITERATORS, Scope, Values, constant, name
+from tests.fuzz.widths import with_widths
 from tests.fuzz.wrapping import within_bounds
 
 WRAPPING = (
@@ -56,7 +57,8 @@ BRANCHES = 6  # within branches of a branchy program, at most
 
 def program(seed: str, sums: bool = False) -> Program:
     """That of a seed; with `sums` one of sums whose terms may come in any order."""
-    return with_choices(_program(seed, sums), Random(f"{seed}:chosen"))
+    made = with_choices(_program(seed, sums), Random(f"{seed}:chosen"))
+    return with_widths(made, Random(f"{seed}:widths"))
 
 
 def _program(seed: str, sums: bool) -> Program:

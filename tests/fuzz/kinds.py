@@ -110,6 +110,7 @@ FORMS = {
     "old-style": Form("parameters declared as in K&R's C", lambda p: p.old_style),
     "stepping": Form("outermost loops that step by a parameter", lambda p: bool(p.step)),
     "kinds": Form("stores that depend on what a parameter is", lambda p: bool(p.kinds)),
+    "widths": Form("rows of a length that is computed", lambda p: bool(p.widths)),
     "rows": Form("rows behind pointers", lambda p: any(a.storage == ROWS for a in p.arrays)),
     "unsized": Form("arrays of unknown size that data choose elements of", has_unsized),
     "pointers": Form("loops over pointers, while and do", lambda p: bool(p.pointing)),

@@ -182,6 +182,7 @@ class Program:
     that a branch sets (`tests.fuzz.chosen`), and parameters of a function of the `old_style` have their types
     behind the list. Outermost loops step by a parameter of the value `step` where that is not 0. Of the
     values `kinds` a parameter has the first: what a store stores depends on which of the others that is.
+    `widths` is the seed of how rows of flattened arrays are computed (`tests.fuzz.widths`), "" where none is.
     """
 
     arrays: tuple[Array, ...]
@@ -199,6 +200,7 @@ class Program:
     old_style: bool = False
     step: int = 0
     kinds: tuple[str, ...] = ()
+    widths: str = ""
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -488,6 +488,17 @@ def test_programs_with_chosen_numbers_and_old_declarations_are_valid(tmp_path: P
     assert Batch(made, tmp_path).outcome.failures == []
 
 
+def test_rows_have_computed_lengths(tmp_path: Path) -> None:
+    """What is passed for them makes them as long as those of other programs."""
+    flat = [p for p in programs() if re.search(r"\* w1_A", source([replace(p, widths="")]))]
+    assert any(p.widths for p in programs())
+    made = [replace(p, widths=str(k)) for k, p in enumerate(flat[:40])]
+    texts = [source([p]) for p in made]
+    for way in (r"w1_A\d >> 1", r"w1_A\d / 3", r"w1_A\d \^ 5", r"~w1_A\d & 4095"):
+        assert any(re.search(rf"\* \({way}\)", text) for text in texts), way
+    assert Batch(made, tmp_path).outcome.failures == []
+
+
 @pytest.mark.parametrize("seed", ["490001:1999", "420001:1598"])
 def test_unsigned_variables_stay_at_0_and_above(seed: str, tmp_path: Path) -> None:
     """One that says how far a pointer is does not begin at -1, none counts down by 2 beyond 0."""

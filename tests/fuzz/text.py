@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.fuzz import chosen, held, pointing
+from tests.fuzz import chosen, held, pointing, widths
 from tests.fuzz.carried import Carrying
 from tests.fuzz.pointing import ROWS
 from tests.fuzz.program import (
@@ -369,7 +369,7 @@ class _Writer:
     def _width(self, array: Array, d: int) -> str:
         width = self.sizes[array.name][d]
         if _unknown(self.program, width):
-            return f"w{d}_{array.name}"
+            return widths.computed(self.program, array, f"w{d}_{array.name}")
         return f"({width})" if width.terms else str(width)
 
 
@@ -406,7 +406,8 @@ def _driver(k: int, p: Program) -> str:
             lines.append(f"    memcpy({_renamed(k, p, a)}, {a.name}, count{seed} * sizeof *{a.name});")
             continue
         if a.storage == "flat":
-            arguments += [chosen.passed(p, str(e)) for e in sizes[a.name][1:] if _unknown(p, e)]
+            rows = [widths.passed(p, a, str(e)) for e in sizes[a.name][1:] if _unknown(p, e)]
+            arguments += [chosen.passed(p, row) for row in rows]
         if a.storage == ROWS:
             arguments.append(pointing.passed(a, sizes[a.name]))
             continue

@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygpu.frontend.shape.affine import expression, polynomial
-from polygpu.frontend.shape.delinearize import Shape, find_shape, subscripts_for, sums_in
-from polygpu.model.expr import Binary, Expr, Int, Name
+from polygpu.frontend.shape.affine import Affine, expression, polynomial
+from polygpu.frontend.shape.delinearize import (
+    Shape,
+    find_shape,
+    subscripts_for,
+    sums_in,
+    with_known_extents,
+)
+from polygpu.model.expr import Binary, Call, Expr, Int, Name, Unary
 from polygpu.model.rewrite import scalars_in
 from polygpu.model.scop import Scop
 from polygpu.support.position import Position
@@ -153,3 +159,25 @@ def test_a_fixed_subscript_between_others_tells_a_stride() -> None:
     assert isinstance(shape, Shape)
     assert [shown(e) for e in subscripts_for(other, shape)] == ["i", "(p + 2)", "j"]
     assert isinstance(find_shape([first], ITERATORS), str)
+
+
+@pytest.mark.parametrize(
+    ("length", "known"),
+    [
+        (Binary("<<", Int(1), Name("n")), Name("p")),
+        (Binary("/", Name("n"), Name("m")), Name("p")),
+        (Binary(">>", Name("n"), Int(1)), Call("floord", (Name("n"), Int(2)), "int")),
+        (Binary("+", Name("n"), Int(2)), Binary("+", Name("n"), Int(2))),
+        (Binary("&", Name("n"), Unary("~", Int(3))), Name("p")),
+    ],
+)
+def test_rows_of_a_computed_length(length: Expr, known: Expr) -> None:
+    """a[i * (1 << n) + j] has rows of as many elements as an affine form, or a parameter, has."""
+    cell = Binary("+", Binary("*", Name("i"), length), Name("j"))
+    found = find_shape([polynomial(cell)], ITERATORS, sums_in(cell))
+    assert isinstance(found, Shape)
+    shape = with_known_extents(Affine(ITERATORS, {}, lambda _: Name("p")), found)
+    assert isinstance(shape, Shape)
+    assert shape.extents == (known,)
+    assert [shown(s) for s in subscripts_for(polynomial(cell), shape)] == ["i", "j"]
+    assert isinstance(with_known_extents(Affine({"n"}, {}), found), str)

@@ -31,6 +31,7 @@ from polygpu.frontend.shape.delinearize import (
     is_parameter,
     subscripts_for,
     sums_in,
+    with_known_extents,
 )
 from polygpu.frontend.shape.selects import implied
 from polygpu.frontend.text.nodes import nodes
@@ -333,9 +334,10 @@ def _flattened(region: Region, array: RawArray, visits: list[Visit]) -> Shape | 
     iterators = region.iterators | region.locals
     subscripts = [distributed(region.affine, subscript, iterators) for subscript in subscripts]
     sums = dict.fromkeys(found for subscript in subscripts for found in sums_in(subscript))
-    return find_shape(
+    found = find_shape(
         map(polynomial, subscripts), iterators, [x for x in sums if is_parameter(x.atom, iterators)]
     )
+    return found if isinstance(found, str) else with_known_extents(region.affine, found)
 
 
 def _is_flat(region: Region, visits: list[Visit], found: Shape, extents: tuple[Expr | None, ...]) -> bool:

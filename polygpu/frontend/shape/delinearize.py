@@ -119,6 +119,16 @@ def find_shape(
     return replace(shape, sums=tuple(used)) if isinstance(shape, Shape) else shape
 
 
+def with_known_extents(affine: Affine, shape: Shape) -> Shape | str:
+    """The shape with rows as long as an affine form says, or a parameter for it: `1 << k`, `n / m`."""
+    extents: list[Expr] = []
+    for extent in shape.extents:
+        if (value := affine.value(extent)) is None:
+            return "the length of its rows is no affine form"
+        extents.append(value)
+    return replace(shape, extents=tuple(extents))
+
+
 def _shape(subscripts: Sequence[Polynomial], iterators: Set[str]) -> Shape | str:
     grouped: dict[tuple[Expr, ...], int] = {(): 1}
     for subscript in subscripts:
@@ -216,8 +226,12 @@ def _chosen(
 
 
 def is_parameter(atom: Expr, iterators: Set[str]) -> bool:
-    if isinstance(atom, Binary):  # a Sum's
-        return all(isinstance(side, Int) or is_parameter(side, iterators) for side in (atom.left, atom.right))
+    """Whether it is one, or computed of parameters and numbers alone, as what a `Sum` has is."""
+    match atom:
+        case Binary(_, left, right):
+            return all(isinstance(side, Int) or is_parameter(side, iterators) for side in (left, right))
+        case Unary(_, operand):
+            return isinstance(operand, Int) or is_parameter(operand, iterators)
     return isinstance(atom, Name) and atom.name not in iterators
 
 
