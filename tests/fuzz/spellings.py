@@ -1,4 +1,5 @@
-"""Other ways to write what a program does: helper functions, jumps, `switch`, `while`, two loops as one.
+"""Other ways to write what a program does: helper functions, jumps, `switch`, `while`, two loops as one,
+labels that nobody jumps to.
 
 A spelling is a seed; what is written with it means the same, up to conversions of arguments.
 """
@@ -22,6 +23,7 @@ from tests.fuzz.program import (
     Node,
     Read,
     Scalar,
+    Turn,
     Value,
     is_floating,
 )
@@ -39,6 +41,7 @@ VALUES = (
     "{{ if (i % 3 == 1) return {target}; {type} j = {target}; if (v > j) j = v; return j; }}",
     "{{ return {target} > v ? {target} : v; }}",
 )
+LABELLED = 0.3  # of the programs
 
 
 class Writing(Protocol):
@@ -52,10 +55,12 @@ class Writing(Protocol):
 @dataclass
 class Spelling:
     """`prefix` begins the helpers' names, `parameters` are the function's, None where helpers cannot have
-    them; `around` are the loops that are open. Grows helpers, in the order of the calls.
+    them; `around` are the loops that are open. Grows helpers, in the order of the calls. `labelled` says what
+    has a label.
     """
 
     random: Random
+    labelled: Random
     prefix: str
     arrays: Mapping[str, Array]
     types: Mapping[str, str]
@@ -66,6 +71,16 @@ class Spelling:
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
+
+    def __post_init__(self) -> None:
+        self.names_loops = self.labelled.random() < LABELLED
+
+    def label(self, node: Node, indent: str) -> list[str]:
+        """A name for a statement, of which decisions and other tools know it."""
+        if not self.names_loops or isinstance(node, Declare | Turn) or self.labelled.random() < 0.5:
+            return []
+        self.labels += 1
+        return [f"{indent}at{self.labels}:"]
 
     def lines(self, writer: Writing, node: Node, indent: str, last: bool) -> list[str] | None:
         """The node in another way, None for the usual one; it may be the last of a loop's body."""

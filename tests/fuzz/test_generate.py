@@ -299,6 +299,7 @@ def test_spellings_occur() -> None:
         r"void h0_\d+\(.*\)\n\{\n    int \w = .*;\n    while \(",
     ):
         assert sum(bool(re.search(shape, text)) for text in texts) >= 3, shape
+    assert sum(bool(re.search(r"^ +at\d+:\n +for ", text, re.MULTILINE)) for text in texts) > 3
     assert all("goto" not in source([replace(p, spelling="")]) for p in spelled[:20])
 
 

@@ -254,7 +254,8 @@ class _Writer:
         p, k = self.program, self.number
         types = {**dict(p.scalars), **types_of(p.regions)}
         parameters = None if p.old or p.spelled("const") else _parameters(k, p)
-        return Spelling(Random(p.spelling), f"h{k}_", self.arrays, types, parameters)
+        labels = Random(f"{p.spelling}:labels")
+        return Spelling(Random(p.spelling), labels, f"h{k}_", self.arrays, types, parameters)
 
     def lines(self, nodes: tuple[Node, ...], indent: str, loop: bool = False) -> list[str]:
         """`loop` if the nodes are the body of one."""
@@ -264,8 +265,11 @@ class _Writer:
         ]
 
     def _spelled(self, node: Node, indent: str, last: bool) -> list[str]:
-        found = self.spelling.lines(self, node, indent, last) if self.spelling else None
-        return self._node(node, indent) if found is None else found
+        if self.spelling is None:
+            return self._node(node, indent)
+        label = self.spelling.label(node, indent)
+        found = self.spelling.lines(self, node, indent, last)
+        return [*label, *(self._node(node, indent) if found is None else found)]
 
     def _node(self, node: Node, indent: str) -> list[str]:
         match node:

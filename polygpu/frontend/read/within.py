@@ -342,6 +342,8 @@ def _within(reader: Reader, node: Any, exits: _Exits | None) -> list[Action]:
             test = reader.certain(node.cond)
             then, otherwise = _branches(reader, node, test, exits)
             return [Branch(test, tuple(then), tuple(otherwise))]
+        case c_ast.Label() if node.name not in reader.region.jumped_to:
+            return _within(reader, node.stmt, exits)
         case c_ast.EmptyStatement():
             return []
         case c_ast.Pragma():
