@@ -489,6 +489,13 @@ def test_programs_with_chosen_numbers_and_old_declarations_are_valid(tmp_path: P
     assert Batch(made, tmp_path).outcome.failures == []
 
 
+def test_some_scalars_have_no_address() -> None:
+    """Some of what passes subscripts on is `register`, and some is not."""
+    found = [source([p]) for p in programs() if p.carried]
+    marked = [re.search(r"^    register \w[\w ]* \w+ = \d;", text, re.MULTILINE) for text in found]
+    assert len(found) / 20 < sum(map(bool, marked)) < len(found) / 2
+
+
 def test_rows_have_computed_lengths(tmp_path: Path) -> None:
     """What is passed for them makes them as long as those of other programs."""
     flat = [p for p in programs() if re.search(r"\* w1_A", source([replace(p, widths="")]))]

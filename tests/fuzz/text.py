@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -233,7 +233,7 @@ def _function(k: int, p: Program, pragmas: bool) -> str:
     lines += [f"    {ctype} {text} = 1;" for text, ctype in p.scalars]
     if p.old:
         lines.append("    int i, j, k, l, d;")
-    lines += [*(f"    {text};" for text in writer.declared.values()), *regions]
+    lines += [*(f"    {text};" for text in writer.declarations()), *regions]
     total = " + ".join(["0.0", *(text for text, _ in p.scalars), *writer.live])
     helpers = writer.spelling.helpers if writer.spelling else []
     return "\n".join([*helpers, *lines, f"    return {total};", "}", ""])
@@ -249,6 +249,12 @@ class _Writer:
         self.arrays = {a.name: a for a in p.arrays}
         self.spelling = self._spelling() if p.spelling else None
         self.pointing = pointing.pointing(p)
+
+    def declarations(self) -> Iterator[str]:
+        """Those of the further variables, of which some that are no pointers have no address."""
+        for name, text in self.declared.items():
+            chance = Random(f"{self.program.carried}:{name}:register").random()
+            yield f"register {text}" if chance < 0.15 and "*" not in text and name not in self.live else text
 
     def _spelling(self) -> Spelling:
         p, k = self.program, self.number

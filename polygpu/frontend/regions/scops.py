@@ -500,10 +500,10 @@ def _check_declarations(region: Region, extract: Extract) -> None:
             raise refusal("PG114", region.at(item), message, help_text, len(item.name))
 
 
-def _check_registers(region: Region, _: Extract) -> None:
+def _check_registers(region: Region, extract: Extract) -> None:
     """What the region writes is passed by its address: `register` variables have none."""
     for variable, array in region.arrays.items():
-        if "register" in variable.storage and _storage(variable) == "local":
+        if "register" in variable.storage and _storage(variable, extract) == "local":
             message = f"'{variable.name}' is written in the region and declared register: it has no address"
             if not isinstance(variable.type, Basic):
                 message = f"'{variable.name}' is declared register: it has no address"
@@ -536,8 +536,8 @@ def _affine(shaped: Shaped, conversions: Iterable[Conversion]) -> Iterator[Expr]
         yield from (conversion.value, *conversion.domain)
 
 
-def _storage(variable: Variable) -> str:
-    if variable.place == "region":
+def _storage(variable: Variable, extract: Extract) -> str:
+    if variable.place == "region" or _is_within(variable, extract):
         return "region"
     if isinstance(variable.type, Pointer) or (
         variable.place == "parameter" and isinstance(variable.type, Vector)
@@ -546,13 +546,20 @@ def _storage(variable: Variable) -> str:
     return "local" if variable.place == "parameter" else variable.place
 
 
+def _is_within(variable: Variable, extract: Extract) -> bool:
+    """Whether a `register` variable's value matters in the region alone, which has one of its own then."""
+    if "register" not in variable.storage or not isinstance(variable.type, Basic):
+        return False
+    return not (_lives(extract, variable) or read_first(extract.items, variable.node, after=False))
+
+
 def _array(
     array: RawArray, shaped: Shaped, extract: Extract, changed: frozenset[str], hoisted: Hoisted | None
 ) -> Array:
     variable = array.variable
     element = element_of(variable.type)
     pointers = tables(variable.type)
-    storage = "parameter" if pointers else hoisted.storage if hoisted else _storage(variable)
+    storage = "parameter" if pointers else hoisted.storage if hoisted else _storage(variable, extract)
     structure = None
     if isinstance(element, Qualified):
         record = element.record
