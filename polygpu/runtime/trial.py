@@ -29,6 +29,8 @@ CHECKED = (
     "-DPOLYGPU_CHECK=1",
     "-fsanitize=signed-integer-overflow,shift-exponent,integer-divide-by-zero,bounds",
 )
+# 2048 bytes around each object: with 16, an element far behind one is found in another
+_WATCHED = "detect_leaks=0:redzone=2048"
 QUIET = ("-w", "-ffp-contract=off")
 PERMISSIVE = (
     "-no-pie",
@@ -223,7 +225,7 @@ def _run(program: Path, arguments: list[str], seconds: float) -> subprocess.Comp
     command = (str(program), str(program.with_suffix(".out")), *arguments)
     return subprocess.run(
         command, capture_output=True, text=True, errors="replace", check=False, timeout=seconds,
-        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "POLYGPU_PROFILE": ""},
+        env={**os.environ, "ASAN_OPTIONS": _WATCHED, "POLYGPU_PROFILE": ""},
     )  # fmt: skip
 
 

@@ -180,6 +180,24 @@ def test_one_byte_beyond_no_bytes_is_undefined(capfd: pytest.CaptureFixture[str]
     assert "m=6 n=1" in undefined[0]
 
 
+def test_far_beyond_an_array_is_undefined(capfd: pytest.CaptureFixture[str]) -> None:
+    """At subscripts around 255 of 100 elements the original reads what is in another array."""
+    limited = """\
+    void limited(int n, unsigned char *restrict out, const unsigned char *restrict in,
+                 const unsigned char *restrict limit, const int *restrict red)
+    {
+        for (int i = 0; i < n; i++) {
+            out[2 * i] = limit[255 - (in[i] + red[in[i]])];
+            out[2 * i + 1] = limit[255 - in[i]];
+        }
+    }
+    """
+    assert verify(limited) == 0
+    output = capfd.readouterr().out
+    assert re.search("not run at .*=100.*: undefined in the original: heap-buffer-overflow", output)
+    assert "different" not in output
+
+
 HELPERS = """\
 float factor = 3;
 static float twice(float x) { return 2 * x; }
