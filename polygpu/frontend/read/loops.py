@@ -14,7 +14,7 @@ from polygpu.frontend.names.types import Basic, describe
 from polygpu.frontend.read.expressions import Reader
 from polygpu.frontend.read.promises import NOTHING
 from polygpu.frontend.read.reasons import nonaffine
-from polygpu.frontend.read.state import Binding, Iterator, Region, Substitute
+from polygpu.frontend.read.state import Binding, Iterator, Region, Substitute, source_text
 from polygpu.frontend.read.unsupported import refusal
 from polygpu.frontend.read.values import converted, current
 from polygpu.frontend.shape.affine import (
@@ -244,10 +244,18 @@ def _start(reader: Reader, node: c_ast.For, part: Any, position: Position) -> tu
             known = current(reader, variable)
             start = known.value if isinstance(known, Substitute) else start  # `conversions.of_start` converts
         case _:
-            raise refusal("PG104", position, "the loop's header does not set its iterator", _FORM, 3)
+            raise refusal("PG104", position, _no_start(node), _FORM, 3)
     if not isinstance(variable, Variable):
         raise refusal("PG104", position, "the loop has no iterator", _FORM, 3)
     return variable, start
+
+
+def _no_start(node: c_ast.For) -> str:
+    """What is wrong with a header that sets no variable."""
+    for part in parts_of(node.init):
+        if isinstance(part, c_ast.Assignment) and not isinstance(part.lvalue, c_ast.ID):
+            return f"the loop counts in '{source_text(part.lvalue)}', which is no variable of its own"
+    return "the loop's header does not set its iterator"
 
 
 def _iterator_type(position: Position, variable: Variable) -> str:
