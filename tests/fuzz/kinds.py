@@ -15,7 +15,7 @@ from tests.fuzz.text import TOOLS, source
 from tests.fuzz.unsized import has_unsized
 
 SUMS, STAYING = "sums", "staying"  # that a batch has or has not
-_JUMP = re.compile(r"\b(continue|goto|switch)\b")
+_JUMP = re.compile(r"\b(continue|goto|switch|do)\b")
 _COLLAPSED = re.compile(r"for \(int (\w+) = 0; \1 < .*\) \* .*; \1\+\+\)")
 _LITERAL = re.compile(r"\(\(struct record\)\{ \.w = ")
 _HELPER = re.compile(r"^static .*\bh0_\d+\(", re.MULTILINE)

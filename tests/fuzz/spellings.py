@@ -114,7 +114,15 @@ class Spelling:
                 else [f"{indent}case 0: break;"]
             )
             return [f"{indent}switch ({test}) {{", *zero, f"{indent}default: {{", *then, f"{indent}}} }}"]
-        return None
+        return self._once(test, then, otherwise, indent) if kind < 0.75 else None
+
+    def _once(self, test: str, then: list[str], otherwise: list[str], indent: str) -> list[str]:
+        """A loop that runs once, as in macros, and is left where the test holds, or fails."""
+        inner, leave = indent + "    ", self.random.choice(("break;", "break;", "continue;"))
+        if self.chance(0.4):
+            test, then, otherwise = f"!({test})", otherwise, then
+        first = [f"{inner}if ({test}) {{", *then, f"{inner}    {leave}", f"{inner}}}"]
+        return [f"{indent}do {{", *first, *otherwise, f"{indent}}} while (0);"]
 
     def _goto(self, test: str, then: list[str], otherwise: list[str], indent: str) -> list[str]:
         self.labels += 2

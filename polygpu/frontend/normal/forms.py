@@ -18,6 +18,7 @@ from polygpu.frontend.normal.gotos import jumps_to, without_goto
 from polygpu.frontend.normal.guarded import Guards, has_guarded_loops
 from polygpu.frontend.normal.inline import Inliner
 from polygpu.frontend.normal.memory import as_loops
+from polygpu.frontend.normal.once import without_once
 from polygpu.frontend.normal.scratch import with_first_values
 from polygpu.frontend.normal.searches import leaving_at_end
 from polygpu.frontend.normal.sequences import in_sequence, is_chain
@@ -32,6 +33,7 @@ from polygpu.support.dataclass import dataclass
 _CONCERNED = (
     c_ast.FuncCall,
     c_ast.Switch,
+    c_ast.DoWhile,
     c_ast.Goto,
     c_ast.Continue,
     c_ast.Break,
@@ -81,6 +83,7 @@ def normal(
     items = blocks(items, scope, lambda found, _: without_goto(found, names, every))
     items = blocks(items, scope, without_break)
     items = blocks(items, scope, lambda found, _: without_continue(found, names))
+    items = blocks(items, scope, lambda found, inner: without_once(found, inner, names))
     items = blocks(items, scope, lambda found, inner: as_loops(found, inner, names))
     if pairs:
         items = without_complex(items, context, scope, names)
