@@ -34,7 +34,7 @@ def checks(pytest_arguments: list[str]) -> dict[str, tuple[str, ...]]:
             *python,
             "pytest",
             "-n",
-            "2",
+            "3",  # on two processors: one waits for compilers and programs now and then
             "--dist=worksteal",
             "--durations=5",
             "-q",

@@ -263,6 +263,7 @@ def _write(to: int, text: bytes) -> None:
 def _answer_all(questions: int, out: IO[bytes]) -> None:
     """In the helper, until nobody is left who asks: answers, each after its size."""
     unbounded()
+    _END.set(inf)  # of whoever made the helper
     before = spent()
     with os.fdopen(questions, "rb") as asked, suppress(EOFError):
         while True:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from polygpu.compilation import Options
 from polygpu.compiler import compile_chosen
 from polygpu.support import child
-from polygpu.support.child import Lost, apart, dismiss, in_child, in_helper
+from polygpu.support.child import Lost, apart, dismiss, in_child, in_helper, patience
 from polygpu.support.isl_idioms import STEPS_A_SECOND, TooLongError, bounded, spent, steps
 from polygpu.verify import certificate
 from polygpu.verify.certificate import certify
@@ -185,11 +186,17 @@ def test_the_time_of_a_helper_counts_once() -> None:
     assert abs(spent() - before - while_it_goes_on) < 0.1
 
 
-def test_a_helper_that_was_made_in_a_bound_is_not_bound_by_it() -> None:
+def _asking(question: str) -> str:
+    return in_child(lambda: question, 1) or ""
+
+
+@pytest.mark.parametrize("bound", [bounded(20_000), patience(0.01)])
+def test_a_helper_that_was_made_in_a_bound_is_not_bound_by_it(bound: AbstractContextManager[None]) -> None:
     dismiss()
-    with bounded(20_000):
+    with bound:
         helper = _helper()
     assert in_helper(_many_steps, "1000", 60) == "done"
+    assert in_helper(_asking, "it", 60) == "it"
     assert _helper() == helper
 
 
