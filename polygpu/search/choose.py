@@ -354,6 +354,8 @@ class Chooser:
         most: int | None = None,
         limit: float = inf,
     ) -> Price:
+        if kernel >= len(made.region.kernels):  # the choice's order gave way to one that has fewer of them
+            return Price(inf, 0, 0, self.device)
         code, at = made.region.kernels[kernel], (most, *sizes.items())
         asked = replace(code, name=""), alone(made.region, code.name, "").body, at
         known = self.effort.prices.get(asked)
