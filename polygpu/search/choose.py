@@ -321,7 +321,7 @@ class Chooser:
     def _price(self, nest: Nest, more: tuple[Decision, ...], at: Looked, limit: float) -> Price:
         """The seconds of what takes far more than the limit in few iterations are those of these."""
         made = self._made(more)
-        if made is None:
+        if made is None or not _has(made, nest):
             return Price(inf, 0, 0, self.device)
         if at.most is not None and at.most > _ROUGH:
             found = self._priced(made, nest.kernel, at.sizes, _ROUGH, _FAR * limit)
@@ -354,8 +354,6 @@ class Chooser:
         most: int | None = None,
         limit: float = inf,
     ) -> Price:
-        if kernel >= len(made.region.kernels):  # the choice's order gave way to one that has fewer of them
-            return Price(inf, 0, 0, self.device)
         code, at = made.region.kernels[kernel], (most, *sizes.items())
         asked = replace(code, name=""), alone(made.region, code.name, "").body, at
         known = self.effort.prices.get(asked)
@@ -364,6 +362,12 @@ class Chooser:
             self.effort.priced(asked[0], at, known.looked_at)
             self.effort.prices[asked] = known
         return known
+
+
+def _has(made: CompiledRegion, nest: Nest) -> bool:
+    """Whether the nest's kernel is its kernel there too: the order of a choice may give way to another."""
+    taken = made.taken[nest.kernel] if nest.kernel < len(made.taken) else ()
+    return any(t.decision.key == "order" and t.decision.place == nest.place for t in taken)
 
 
 def _taken(chosen: Iterable[Chosen]) -> tuple[Decision, ...]:

@@ -235,11 +235,9 @@ def _not_followed_soon(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.M
     """The same where strides are long: isl's steps may be long then, so not many are taken here."""
     sets = pairs, others, order
     found = _made_soon(_not_followed, sets)
-    return (
-        found
-        if found is not None
-        else _made_elsewhere(isl.Map, _not_followed, sets, "the last of two writes")
-    )
+    if found is None:
+        found = _made_elsewhere(isl.Map, _not_followed, sets, "the last of two writes")
+    return found
 
 
 def _not_followed(pairs: isl.Map, others: isl.Map, order: isl.Map) -> isl.Map:

@@ -148,7 +148,7 @@ def test_another_helper_answers_for_one_that_was_ended_between_questions() -> No
 
 
 class _SlowToRead:
-    """What takes a tenth of a second to read."""
+    """What takes a fifth of a second to read."""
 
     def __reduce__(self) -> tuple[Callable[[str], str], tuple[str]]:
         return _busy, ("0.2",)
