@@ -39,6 +39,7 @@ LEFT = 930_000  # microseconds of effort that a region may take
 _CHOSEN = frozenset({"order", "tile", "threads", "deal", "stage", "buffer", "wide", "unroll"})
 _POINTS = 16  # of a thread: nests whose blocks or launches differ, which take longer, are priced at sizes
 # at which so many keep a chip busy
+_LONGER = 2  # times those, where the first blocks count less than all that follow
 _WHILE = 4  # times as many, which differ from more in nothing but how many they are
 _ROUGH, _FAR = 4, 1.5  # iterations of loops that are looked at first, and how far off they are at most
 _SMALLER, _SMALL, _LOSS, _SURE = 4, 256, 1.03, 0.6
@@ -185,7 +186,8 @@ class Chooser:
         return self.effort.left >= left / 2 and self.device.margin * all_take < seconds < inf
 
     def _just_busy(self, sizes: Mapping[str, int]) -> bool:
-        return any(size <= self._busy < self.sizes.get(name, 0) for name, size in sizes.items())
+        most = _LONGER * self._busy
+        return any(size <= most < self.sizes.get(name, 0) for name, size in sizes.items())
 
     def _gains(self, r: CompiledRegion, made: CompiledRegion, share: float) -> bool:
         """Whether the kernels that only `made` has take a `share` at most of those that only `r` has."""
@@ -305,13 +307,13 @@ class Chooser:
         more is looked at than for one that is alike.
 
         Blocks of nests that are no boxes differ, and launches of loops: there are fewer of them at sizes that
-        just keep the device busy. Of one axis no more is needed than keeps it so for a while.
+        keep the device busy for a moment. Of one axis no more is needed than keeps it so for a while.
         """
         busy = self._busy
         sizes = {name: min(size, _WHILE * busy**2) for name, size in (like.sizes or self.sizes).items()}
         grid = r.grids[nest.kernel]
         if launches_differ(r, nest) or extent_of(grid).corner_test is not None or not is_rectangular(grid):
-            sizes = {name: min(size, busy) for name, size in sizes.items()}
+            sizes = {name: min(size, _LONGER * busy) for name, size in sizes.items()}
         while (found := self._priced(r, nest.kernel, sizes, like.most)).seconds == inf:
             if max(sizes.values(), default=0) <= busy or self.effort.left <= 0:
                 break

@@ -122,13 +122,19 @@ _HALF_WARPS = Shapes(
     (Shape((128,), (1,), width=64), Shape((32,), (1,), width=32)),
     (Shape((64,), (16,)), Shape((512,), (4,))),
     (Shape((32,), (1,), unrolled=_UNROLLED), Shape((32,), (1,), width=4)),
-    steps=(Shape((2, 128), (16, 1), "blocked"), Shape((16, 16), (4, 4))),
+    steps=(Shape((4, 64), (16, 2), "blocked"), Shape((16, 16), (4, 4))),
     ragged=(
         Shape((1, 128), (16, 1), width=8, unrolled="full", as_staged=True),
+        Shape((8, 16), (8, 4), "blocked", width=8, unrolled=_UNROLLED, early=True, as_staged=True),
         Shape((8, 32), (4, 2), early=True, as_staged=True),
         Shape((2, 32), (16, 1), "blocked", early=True, as_staged=True),
     ),
-    boxes=(Shape((1, 4, 16), (8, 1, 1), shared=True), _ROWS, _TURNED),
+    boxes=(
+        Shape((1, 2, 64), (4, 2, 1), shared=True),
+        Shape((1, 4, 16), (8, 1, 1), shared=True),
+        _ROWS,
+        _TURNED,
+    ),
 )
 # Segments are fetched whatever the order of the lanes: four rows of four touch four lines of each array.
 _SEGMENTS = replace(

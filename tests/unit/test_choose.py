@@ -78,11 +78,21 @@ def test_nests_alike_are_chosen_for_alike() -> None:
     assert len(shapes) == 3 and shapes[0] and shapes[0] == shapes[1] == shapes[2]
 
 
-def test_nests_alike_are_chosen_for_however_many_they_are() -> None:
-    """Tiles of the steps of floyd-warshall: more than are looked at by themselves."""
-    threads = [d for d in by(known("floyd-warshall", 2, "gtx285"), "model") if d.key == "threads"]
-    of_tiles = [d.items for d in threads if len(d.names) == 2]
-    assert len(of_tiles) > choose._FEW and len({*of_tiles}) == 1
+def test_nests_alike_are_chosen_for_however_many_they_are(tmp_path: Path) -> None:
+    """Steps that update matrices: more than are looked at by themselves."""
+    source, names = tmp_path / "updates.c", "ABCD"
+    arrays = ", ".join(f"float {name}[n][n]" for name in names)
+    update = (
+        "for (int i = k + 1; i < n; i++) for (int j = k + 1; j < n; j++) {0}[i][j] -= {0}[i][k] * {0}[k][j];"
+    )
+    steps = "\n".join(update.format(name) for name in names)
+    source.write_text(
+        f"void f(int n, {arrays})\n{{\n#pragma scop\n"
+        f"for (int k = 0; k < n; k++) {{\n{steps}\n}}\n#pragma endscop\n}}\n"
+    )
+    made = compile_certified(str(source), Options(target="emulator", device="8800gtx", certify="off"))
+    threads = [d.items for d in by(made, "model") if d.key == "threads"]
+    assert len(threads) == len(names) > choose._FEW and len({*threads}) == 1
 
 
 def test_shallower_nests_are_chosen_for_where_the_deepest_are_too_much(

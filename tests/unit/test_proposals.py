@@ -63,6 +63,7 @@ GAINS = [
     ("nussinov", "8800gtx", 17, 256, 0.75, "threads(i: 32) tile(i: 32) deal(i: cyclic) unroll(4)"),
     ("nussinov", "gtx285", 17, 256, 0.8, "threads(i: 32) tile(i: 32, k: 4) deal(i: cyclic) unroll(4)"),
     ("lu", "gtx285", 18, 256, 0.85, "threads(i: 2, j: 128) tile(i: 32, j: 128) deal(i: blocked, j: cyclic)"),
+    ("lu", "8800gtx", 18, 1024, 0.9, "threads(i: 4, j: 64) tile(i: 64, j: 128) deal(i: blocked, j: cyclic)"),
     (
         "cholesky", "gtx285", 20, 256, 0.8,
         "threads(i: 32, j: 4) tile(i: 128, j: 32) deal(i: cyclic, j: cyclic)",
@@ -78,6 +79,15 @@ GAINS = [
     (
         "symm", "gtx285", 18, 512, 0.6,
         "threads(i: 1, j: 128) tile(i: 16, j: 128, k: 8) deal(i: cyclic, j: cyclic) unroll(full)",
+    ),
+    (
+        "symm", "gtx285", 20, 1024, 0.3,
+        "threads(k: 8, j: 16) tile(k: 64, j: 64, i: 8) deal(k: blocked, j: cyclic) unroll(4) "
+        "buffer(prefetch)",
+    ),
+    (
+        "heat-3d", "8800gtx", 19, 256, 0.3,
+        "stage(A) threads(i: 1, j: 2, k: 64) tile(i: 4, j: 4, k: 64) deal(i: cyclic, j: cyclic, k: cyclic)",
     ),
     (
         "heat-3d", "8800gtx", 19, 256, 0.45,
