@@ -9,6 +9,7 @@ from pycparser import c_ast
 from polygpu.frontend.names import mathematics
 from polygpu.frontend.names.scopes import Function, Variable, function_scope
 from polygpu.frontend.names.types import Basic
+from polygpu.frontend.read import not_computed
 from polygpu.frontend.read.functions import Choice, Impure, UserFunction, impure_call, user_function
 from polygpu.frontend.read.state import Reading, Substitute
 from polygpu.frontend.read.unsupported import refusal
@@ -97,6 +98,10 @@ def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
         help_text = "write its size as a number of elements times 'sizeof' of one, or write a loop"
         return refusal("PG130", reader.region.at(node), message, help_text, len(name))
     context = reader.region.context
+    known = not_computed.reason(name)
+    if known is not None:
+        message, help_text = known
+        return refusal("PG130", reader.region.at(node), message, help_text, len(name))
     message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
     help_text = "end the region before the call, or define the function in this file"
     if name in context.refused:

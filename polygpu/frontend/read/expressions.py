@@ -88,7 +88,8 @@ class Reader:
         found = constant(node.type, node.value) if code is None else Int(code)
         if found is None:
             message = f"a constant of type {node.type} in a region: the GPU has no such type"
-            raise refusal("PG140", self.region.at(node), message, "use double", len(node.value))
+            help_text = "leave text to the host" if node.type == "string" else "use double"
+            raise refusal("PG140", self.region.at(node), message, help_text, len(node.value))
         return found
 
     def name(self, node: c_ast.ID) -> Expr:
