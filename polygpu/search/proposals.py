@@ -140,7 +140,7 @@ _HALF_WARPS = Shapes(
 _SEGMENTS = replace(
     _HALF_WARPS,
     square=(Shape((32, 4), (4, 8)),),
-    steps=(Shape((4, 64), (16, 2), "blocked"), Shape((2, 128), (16, 1), "blocked")),
+    steps=(Shape((4, 128), (32, 1), "blocked"), Shape((2, 128), (16, 1), "blocked")),
     boxes=(Shape((2, 4, 32), (8, 1, 1), shared=True), _ROWS, _TURNED),
 )
 # Caches and wide registers: large tiles of products, groups of points that are loaded as vectors.

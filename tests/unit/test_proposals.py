@@ -69,8 +69,8 @@ GAINS = [
         "threads(i: 32, j: 4) tile(i: 128, j: 32) deal(i: cyclic, j: cyclic)",
     ),
     (
-        "lu", "gtx285", 18, 4096, 0.4,
-        "threads(i: 4, j: 64) tile(i: 64, j: 128) deal(i: blocked, j: cyclic)",
+        "lu", "gtx285", 18, 1024, 0.3,
+        "threads(i: 4, j: 128) tile(i: 128, j: 128) deal(i: blocked, j: cyclic)",
     ),
     (
         "symm", "8800gtx", 18, 256, 0.6,
