@@ -225,7 +225,10 @@ class Measuring:
         return self._text(substitute(e, {n.name: replace(n, name=_own(n.name)) for n in names}))
 
     def _text(self, e: Expr) -> str:
-        return print_expr(self.plain(rewrite(e, self._named)), self._names)
+        return print_expr(self._in_source(e), self._names)
+
+    def _in_source(self, e: Expr) -> Expr:
+        return self.plain(rewrite(e, self._named))
 
     def _named(self, e: Expr) -> Expr | None:
         """As the host file calls it."""
@@ -238,8 +241,13 @@ class Measuring:
 
     @cached_property
     def _names(self) -> Names:
-        arrays = {a.name: _argument(a) for a in self.scop.arrays if a.extents}
+        arrays = {a.name: self._argument(a) for a in self.scop.arrays if a.extents}
         return Names(C, arrays, "long long", constants={name: _own(name) for name in arrays})
+
+    def _argument(self, a: Array) -> ArrayArgument:
+        extents = tuple(e if e is None else self._in_source(e) for e in a.extents)
+        pitch = extents[-1] if len(extents) > 1 else None
+        return ArrayArgument(a.name, a.element, extents, pitch, True, False, a.structure)
 
 
 def _inspected(place: tuple[str, str]) -> str:
@@ -249,11 +257,6 @@ def _inspected(place: tuple[str, str]) -> str:
 
 def _own(name: str) -> str:
     return f"polygpu_the_{name}"
-
-
-def _argument(a: Array) -> ArrayArgument:
-    pitch = a.extents[-1] if len(a.extents) > 1 else None
-    return ArrayArgument(a.name, a.element, a.extents, pitch, True, False, a.structure)
 
 
 def _pointer(a: Array) -> str:
