@@ -78,10 +78,12 @@ def build_checked(kernel: str, directory: Path, *flags: str) -> Path:
     return programs.build_emulator(kernel, directory, True, *FAST, *flags)
 
 
-def compile_cuda(source: Path, architecture: str) -> None:
+def compile_cuda(source: Path, architecture: str, optimised: bool = True) -> None:
     """Without a warning; of the host's code, and of the optimiser, that is asked for one architecture."""
-    brief = () if architecture == ARCHITECTURES[0] else ("-cubin", "-Xcicc", "-O1", "-Xptxas", "-O1")
-    programs.compile_cuda(source, source.with_suffix(".o"), architecture, *brief)
+    first = architecture == ARCHITECTURES[0]
+    brief = () if first and optimised else ("-Xcicc", "-O1", "-Xptxas", "-O1", "-Xcompiler", "-O0")
+    device = () if first else ("-cubin",)
+    programs.compile_cuda(source, source.with_suffix(".o"), architecture, *device, *brief)
 
 
 def together(sources: Iterable[Path], file: Path, own: tuple[str, ...] = ()) -> Path:

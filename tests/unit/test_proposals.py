@@ -63,13 +63,13 @@ GAINS = [
     ("nussinov", "8800gtx", 17, 256, 0.75, "threads(i: 32) tile(i: 32) deal(i: cyclic) unroll(4)"),
     ("nussinov", "gtx285", 17, 256, 0.8, "threads(i: 32) tile(i: 32, k: 4) deal(i: cyclic) unroll(4)"),
     ("lu", "gtx285", 18, 256, 0.85, "threads(i: 2, j: 128) tile(i: 32, j: 128) deal(i: blocked, j: cyclic)"),
-    ("lu", "8800gtx", 18, 1024, 0.9, "threads(i: 4, j: 64) tile(i: 64, j: 128) deal(i: blocked, j: cyclic)"),
+    ("lu", "8800gtx", 18, 512, 0.95, "threads(i: 4, j: 64) tile(i: 64, j: 128) deal(i: blocked, j: cyclic)"),
     (
         "cholesky", "gtx285", 20, 256, 0.8,
         "threads(i: 32, j: 4) tile(i: 128, j: 32) deal(i: cyclic, j: cyclic)",
     ),
     (
-        "lu", "gtx285", 18, 1024, 0.3,
+        "lu", "gtx285", 18, 512, 0.5,
         "threads(i: 4, j: 128) tile(i: 128, j: 128) deal(i: blocked, j: cyclic)",
     ),
     (
