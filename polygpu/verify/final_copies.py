@@ -32,7 +32,8 @@ from polygpu.model.kernel import (
     Statement,
     While,
 )
-from polygpu.model.kernel_walk import touched
+from polygpu.model.kernel_walk import reads, statements, touched, written
+from polygpu.model.rewrite import references
 from polygpu.model.scop import Access, Store
 from polygpu.support.isl_idioms import D
 
@@ -72,9 +73,19 @@ def _launched(body: tuple[HostStatement, ...]) -> Iterator[str]:
 
 def _top(p: Polyhedra, array: str, copied: isl.Set, later: list[Kernel]) -> int:
     """The place of a copy at the top of the source's order: before what `later` kernels do with it."""
+    sites = {site for k in later for site in _sites(k.body, array)}
     names = {n for k in later if array in set.union(*touched(k.body)) for n in _statements(k.body)}
     mine = (s for s in p.statements if s.name in names and not s.schedule.is_empty())
-    return min((_place(s) for s in mine if _uses(s, array, copied)), default=p.positions)
+    return min((_place(s) for s in mine if _uses(s, array, copied, sites)), default=p.positions)
+
+
+def _sites(body: tuple[Statement, ...], array: str) -> Iterator[int]:
+    """Those of accesses to an array; others of its accesses in the source may go to temporaries here."""
+    for s in statements(body):
+        target = written(s)
+        own = [target] if isinstance(target, Reference) else []
+        mine = (*own, *(r for e in reads(s) for r in references(e)))
+        yield from (r.site for r in mine if r.array == array)
 
 
 def _stored_with(region: Region, copying: Kernel) -> set[str]:
@@ -87,9 +98,9 @@ def _place(s: PolyStatement) -> int:
     return int(s.schedule.range().dim_min_val(0).to_python())
 
 
-def _uses(s: PolyStatement, array: str, elements: isl.Set) -> bool:
-    mine = (a.relation.range().reset_tuple_id() for a in s.accesses if array_tuple(a.reference) == array)
-    return any(not touched.is_disjoint(elements) for touched in mine)
+def _uses(s: PolyStatement, array: str, elements: isl.Set, sites: set[int]) -> bool:
+    mine = (a for a in s.accesses if array_tuple(a.reference) == array and a.reference.site in sites)
+    return any(not a.relation.range().reset_tuple_id().is_disjoint(elements) for a in mine)
 
 
 def _writes(p: Polyhedra, array: str, writers: set[str]) -> Writes:
