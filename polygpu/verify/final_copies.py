@@ -80,7 +80,7 @@ def _top(p: Polyhedra, array: str, copied: isl.Set, later: list[Kernel]) -> int:
 
 
 def _sites(body: tuple[Statement, ...], array: str) -> Iterator[int]:
-    """Those of accesses to an array; others of its accesses in the source may go to temporaries here."""
+    """Those of accesses to an array, -1: any; others in the source may go to temporaries here."""
     for s in statements(body):
         target = written(s)
         own = [target] if isinstance(target, Reference) else []
@@ -99,8 +99,9 @@ def _place(s: PolyStatement) -> int:
 
 
 def _uses(s: PolyStatement, array: str, elements: isl.Set, sites: set[int]) -> bool:
-    mine = (a for a in s.accesses if array_tuple(a.reference) == array and a.reference.site in sites)
-    return any(not a.relation.range().reset_tuple_id().is_disjoint(elements) for a in mine)
+    mine = (a for a in s.accesses if array_tuple(a.reference) == array)
+    own = (a.relation.range().reset_tuple_id() for a in mine if {a.reference.site, -1} & sites)
+    return any(not touched.is_disjoint(elements) for touched in own)
 
 
 def _writes(p: Polyhedra, array: str, writers: set[str]) -> Writes:

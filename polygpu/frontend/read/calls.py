@@ -99,7 +99,7 @@ def _unknown(reader: Reading, node: c_ast.FuncCall, name: str) -> Diagnosed:
         return refusal("PG130", reader.region.at(node), message, help_text, len(name))
     context = reader.region.context
     known = not_computed.reason(name)
-    if known is not None:
+    if known is not None and name not in context.refused:
         message, help_text = known
         return refusal("PG130", reader.region.at(node), message, help_text, len(name))
     message = f"'{name}' is called in a region: it is no mathematical function and not defined in this file"
