@@ -10,7 +10,7 @@ of it when every read of the web gets its value from the same iteration of that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -258,15 +258,31 @@ def _members(p: Polyhedra, e: Expansion) -> list[tuple[PolyStatement, PolyAccess
 
 def _overwrites(p: Polyhedra, e: Expansion, level: int) -> bool:
     """Whether two iterations of the loop at `level` write, or read and write, the same element."""
-    accesses = _members(p, e)
-    for _, write in accesses:
-        for _, other in accesses:
-            if tuple_name(other.relation, D.out) != tuple_name(write.relation, D.out):
-                continue  # another member of the elements
-            same = write.relation.apply_range(other.relation.reverse())
-            if write.write and not carried(same, level).is_empty():
+    for mine in _that_may_meet([a for _, a in _members(p, e)]):
+        others = [a.relation.reverse() for a in mine]
+        for write in (a.relation for a in mine if a.write):
+            if any(not carried(write.apply_range(other), level).is_empty() for other in others):
                 return True
     return False
+
+
+def _that_may_meet(accesses: list[PolyAccess]) -> Iterable[list[PolyAccess]]:
+    """The accesses of each member of the elements, apart where subscripts that all have fixed differ: there
+    are as many pairs as accesses times accesses.
+    """
+    fixed = [(a, tuple_name(a.relation, D.out), _constants(a.relation.range())) for a in accesses]
+    varying = {(name, k) for _, name, values in fixed for k, value in enumerate(values) if value is None}
+    found: dict[Hashable, list[PolyAccess]] = {}
+    for a, name, values in fixed:
+        known = tuple(value for k, value in enumerate(values) if (name, k) not in varying)
+        found.setdefault((name, known), []).append(a)
+    return found.values()
+
+
+def _constants(elements: isl.Set) -> list[int | None]:
+    """The value of each subscript that has one only."""
+    values = (elements.plain_get_val_if_fixed(D.set, k) for k in range(elements.dim(D.set)))
+    return [value.to_python() if value.is_int() else None for value in values]
 
 
 def _only(relation: isl.Map, levels: tuple[int, ...]) -> isl.Map:
@@ -332,7 +348,8 @@ def _within_instances(accesses: list[tuple[PolyStatement, PolyAccess]]) -> set[s
     """The statements that may read what the same instance has written, in a branch or in an earlier turn of a
     loop of its own: dataflow between instances does not show that.
     """
-    turning = {s.name for s, _ in accesses if any(isinstance(a, Repeat) for a in actions(s.body))}
+    each = {s.name: s for s, _ in accesses}.values()
+    turning = {s.name for s in each if any(isinstance(a, Repeat) for a in actions(s.body))}
     written = {s.name for s, a in accesses if a.write and s.name in turning}
     found: set[str] = set()
     for s, a in accesses:  # in the order of the body, what an action reads before what it writes

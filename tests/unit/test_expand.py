@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from polygpu.analysis.dependences import compute
-from polygpu.analysis.expand import expand
+import islpy as isl
+import pytest
+
+from polygpu.analysis import expand as expand_module
+from polygpu.analysis.dependences import carried, compute
+from polygpu.analysis.expand import expand, whole
 from tests.unit.frontend_text import shown_action
 from tests.unit.middle import MATRICES, VECTORS, analysed, expanded, same_map
 
@@ -70,6 +74,29 @@ def test_members_of_one_array_are_apart() -> None:
     body += " B[i][k] = t[3 - k].x * t[k].y; }"
     p = analysed(MATRICES, body, head)
     assert {e.levels for e in expand(p, compute(p))[1]} == {(0,)}
+
+
+def test_elements_of_constant_subscripts_are_compared_with_few_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That two iterations share none of B[i][0] to B[i][39], constants tell, not 1,600 pairs."""
+    pairs: list[int] = []
+
+    def counting(relation: isl.Map, level: int) -> isl.Map:
+        pairs.append(level)
+        return carried(relation, level)
+
+    def overwritten(body: str) -> bool:
+        p = analysed(MATRICES, f"for (int i = 0; i < n; i++) {{ {body} }}")
+        return expand_module._overwrites(p, whole(p, "B"), 0)
+
+    monkeypatch.setattr(expand_module, "carried", counting)
+    own = " ".join(f"B[i][{k}] = A[i][{k}];" for k in range(40))
+    assert not overwritten(own) and 0 < len(pairs) < 3 * 40
+    assert overwritten(f"{own} B[7][3] = 0;")
+    assert overwritten("B[i][1] = 0; B[1][1] = B[i + 1][1];")
+    assert overwritten("B[i][1] = 0; for (int k = 0; k < i; k++) B[k + 1][k] = 0;")
+    assert not overwritten("B[i][1] = 0; for (int k = 0; k < i; k++) B[i][k] = 0;")
 
 
 def test_sequential_loops_between_parallel_ones_are_left_out() -> None:
