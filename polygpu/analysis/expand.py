@@ -243,13 +243,8 @@ def _volume(p: Polyhedra, e: Expansion) -> Volume:
 
 def _spread(p: Polyhedra, e: Expansion) -> frozenset[int]:
     """The subscripts that take more than one value in the web."""
-    touched = [a.relation.range() for _, a in _members(p, e)]
-    return frozenset(k for k in range(touched[0].dim(D.set)) if not _is_fixed(touched, k))
-
-
-def _is_fixed(touched: list[isl.Set], k: int) -> bool:
-    values = [elements.plain_get_val_if_fixed(D.set, k) for elements in touched]
-    return all(value.is_int() and value.eq(values[0]) for value in values)
+    touched = zip(*(_constants(a.relation.range()) for _, a in _members(p, e)), strict=True)
+    return frozenset(k for k, values in enumerate(touched) if None in values or len({*values}) > 1)
 
 
 def _members(p: Polyhedra, e: Expansion) -> list[tuple[PolyStatement, PolyAccess]]:
