@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import TypeAlias
@@ -27,10 +28,10 @@ from polygpu.model.linear import conjunction, linear, simplify
 from polygpu.model.rewrite import actions, repeats, substitute
 from polygpu.model.scop import Store
 from polygpu.perf.cost import rolled_loops
-from polygpu.schedule.tree import Member, Node, single_iterator
+from polygpu.schedule.tree import Member, Node
 from polygpu.support.dataclass import dataclass
 from polygpu.support.diagnostics import Diagnostic
-from polygpu.support.isl_idioms import D, c_name, coalesced, identifier, sets, single_space
+from polygpu.support.isl_idioms import D, coalesced, identifier, sets, single_space
 
 Code: TypeAlias = tuple[Statement, ...]
 
@@ -43,11 +44,6 @@ class EndlessError(Exception):
         self.kernel = kernel
         self.diagnostic = diagnostic
         self.key = key
-
-
-def inside_of(step: Fixed) -> str:
-    """Stands for the position in a tile of the step; no C name."""
-    return f"inside {step.name}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,9 @@ class RunCode:
         tree = scan(order, context, self._loop_names())
         uniform = frozenset(self._uniform_names())
         if steps and self.within is None and self._is_uneven(tree):
-            return self._in_common(order, context, steps[-1], uniform)
+            common = self._in_common(order, context, steps[-1], uniform)
+            if common is not None:
+                return common
         guarded = not self._runs_anywhere(tree)
         body = self._emit(tree, guarded, self.c.m.axes, guarded, uniform)
         inside = self._of_all_points(order)
@@ -116,21 +114,26 @@ class RunCode:
 
     def _is_uneven(self, tree: Scan) -> bool:
         """Whether bounds of loops depend on the point, of which a thread has several that may all run it."""
-        mine = [self.c.m.p.statement(s) for s in self.node.statements]
         uneven = bool(self.c.registers()) and not self._unconditional(tree)
-        return uneven and all(map(self._harmless, mine))
+        return uneven and self._is_harmless(tree)
 
     def _in_common(
         self, order: isl.UnionMap, context: isl.Set, step: Fixed, uniform: frozenset[str]
-    ) -> tuple[Statement, ...]:
-        """Loops that all points of a block have in common, with tests in tiles that some run a part of."""
+    ) -> Code | None:
+        """Loops that all points of a block have in common, with tests in tiles that some run a part of.
+
+        None where points beyond the nest could not run these.
+        """
         rows = [row for s in step.member.statements for row in entries(self.node, s)]
         at = next(k for k, row in enumerate(rows) if row is step.member.rows[step.member.statements[0]])
         axes = self.c.m.axes
         uneven = Uneven(order, context, axes, at, step.width, self._loop_names())
         known = self.c.block_context().intersect(self.c.visits(step, self.steps[:-1]))
         test, tree = uneven.whole(known)
-        part = self._emit(uneven.in_common(), False, axes, False, uniform)
+        common = uneven.in_common()
+        if not (self._is_harmless(tree) and self._is_harmless(common)):
+            return None
+        part = self._emit(common, False, axes, False, uniform)
         whole = self._emit(tree, False, axes, False, uniform)
         return (If(test, whole, part, uniform=True),) if test is not None else whole
 
@@ -200,30 +203,44 @@ class RunCode:
         taken = {n for a in self.c.m.axes for n in (a.name, a.origin)}
         taken |= {f.name for f in self.c.m.outer} | self.c.m.p.names()
         around = {step.name for step in self.steps}  # of which one may be an iterator of another statement
-        lines = [entries(self.node, s) for s in self.node.statements]
         names: list[str] = []
-        for d in range(max(len(line) for line in lines) or 1):
-            rows = {
-                s: row
-                for s, line in zip(self.node.statements, lines, strict=True)
-                if d < len(line) and isinstance(row := line[d], isl.PwAff)
-            }
-            inner = any(r is step.member.rows.get(s) for step in self.steps for s, r in rows.items())
-            known = taken if inner else taken | around
+        for d, (rows, width) in enumerate(zip(self._rows_below(), self._widths(), strict=True)):
+            known = taken if width else taken | around
             name = member_name(self.c.m.p, Member(rows), f"c{d}", known) if rows else f"c{d}"
-            if inner:
+            if width:
                 name = f"{name}_in"
             taken.add(name)
             names.append(name)
         return tuple(names)
 
+    def _rows_below(self) -> tuple[dict[str, isl.PwAff], ...]:
+        """Of each schedule dimension below the points the rows of the statements that have one there."""
+        lines = [entries(self.node, s) for s in self.node.statements]
+        return tuple(
+            {
+                s: row
+                for s, line in zip(self.node.statements, lines, strict=True)
+                if d < len(line) and isinstance(row := line[d], isl.PwAff)
+            }
+            for d in range(max(len(line) for line in lines) or 1)
+        )
+
+    def _widths(self) -> tuple[int, ...]:
+        """Of each of these dimensions the width of the tile in which it counts, 0 where it is no step's."""
+        return tuple(
+            next(
+                (t.width for t in self.steps for s, r in rows.items() if r is t.member.rows.get(s)),
+                0,
+            )
+            for rows in self._rows_below()
+        )
+
     def _runs_anywhere(self, tree: Scan) -> bool:
         """Whether points outside the nest may run the code too: registers change, nothing else is read."""
-        return bool(self.c.registers()) and self._unconditional(tree) and self._is_harmless()
+        return bool(self.c.registers()) and self._unconditional(tree) and self._is_harmless(tree)
 
-    def _is_harmless(self) -> bool:
-        mine = [self.c.m.p.statement(s) for s in self.node.statements]
-        return all(map(self._harmless, mine))
+    def _is_harmless(self, tree: Scan) -> bool:
+        return all(map(self._harmless, _leaves(tree)))
 
     @cached_property
     def _takes_over_any(self) -> bool:
@@ -256,8 +273,9 @@ class RunCode:
                 return False
         return True
 
-    def _harmless(self, s: PolyStatement) -> bool:
-        """Whether `s` may run at any point of the tile: it uses registers and shared tiles only."""
+    def _harmless(self, leaf: ScanLeaf) -> bool:
+        """Whether the instance may run at any point of the tile: it uses registers and shared tiles only."""
+        s = self.c.m.p.statement(leaf.statement)
         stores = [a for a in actions(s.body) if isinstance(a, Store)]
         if len(stores) != len(s.body) or any(not is_floating(type_of(a.value)) for a in stores):
             return False
@@ -270,12 +288,26 @@ class RunCode:
             if held is not None:
                 continue
             found = None if a.write else self.c.box_of(s.name, a.reference)
-            if found is None or not self._covers_tile(found[0], s, a.reference):
+            if found is None or not self._covers_tile(found[0], leaf, a.reference):
                 return False
         return True
 
-    def _covers_tile(self, box: Box, s: PolyStatement, r: Reference) -> bool:
-        """Whether the shared box holds what the reference would read at every point of the tile."""
+    def _covers_tile(self, box: Box, leaf: ScanLeaf, r: Reference) -> bool:
+        """Whether the shared box holds what the reference would read at every point of the tile.
+
+        An iterator may be the sum of others in code where it is one in the nest only: beyond, it is not.
+        """
+        values = dict(zip(self.c.m.p.statement(leaf.statement).iterators, leaf.arguments, strict=True))
+        for subscript, side in zip(r.subscripts, box.sides, strict=True):
+            index = simplify(substitute(subscript, values))
+            low, high = _interval(local_index(self.c, index, side.offset), self._places_in_tile)
+            if low is None or high is None or low < 0 or high >= side.size:
+                return False
+        return True
+
+    @cached_property
+    def _places_in_tile(self) -> dict[str, range]:
+        """The values of what says where in the tile a thread's points and iterations are."""
         threads = (self.c.points.thread(k) for k in range(len(self.c.m.axes)))
         ranges = {
             n.name: range(a.threads)
@@ -286,12 +318,8 @@ class RunCode:
             names = self.c.points.register_names(a)
             counts = (a.per_thread,) if len(names) == 1 else (a.per_thread // a.group, a.group)
             ranges |= {n: range(c) for n, c in zip(names, counts, strict=True)}
-        ranges |= {inside_of(step): range(step.width) for step in self.steps} | self._only_origins
-        for subscript, side in zip(r.subscripts, box.sides, strict=True):
-            low, high = _interval(local_index(self.c, self._in_points(subscript, s), side.offset), ranges)
-            if low is None or high is None or low < 0 or high >= side.size:
-                return False
-        return True
+        inside = {n: range(w) for n, w in zip(self._loop_names(), self._widths(), strict=True) if w}
+        return ranges | inside | self._only_origins
 
     @cached_property
     def _only_origins(self) -> dict[str, range]:
@@ -306,19 +334,6 @@ class RunCode:
                 tiles = range(-(-first // a.stride) * a.stride, last + 1, a.stride)
                 found |= {a.origin: tiles} if len(tiles) == 1 else {}
         return found
-
-    def _in_points(self, subscript: Expr, s: PolyStatement) -> Expr:
-        """The subscript with iterators that are points or the step's dimension written as such."""
-        values: dict[str, Expr] = {}
-        for axis in self.c.m.axes:
-            iterator = single_iterator(axis.member.rows[s.name])
-            if iterator is not None:
-                values[c_name(iterator)] = Name(axis.name)
-        for step in self.steps:
-            iterator = single_iterator(step.member.rows[s.name]) if s.name in step.member.rows else None
-            if iterator is not None:
-                values[c_name(iterator)] = Binary("+", Name(step.name), Name(inside_of(step)))
-        return simplify(substitute(subscript, values))
 
     def _emit(
         self, tree: Scan, guards: bool, pending: tuple[Axis, ...], guarded: bool, uniform: frozenset[str]
@@ -416,6 +431,21 @@ class RunCode:
         position = self.c.m.p.statement(self.c.m.statements[0]).position
         message = f"the loop over '{loop.index}' has no constant length: it cannot be unrolled fully"
         return Diagnostic("PG311", "error", message, position, "unroll by a number, as in unroll=4")
+
+
+def _leaves(tree: Scan) -> Iterator[ScanLeaf]:
+    match tree:
+        case ScanBlock(children):
+            parts = children
+        case ScanFor(body=body):
+            parts = (body,)
+        case ScanIf(then=then, otherwise=otherwise):
+            parts = (then, otherwise) if otherwise is not None else (then,)
+        case ScanLeaf():
+            yield tree
+            return
+    for part in parts:
+        yield from _leaves(part)
 
 
 def _ahead(points: isl.Set, name: str, distance: int) -> isl.Set:
