@@ -1,4 +1,4 @@
-// flags: -O 1 --target emulator --device generic
+// flags: -O 1 --target emulator --device generic --proof 0.5
 // budget
 // no certificate after 30 s, where it has 2.0 s
 #include <stdio.h>
