@@ -98,8 +98,11 @@ class CompiledRegion:
     @cached_property
     def taken(self) -> tuple[tuple[Taken, ...], ...]:
         """All decisions of each kernel."""
-        kernels = zip(self.grids, self.region.kernels, self.asked, strict=True)
-        return tuple(taken(g, kernel, asked, self.prepared, self.chosen) for g, kernel, asked in kernels)
+        return tuple(map(self.taken_of, range(len(self.grids))))
+
+    def taken_of(self, k: int) -> tuple[Taken, ...]:
+        """All decisions of one of the kernels."""
+        return taken(self.grids[k], self.region.kernels[k], self.asked[k], self.prepared, self.chosen)
 
     def with_kernels(self, region: Region) -> CompiledRegion:
         """Another form of the region, kernel by kernel."""

@@ -368,7 +368,7 @@ class Chooser:
 
 def _has(made: CompiledRegion, nest: Nest) -> bool:
     """Whether the nest's kernel is its kernel there too: the order of a choice may give way to another."""
-    taken = made.taken[nest.kernel] if nest.kernel < len(made.taken) else ()
+    taken = made.taken_of(nest.kernel) if nest.kernel < len(made.grids) else ()
     return any(t.decision.key == "order" and t.decision.place == nest.place for t in taken)
 
 
